@@ -224,6 +224,47 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
 }
 
 #[test]
+fn results_that_nearly_follow_the_protocol_are_reported() {
+    let states = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
+    let state_space = questions("StateSpace", &states);
+    let upper_bounds = questions("UpperBounds", &["x-00"]);
+    let good = "STATE_SPACE MAX_TOKEN_IN_PLACE 1 TECHNIQUES A";
+    for (questions, output, expected) in [
+        (
+            &state_space,
+            "STATE SPACE STATES 14 TECHNIQUES A",
+            "`STATE SPACE` is no keyword: the line is ignored",
+        ),
+        (&state_space, "states: STATE SPACE STATES 14", "`STATE SPACE` is no keyword: the line is ignored"),
+        (&state_space, "STATESPACE TRANSITIONS 14", "`STATESPACE` is no keyword: the line is ignored"),
+        (&state_space, "STATE-SPACE TRANSITIONS 14 TECHNIQUES A", "`STATE-SPACE` is no keyword"),
+        (&upper_bounds, "FORMULA foo TRUE", "`TRUE` is no value for foo; write a number in decimal digits"),
+        (&upper_bounds, "FORMULA foo FALSE TECHNIQUES A", "`FALSE` is no value for foo"),
+    ] {
+        let beside = format!("{good}\n{output}\n");
+        let answers = read_as(beside.as_bytes(), questions, Reading::default());
+        let found =
+            anomalies(&answers).into_iter().filter(|found| found.starts_with("2: ")).collect::<Vec<_>>();
+        assert!(found.len() == 1 && found[0].contains(expected), "{output}: {found:?}");
+    }
+    let log = "exploring the STATE SPACE of STATES 14\nSTATE SPACE STATES are counted\n";
+    for (questions, log) in
+        [(&state_space, log.to_owned()), (&upper_bounds, format!("{log}FORMULA foo TRUE in 3 s\n"))]
+    {
+        let found = anomalies(&read_as(log.as_bytes(), questions, Reading::default()));
+        assert_eq!(found, [""; 0], "{}", questions.examination);
+    }
+}
+
+#[test]
+fn a_declaration_beside_values_is_reported_at_its_line() {
+    let output = "\n\nCANNOT_COMPUTE\nFORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-01\nlast\n";
+    let found = anomalies(&ctl(output));
+    assert!(found[0].starts_with("3: CANNOT_COMPUTE for the whole examination, but values"), "{found:?}");
+    assert!(found[1].starts_with("5: x-01 has no value"), "{found:?}");
+}
+
+#[test]
 fn log_text_about_formulas_is_ignored() {
     let noise = "Parsing FORMULA\nFORMULA_NAME x-00\nthe FORMULA is large\nformula x-00 TRUE\nMY_FORMULA y TRUE TECHNIQUES A\n\
                  FORMULAE about x-00 TRUE TECHNIQUES A\nCOMPUTED in 3 s, COMPETES\nNUM_VECTOR\nBK_STOP 1\n";

@@ -119,8 +119,14 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and texts that it has after its scripts have run.
-const PAGES: [(&str, &str, &str, &[&str]); 21] = [
-    ("index", "index.html", "", &["<caption>StateSpace</caption>", "Provisional."]),
+const PAGES: [(&str, &str, &str, &[&str]); 22] = [
+    (
+        "index",
+        "index.html",
+        "#search=walk",
+        &[">StateSpace</a></caption>", "Provisional.", ">walk</a> <small>entry</small>"],
+    ),
+    ("podium", "podiums/StateSpace.html", "", &["is first with", "Right only in the first"]),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
@@ -306,6 +312,198 @@ fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
         let html = fs::read_to_string(&file).expect("a page");
         fs::write(&file, html.replace("</body>", &format!("{tags}</body>"))).expect("a page");
     }
+}
+
+/// Opens a page whose scripts end with `steps`, the body of an asynchronous function, and returns the result of `steps`.
+/// They can use `wait()`, and `all(selector)`, the elements of the page.
+fn result_of(chromium: &Path, site: &Path, page: &str, fragment: &str, steps: &str) -> serde_json::Value {
+    let script = format!(
+        "(() => {{ const wait = () => new Promise(done => setTimeout(done, 50));
+         const all = selector => [...document.querySelectorAll(selector)];
+         addEventListener('load', async () => {{
+             await wait();
+             const result = await (async () => {{ {steps} }})();
+             document.title = 'result' + JSON.stringify(result);
+         }}); }})();"
+    );
+    let path = site.join(page);
+    let html = fs::read_to_string(&path).expect("a page");
+    let root = "../".repeat(page.matches('/').count());
+    fs::write(site.join("steps.js"), script).expect("a file");
+    let with_steps =
+        html.replace("</body>", &format!("<script defer src=\"{root}steps.js\"></script></body>"));
+    fs::write(&path, with_steps).expect("a page");
+    let seen = see(chromium, &path, fragment);
+    fs::write(&path, html).expect("a page");
+    assert_eq!((seen.console, seen.requested), (vec![], vec![]), "{page}");
+    let title = seen.dom.split("<title>result").nth(1).and_then(|rest| rest.split("</title>").next());
+    let json = title.unwrap_or_default().replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {page}: {}", seen.dom))
+}
+
+#[test]
+fn the_address_has_the_state_of_a_table() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let page = "examinations/CTLCardinality.html";
+    let heads = "all('.grid thead th button').map(of => of.textContent)";
+    let shown = format!("[all('.count')[0].textContent, {heads}, all('#show-1')[0].value]");
+    // What the address says is shown.
+    let state = "#filter=phil&sort=-depth-first&hide=Status,walk&range=breadth-first:15..&show=cpu";
+    let result = result_of(&chromium, &site, page, state, &format!("return {shown};"));
+    let heads_left = ["Instance", "breadth-first", "depth-first", "wrong-on-purpose", "BVT-2018"];
+    // The CPU time of breadth-first is 12.34 s.
+    assert_eq!(result, serde_json::json!(["0 of 3", heads_left, "cpu"]));
+    // What is chosen is in the address, without steps in the history; a new address of the open page has an effect.
+    let steps = format!(
+        "const before = history.length, field = all('.filter')[0];
+         field.value = 'Phil';
+         field.dispatchEvent(new Event('input'));
+         all('.grid thead button')[2].click();
+         all('.columns-box input[type=checkbox]')[1].click();
+         const bound = all('.columns-box input[data-bound=from]')[0];
+         bound.value = '9';
+         bound.dispatchEvent(new Event('change', {{ bubbles: true }}));
+         const chosen = [location.hash, history.length - before, all('.count')[0].textContent];
+         location.hash = '#filter=walk:dnc';
+         await wait();
+         return [chosen, all('.count')[0].textContent, {heads}.length, field.value];"
+    );
+    let result = result_of(&chromium, &site, page, "", &steps);
+    let chosen = serde_json::json!([
+        "#filter=Phil&sort=-breadth-first&hide=Status&range=breadth-first:9..",
+        0,
+        "2 of 3"
+    ]);
+    assert_eq!(result, serde_json::json!([chosen, "2 of 3", 7, "walk:dnc"]));
+}
+
+#[test]
+fn a_filter_without_a_hit_says_why() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let steps = "const field = all('.filter')[0], found = [];
+         for (const text of ['wrong', 'walk:wrnog', 'wlak:wrong', 'philosofers', 'tokenring :complete', 'walk:dnc']) {
+             field.value = text;
+             field.dispatchEvent(new Event('input'));
+             found.push(all('.none')[0].hidden ? '' : all('.none')[0].textContent);
+         }
+         return found;";
+    let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "", steps);
+    let result: Vec<&str> = result.as_array().expect("texts").iter().filter_map(|of| of.as_str()).collect();
+    assert_eq!(result[0], "To find runs, write “:wrong” with a colon.");
+    assert!(
+        result[1].starts_with("“wrnog” is no word for runs; the words are right, wrong,"),
+        "{}",
+        result[1]
+    );
+    assert_eq!(result[2], "No entry begins with “wlak”. Did you mean “walk:wrong”?");
+    assert_eq!(result[3], "No row has “philosofers”. Did you mean “philosophers”?");
+    assert_eq!((result[4], result[5]), ("No row fits all words and ranges.", ""));
+}
+
+#[test]
+fn a_long_table_is_printed_and_used_by_keyboard() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = dir.path().join("site");
+    let threads = NonZeroUsize::new(2).expect("two");
+    let judgement = contest::full_size();
+    report::write_site(&judgement, SiteInput::default(), threads, &site).expect("a site");
+    let steps = "const rows = () => all('.grid tbody:not([aria-hidden]) tr');
+         const press = key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+         const place = () => Number(document.activeElement.closest('tr')?.ariaRowIndex ?? 0);
+         const box = all('.tall')[0], found = [];
+         rows()[0].querySelectorAll('a')[3].focus();
+         for (const key of ['End', 'Home', 'PageDown', 'ArrowDown']) { press(key); found.push(place()); await wait(); }
+         box.scrollTop = 20000;
+         box.dispatchEvent(new Event('scroll'));
+         await wait();
+         await wait();
+         found.push(document.activeElement === box);
+         press('ArrowUp');
+         found.push(place());
+         const some = rows().length < 200;
+         dispatchEvent(new Event('beforeprint'));
+         const printed = rows().length;
+         dispatchEvent(new Event('afterprint'));
+         await wait();
+         return [found, some, printed, rows().length < 200];";
+    let result = result_of(&chromium, &site, "examinations/StateSpace.html", "", steps);
+    let places = result[0].as_array().expect("places");
+    assert_eq!((&places[0], &places[1]), (&948.into(), &2.into()), "{result}");
+    let page = places[2].as_u64().expect("a row");
+    assert!(page > 10 && page < 200, "{result}");
+    // The focus stays in the table, and goes on from the row that scrolled out of view.
+    assert_eq!(
+        (&places[3], &places[4], &places[5]),
+        (&(page + 1).into(), &true.into(), &page.into()),
+        "{result}"
+    );
+    assert_eq!(
+        result.as_array().expect("parts")[1..],
+        serde_json::json!([true, 947, true]).as_array().expect("parts")[..]
+    );
+}
+
+#[test]
+fn the_front_page_finds_names_values_and_rules() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let steps = "const found = {};
+         for (const text of ['walk', 'philosophers', 'TokenRing-PT-005-CTLCardinality-08', 'e-4.1', 'wlak', 'state']) {
+             location.hash = '#search=' + text;
+             await wait();
+             found[text] = [all('.search .count')[0].textContent, ...all('.hits a').map(of => of.getAttribute('href'))];
+         }
+         return found;";
+    let found = result_of(&chromium, &site, "index.html", "", steps);
+    assert_eq!(found["walk"], serde_json::json!(["1 hit", "tools/walk.html"]));
+    assert_eq!(found["philosophers"][1], "instances.html#filter=Philosophers");
+    let value = "instance.html#instance=TokenRing-PT-005&examination=CTLCardinality&position=08";
+    assert_eq!(found["TokenRing-PT-005-CTLCardinality-08"][1], value);
+    assert_eq!(found["e-4.1"][1], "rules.html#E-4.1");
+    assert_eq!(found["wlak"], serde_json::json!(["Nothing has this name. Did you mean “walk”?"]));
+    let state = found["state"].as_array().expect("hits");
+    assert!(
+        state.contains(&"podiums/StateSpace.html".into())
+            && state.contains(&"examinations/StateSpace.html".into()),
+        "{state:?}"
+    );
+}
+
+#[test]
+fn a_point_of_the_scatter_plot_leads_to_its_runs() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let steps = "for (let n = 0; n < 40 && !all('.ring').length; n++) await wait();
+         const svg = all('svg.plot')[0], box = svg.getBoundingClientRect();
+         const point = all('.q').map(of => of.getAttribute('d').match(/^M(\\d+) (\\d+)/).slice(1).map(Number))[0];
+         const scale = box.width / svg.viewBox.baseVal.width;
+         const at = { clientX: box.x + (point[0] + 3) * scale, clientY: box.y + point[1] * scale, bubbles: true };
+         svg.dispatchEvent(new MouseEvent('mousemove', at));
+         svg.dispatchEvent(new MouseEvent('click', at));
+         svg.dispatchEvent(new MouseEvent('mouseleave', at));
+         const links = all('.hit-panel a').map(of => of.getAttribute('href'));
+         const limits = all('svg.plot text').map(of => of.textContent).filter(text => text.startsWith('limit'));
+         const words = all('#compare p')[0].textContent;
+         all('.controls button')[0].click();
+         for (let n = 0; n < 10; n++) await wait();
+         return [links, limits, words, location.hash, all('.list tbody:not([aria-hidden]) tr').length];";
+    let result = result_of(&chromium, &site, "compare.html", "#a=walk&b=depth-first&in=StateSpace", steps);
+    let links = result[0].as_array().expect("links");
+    assert!(links[0].as_str().is_some_and(|link| link.ends_with("&examination=StateSpace")), "{result}");
+    assert!(links[1].as_str().is_some_and(|link| link.ends_with("&entry=walk")), "{result}");
+    // Both tools are sequential: the limit of four cores is not theirs.
+    assert_eq!(result[1], serde_json::json!(["limit 3600 s", "limit 3600 s"]));
+    let words = result[2].as_str().expect("a sentence");
+    assert!(words.starts_with("Compared runs: 3. ") && words.contains("and both the same in 0"), "{words}");
+    assert_eq!(result[3], "#a=depth-first&b=walk&what=time&in=StateSpace");
+    assert_eq!(result[4], 3);
 }
 
 /// Sends the width of the page and the findings of `axe`, if it is loaded, to the surrounding frame.

@@ -2,7 +2,7 @@
 
 mod campaign;
 
-use campaign::{Folder, until};
+use campaign::{EXAMINATIONS, Folder, until};
 use mcc_harness::store::Record;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -189,6 +189,33 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
     assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
 }
 
+#[test]
+fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
+    let examinations = &EXAMINATIONS[..8];
+    let more =
+        "[slurm]\nstage = \"stage\"\nmargin_s = 30\n[hosts]\nboot_deadline_s = 10\n[limits]\nwall_s = 20\n";
+    let folder = Folder::with_fake_qemu(1, examinations, more);
+    // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
+    folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
+    let slurm = Slurm::start(&folder);
+    let limit = slurm.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
+    assert!(limit.status.success(), "{limit:?}");
+    slurm.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
+    until("done", || slurm.state("DiningTable") == "done");
+    let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let batches: Vec<Value> = batches
+        .map(|batch| serde_json::from_str(&fs::read_to_string(batch.unwrap().path()).unwrap()).unwrap())
+        .collect();
+    let of = |reason: &str| batches.iter().filter(|batch| batch["reason"] == reason).count();
+    assert!(of("chain") > 0 && of("submit") == 1 && of("chain") + 1 == batches.len(), "{batches:#?}");
+    slurm.harness(&["collect", "results"], 0);
+    let runs = folder.runs();
+    assert_eq!(runs.len(), examinations.len());
+    for run in runs.values() {
+        assert_eq!((run.attempts, run.last.outcome.word()), (1, "finished"), "{run:?}");
+    }
+}
+
 /// Puts shell scripts with the names of Slurm's commands on PATH.
 fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
     for (name, script) in scripts {
@@ -215,7 +242,9 @@ fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
     fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'"), ARRAYS, EMPTY, ("sbatch", "exit 1")]);
     let printed = submit(&folder, 2);
     assert!(
-        printed.contains("ends jobs after 3600 s") && printed.contains("choose another partition"),
+        printed.contains("ends jobs after 3600 s")
+            && printed.contains("a job needs 600 s beside it")
+            && printed.contains("choose another partition"),
         "{printed}"
     );
 }
@@ -255,6 +284,37 @@ fn collect_works_after_run_on_the_same_results() {
     let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(printed.contains("0 of 16 runs are recorded"), "{printed}");
+}
+
+#[test]
+fn status_and_judge_work_on_a_host_without_slurm() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    // The job of a model was killed during its first run.
+    let whole = Record::open_readonly(&folder.results()).unwrap();
+    let shard = folder.results().join("shards/DiningTable");
+    let record = Record::create_or_open_shared(&shard, &whole.facts().shard("DiningTable")).unwrap();
+    let runs = whole.runs_of("DiningTable").unwrap();
+    record.plan_runs(&runs).unwrap();
+    std::mem::forget(record.begin_attempt(&runs[0].id()).unwrap());
+    drop(record);
+    let harness = |args: &[&str], exit: i32| {
+        let mut command = assert_cmd::Command::from(folder.harness(args));
+        let done = command.env("PATH", folder.path().join("bin")).assert().code(exit);
+        let output = done.get_output();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let printed = harness(&["status", "results"], 0);
+    let interrupted = format!("started, without a running job (1):\n  {}\n", runs[0].id());
+    assert!(printed.contains(&interrupted) && !printed.contains("\nrunning ("), "{printed}");
+    let json: Value = serde_json::from_str(&harness(&["status", "results", "--format", "json"], 0)).unwrap();
+    assert_eq!(json["interrupted"][0]["run"], runs[0].id().as_str());
+    fs::remove_file(folder.path().join("bin/squeue")).unwrap();
+    let printed = harness(&["status", "results"], 0);
+    assert!(printed.contains("open; its job is unknown: no Slurm here"), "{printed}");
+    let printed = harness(&["judge", "results", "--out", "judged"], 1);
+    assert!(printed.contains("0 of 16 runs are collected: `mcc-harness collect results`"), "{printed}");
 }
 
 #[test]

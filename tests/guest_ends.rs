@@ -29,6 +29,7 @@ fn run(user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
         budget: Budget::new(&limits, 1),
         output_cap: 1 << 20,
         timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        crash_is_by_tool: false,
         folder: folder.path(),
     };
     let ended = attempt(attempt_spec, &mut |_| {});

@@ -37,6 +37,7 @@ fn as_root(script: &str, limits: &Limits) -> AttemptResult {
         budget: Budget::new(limits, 1),
         output_cap: 1 << 20,
         timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        crash_is_by_tool: false,
         folder: folder.path(),
     };
     attempt(attempt_spec, &mut |_| {})

@@ -191,6 +191,7 @@ fn explain_shows_an_error_of_2018_on_one_screen() {
     let unknown = unknown.assert().code(2);
     let message = String::from_utf8_lossy(&unknown.get_output().stderr).into_owned();
     assert!(message.contains("no instance `TokenRing-PT-10`"), "{message}");
+    assert!(message.contains("did you mean `TokenRing-PT-010`?"), "{message}");
 }
 
 const HEADER: &str = "tool,instance,examination,answers,wrong\n";

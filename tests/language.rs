@@ -119,7 +119,11 @@ fn no_text_uses_the_former_vocabulary() {
     let mut found = Vec::new();
     let mut read = 0;
     for start in ROOTS {
-        let skipped = |name: &str| ["target", "corpus", "grown", "node_modules"].contains(&name);
+        // The last two have texts of others: licences and a standard.
+        let skipped = |name: &str| {
+            ["target", "corpus", "grown", "node_modules", "licences", "ro-crate-1.2-context.json"]
+                .contains(&name)
+        };
         let files = WalkDir::new(root.join(start)).into_iter();
         for file in files.filter_entry(|entry| !skipped(&entry.file_name().to_string_lossy())) {
             let path = file.expect("readable").into_path();

@@ -4,8 +4,9 @@ mod campaign;
 mod images;
 
 use campaign::{EXAMINATIONS, Folder, Judged, stderr, until};
+use mcc_harness::base::Mark;
 use mcc_harness::judge::judgement::{Ending, Medal};
-use mcc_harness::store::{Outcome, RunRecord};
+use mcc_harness::store::{Outcome, Record, RunRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -431,6 +432,26 @@ fn a_tool_that_panics_its_guest_excludes_no_block() {
     let excluded: Vec<&str> = judged.0.excluded.iter().map(|run| run.examination.as_str()).collect();
     assert_eq!(excluded, ["UpperBounds"], "only the failure of the host excludes its block");
     assert_eq!(judged.cell("tool-0", "DiningTable-PT-03", "StateSpace").ending, Ending::ToolCrash);
+}
+
+#[test]
+fn a_tool_that_always_crashes_qemu_has_its_own_outcome() {
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    let crash = "RUNNING; kill -SEGV $$";
+    let once = "if [[ ${position#*-} == 2* ]]; then whole_run x; else RUNNING; kill -ABRT $$; fi";
+    folder.fake_qemu(&by_position(&[crash, once, "kill -SEGV $$"]));
+    folder.run(&[]).code(1);
+    let runs = folder.runs();
+    let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
+    let always = run(0);
+    assert_eq!((always.attempts, &always.last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
+    assert!(always.last.marks.contains(&Mark::QEMU_CRASH), "{:?}", always.last.marks);
+    let record = Record::open_readonly(&folder.path().join("results")).unwrap();
+    let first = &record.attempts(&always.run.id()).unwrap()[0];
+    assert!(first.outcome.is_infrastructure() && first.marks.contains(&Mark::QEMU_CRASH), "{first:?}");
+    // A crash that does not occur again, or before the tool's start, is never the tool's.
+    assert_eq!((run(1).attempts, &run(1).last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
+    assert!(run(2).last.outcome.is_infrastructure() && run(2).attempts == 2);
 }
 
 #[test]

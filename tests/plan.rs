@@ -163,6 +163,8 @@ fn only_selects_runs_by_glob() {
     assert_eq!(folder.ids(&["--only", "*/A-*"]).len(), 4);
     let message = folder.refusal(&["--only", "Lola*"]);
     assert!(message.contains("matches no run; run ids are ENTRY/INSTANCE/EXAMINATION"), "{message}");
+    let message = folder.refusal(&["--only", "lola/A-PT-02/*"]);
+    assert!(message.contains("did you mean `LoLA/A-PT-2/*`?"), "{message}");
 }
 
 #[test]
@@ -176,12 +178,12 @@ fn instances_are_chosen_by_globs() {
 #[test]
 fn every_mistake_is_refused_with_line_and_allowed_values() {
     let mistakes: &[(&str, &str, usize, &[&str])] = &[
-        ("edition = \"mcc-2018\"", "editon = \"mcc-2018\"", 2, &["editon", "edition"]),
+        ("edition = \"mcc-2018\"", "editon = \"mcc-2018\"", 2, &["editon", "did you mean `edition`?"]),
         (
             "examinations = [\"UpperBounds\"",
             "examinations = [\"UperBounds\"",
             4,
-            &["UperBounds", "StateSpace"],
+            &["UperBounds", "StateSpace", "did you mean `UpperBounds`?"],
         ),
         ("inputs = \"models\"", "inputs = \"model\"", 3, &["no folder", "model", "NAME.tgz"]),
         ("inputs = \"models\"", "inputs = \"models\"\nstart = \"warm\"", 4, &["warm", "boot", "restore"]),

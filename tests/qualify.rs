@@ -148,10 +148,7 @@ fn native_runs_find_the_same_mistakes() {
     let output = qualify_native(folder.path(), &more);
     let report = report(&output);
     assert_eq!(output.status.code(), Some(1));
-    // The home folder is temporary and has a random name.
-    let tenth = findings(&report).pop().unwrap();
-    let home = tenth.split("the first is ").nth(1).unwrap().split_once("/.planted").unwrap().0.to_owned();
-    assert_findings(&report, &home);
+    assert_findings(&report, "/home/mcc");
     assert_eq!(report["native"], true);
     assert!(report["machine"][0].as_str().unwrap().contains("does not replace"));
 }
@@ -391,7 +388,20 @@ fn an_unreadable_oracle_is_an_error_before_the_first_run() {
 fn the_end_of_a_run_is_reported() {
     let mut run = Run::of("");
     run.outcome = Outcome::Finished { exit_code: 3 };
-    assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer");
+    assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer; stderr is empty");
+    fs::write(
+        run.folder.path().join("stderr"),
+        "loading\n./head.sh: line 3: python3: command not found\n\x1b[0m\n",
+    )
+    .unwrap();
+    run.outcome = Outcome::Finished { exit_code: 127 };
+    let found = &run.findings("StateSpace")[0];
+    assert_eq!(found.place(), "stderr");
+    assert!(
+        found.problem.contains("; stderr ends with `loading / ./head.sh: line 3: python3: command not found"),
+        "{found:?}"
+    );
+    assert!(found.fix.contains("image build --packages"), "{found:?}");
     let mut run = Run::of("FORMULA DiningTable-PT-03-Reach");
     run.outcome = Outcome::CpuLimit;
     assert!(run.finding("ReachabilityDeadlock").contains("in the middle of a line"));
@@ -439,14 +449,89 @@ fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
         (vec!["absent"], "absent is no image folder"),
+        (vec!["tool"], "`qualify --native tool` runs it on this host"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
         command.args(["qualify", "--tool", "t", "--instances", "models"]).args(&arguments);
         let output = command.current_dir(folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(message), "{said}");
+        assert!(said.contains(message) && !said.contains(".toml:"), "{said}");
     }
+}
+
+#[test]
+fn a_native_run_leaves_the_authors_folder_unchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "#!/bin/bash\necho x >> \"$BK_BIN_PATH/../log\"\necho x >> \"$BK_BIN_PATH/state\"\n\
+                rm \"$HOME/BenchKit/data\"\ncat \"$BK_BIN_PATH/state\" \"$HOME/BenchKit/link\" >&2\n\
+                echo DO_NOT_COMPETE\n";
+    let (_, tool) = tool(folder.path(), head);
+    fs::write(tool.join("data"), "kept").unwrap();
+    fs::write(tool.join("linked"), "linked").unwrap();
+    std::os::unix::fs::symlink(tool.join("linked"), tool.join("link")).unwrap();
+    let more = ["--examinations", "StateSpace,UpperBounds", "--out", "kept"];
+    let report = report(&qualify_native(folder.path(), &more));
+    assert_eq!(report["passes"], true, "{report:#}");
+    assert_eq!(report["environment"]["BK_BIN_PATH"], "$HOME/BenchKit/bin/", "{report:#}");
+    let found = findings(&report);
+    let left = "the first is /home/mcc/BenchKit/bin/state in planted/";
+    assert!(found.len() == 1 && found[0].contains("in 2 of 2 runs") && found[0].contains(left), "{found:?}");
+    let names = fs::read_dir(&tool).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert_eq!(names, ["BenchKit_head.sh", "bin", "data", "link", "linked"]);
+    assert!(!tool.join("bin/state").exists());
+    assert!(report["machine"][1].as_str().unwrap().contains("$HOME"), "{report:#}");
+    // Each run has a new copy, as it has a new disk in a machine.
+    for examination in ["StateSpace", "UpperBounds"] {
+        let stderr = folder.path().join(format!("kept/planted/{INSTANCE}/{examination}/1/stderr"));
+        assert_eq!(fs::read_to_string(stderr).unwrap(), "x\nlinked");
+    }
+}
+
+#[test]
+fn stderr_of_a_failed_program_is_quoted_once_for_all_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "#!/bin/bash\nno-such-program\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.args(["qualify", "--native", "tool", "--tool", "t", "--instances", "models", "--out", "kept"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let (report, messages) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    let in_one_line = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "error E-1.7: exit code 127 without an answer; stderr ends with `$HOME/BenchKit/BenchKit_head.sh: line 2: \
+         no-such-program: command not found`",
+        "`image build --packages NAME`",
+        "in: DiningTable-PT-03/StateSpace stderr, ",
+        "and 4 more",
+        "(mcc-harness rule E-1.7)",
+        "native run: a native run does not replace the qualification of the image",
+        "would NOT pass: 9 errors, 0 warnings",
+    ] {
+        assert!(in_one_line.contains(part), "{part} in\n{report}");
+    }
+    assert_eq!(report.matches("error E-1.7").count(), 1, "{report}");
+    let (error, verdict) = (report.find("error E-1.7"), report.find("would NOT pass"));
+    assert!(error < report.find("native run:") && report.find("native run:") < verdict, "{report}");
+    assert!(
+        messages.contains("note: the outputs are in kept/ENTRY/INSTANCE/EXAMINATION/ATTEMPT\n"),
+        "{messages}"
+    );
+    assert!(folder.path().join(format!("kept/t/{INSTANCE}/StateSpace/1/stderr")).is_file());
+}
+
+#[test]
+fn processes_that_a_tool_ended_are_not_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let head =
+        "#!/bin/bash\nfor n in 1 2 3 4 5 6 7 8; do sleep 1000 & done\necho DO_NOT_COMPETE\nkill $(jobs -p)\n";
+    tool(folder.path(), head);
+    let more = ["--examinations", "StateSpace", "--repeat", "5"];
+    let report = report(&qualify_native(folder.path(), &more));
+    assert_eq!((&report["passes"], findings(&report)), (&Json::Bool(true), vec![]), "{report:#}");
 }
 
 #[test]

@@ -204,17 +204,24 @@ fn a_resigned_tool_leaves_no_trace_in_an_archive() {
     let campaign = Campaign::new();
     let folder = campaign.folder.path();
     fs::write(folder.join("tools.csv"), "entry,tool,status\ntool-1,tool-1,resigned\n").unwrap();
-    campaign.export(&["without.tar.zst", "--tools", "tools.csv"]).success();
+    let authors = "[[tool]]\nentry = \"tool-1\"\nauthors = [\"Nobody\"]\n[[tool]]\nentry = \"tool-2\"\nauthors = [\"Somebody\"]\n";
+    fs::write(folder.join("publication.toml"), authors).unwrap();
+    campaign
+        .export(&["without.tar.zst", "--tools", "tools.csv", "--publication", "publication.toml"])
+        .success();
     let unpacked = tempfile::tempdir().unwrap();
     unpack(&folder.join("without.tar.zst"), unpacked.path(), ArchiveLimits::default()).unwrap();
     let name = "tool-1".as_bytes();
     let mut others = 0;
     for (path, bytes) in files(unpacked.path()) {
         let trace = bytes.windows(name.len()).any(|window| window == name);
+        let trace = trace || bytes.windows(6).any(|window| window == b"Nobody");
         assert!(!trace && !path.to_string_lossy().contains("tool-1"), "{}", path.display());
         others += usize::from(bytes.windows(6).any(|window| window == b"tool-2"));
     }
     assert!(others > 3, "the other entries are named");
+    let publication = fs::read_to_string(unpacked.path().join("publication.json")).unwrap();
+    assert!(publication.contains("Somebody"), "{publication}");
     let verified = harness(folder, &["verify", "without.tar.zst"]).success();
     assert!(stdout(&verified).contains("complete; runs: 4"), "{}", stdout(&verified));
 }
@@ -319,7 +326,8 @@ fn a_cut_or_foreign_archive_is_refused_with_a_remedy() {
         fs::write(&path, bytes).unwrap();
         let refused = harness(folder.path(), &["verify", "cut.tar.zst"]).code(2);
         assert!(
-            stderr(&refused).contains("download it again") || stderr(&refused).contains("no record"),
+            stderr(&refused).contains("download it again")
+                || stderr(&refused).contains("cut.tar.zst is no archive"),
             "{}",
             stderr(&refused)
         );
@@ -340,6 +348,17 @@ fn a_replay_names_the_disk_it_needs_by_its_digest() {
     assert!(stderr(&asked).contains(&initrd), "{}", stderr(&asked));
     let unknown = harness(folder.path(), &["replay", "published.tar.zst", "--run", "a/b/c"]).code(2);
     assert!(stderr(&unknown).contains("no run a/b/c is recorded"), "{}", stderr(&unknown));
+    let wrong = RUN.to_lowercase().replace("03", "3");
+    let unknown = harness(folder.path(), &["replay", "published.tar.zst", "--run", &wrong]).code(2);
+    assert!(stderr(&unknown).contains(&format!("did you mean `{RUN}`?")), "{}", stderr(&unknown));
+    let missing = harness(folder.path(), &[&replay[..4], &["--disk", "nowhere"]].concat()).code(2);
+    assert!(stderr(&missing).contains("--disk nowhere: No such file"), "{}", stderr(&missing));
+    // The initrd in a subfolder of the second place, the kernel in the first.
+    fs::create_dir_all(folder.path().join("images/tool")).unwrap();
+    fs::write(folder.path().join("images/tool/x"), "initrd").unwrap();
+    let asked = harness(folder.path(), &[&replay[..], &["--disk", "images"]].concat()).code(2);
+    let printed = stderr(&asked);
+    assert!(!printed.contains(&initrd) && printed.contains("--disk"), "the disk is missing now: {printed}");
 }
 
 #[test]
@@ -386,4 +405,89 @@ fn a_run_is_replayed_from_an_archive_with_its_disks() {
     let differ = assert_cmd::Command::from(replay).assert().code(1);
     assert!(stdout(&differ).contains("ANSWERS DIFFER"), "{}", stdout(&differ));
     assert!(stdout(&differ).contains("00 STATES: recorded 9"), "{}", stdout(&differ));
+}
+
+/// Changes an answer and the sums, as a forger would.
+fn forge(unpacked: &Path) {
+    let answers = unpacked.join("answers.csv");
+    let text = fs::read_to_string(&answers).unwrap();
+    fs::write(&answers, text.replacen("18", "19", 1)).unwrap();
+    forge_sums(unpacked);
+}
+
+#[test]
+fn signed_changed_foreign_and_unsigned_archives_differ() {
+    let campaign = Campaign::new();
+    let folder = campaign.folder.path();
+    let keygen = |name: &str| {
+        let mut keygen = Command::new("ssh-keygen");
+        let made = keygen.args(["-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", name]).current_dir(folder);
+        assert!(made.status().unwrap().success());
+        fs::read_to_string(folder.join(format!("{name}.pub"))).unwrap()
+    };
+    let (organizer, _) = (keygen("organizer"), keygen("stranger"));
+    fs::write(folder.join("allowed"), format!("organizers@example.org {organizer}")).unwrap();
+    campaign.export(&["signed.tar.zst", "--sign", "organizer"]).success();
+    campaign.export(&["again.tar.zst", "--sign", "organizer"]).success();
+    campaign.export(&["foreign.tar.zst", "--sign", "stranger"]).success();
+    campaign.export(&["unsigned.tar.zst"]).success();
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(bytes("signed.tar.zst") == bytes("again.tar.zst"), "the signature is the same");
+    let verify = |input: &str| harness(folder, &["verify", input, "--allowed-signers", "allowed"]);
+    let signed = verify("signed.tar.zst").success();
+    let signer = "signed by organizers@example.org, ED25519 key SHA256:";
+    assert!(stdout(&signed).contains(signer), "{}", stdout(&signed));
+    for (input, message) in [
+        ("foreign.tar.zst", "which is the key of no signer in allowed"),
+        ("unsigned.tar.zst", "SHA256SUMS.sig: is missing: the archive is not signed"),
+    ] {
+        let refused = verify(input).code(1);
+        assert!(stdout(&refused).contains(message), "{input}: {}", stdout(&refused));
+        // Complete in all other respects.
+        harness(folder, &["verify", input]).success();
+    }
+    let unpacked = folder.join("forged");
+    fs::create_dir(&unpacked).unwrap();
+    unpack(&folder.join("signed.tar.zst"), &unpacked, ArchiveLimits::default()).unwrap();
+    verify("forged").success();
+    forge(&unpacked);
+    let forged = stdout(&verify("forged").code(1));
+    assert!(forged.contains("SHA256SUMS.sig: does not fit SHA256SUMS: the archive was changed"), "{forged}");
+    let mut plain = Command::new("ssh-keygen");
+    plain.args(["-Y", "sign", "-q", "-f", "../stranger", "-n", "mcc-harness-archive", "SHA256SUMS"]);
+    fs::remove_file(unpacked.join("SHA256SUMS.sig")).unwrap();
+    assert!(plain.current_dir(&unpacked).status().unwrap().success());
+    let foreign = stdout(&verify("forged").code(1));
+    assert!(foreign.contains("which is the key of no signer in allowed"), "{foreign}");
+    let record = harness(folder, &["verify", "results", "--allowed-signers", "allowed"]).code(2);
+    assert!(stderr(&record).contains("is a record, which has no signature"), "{}", stderr(&record));
+    let bad = campaign.export(&["x.tar.zst", "--sign", "allowed"]).code(2);
+    assert!(stderr(&bad).contains("cannot sign with this key"), "{}", stderr(&bad));
+    assert!(!folder.join("x.tar.zst").exists());
+}
+
+#[test]
+fn report_explain_and_lint_read_an_archive() {
+    let folder = published();
+    for input in ["published.tar.zst", "unpacked"] {
+        harness(folder.path(), &["report", input, "--out", &format!("site-of-{input}")]).success();
+        let page = format!("site-of-{input}/index.html");
+        assert!(folder.path().join(page).is_file());
+        let explain = ["explain", input, "--instance", "DiningTable-PT-03", "--examination", "StateSpace"];
+        let explained = harness(folder.path(), &explain).success();
+        assert!(stdout(&explained).contains("tool-0"), "{}", stdout(&explained));
+        // The run gives one of four values, which is an error of its output.
+        let lint = harness(folder.path(), &["lint", input, "--run", RUN]).code(1);
+        assert!(stdout(&lint).contains("STATES") && stdout(&lint).contains("18"), "{}", stdout(&lint));
+    }
+    let again = ["report", "published.tar.zst", "--record", "unpacked", "--out", "site"];
+    let twice = harness(folder.path(), &again).code(2);
+    assert!(stderr(&twice).contains("omit --record"), "{}", stderr(&twice));
+    let nothing =
+        harness(folder.path(), &["lint", "published.tar.zst", "--run", "x/A-PT-1/StateSpace"]).code(2);
+    assert!(
+        stderr(&nothing).contains("run x/A-PT-1/StateSpace is not planned in this record"),
+        "{}",
+        stderr(&nothing)
+    );
 }

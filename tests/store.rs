@@ -385,6 +385,28 @@ fn status_lists_open_running_recorded_and_failed_runs() {
 }
 
 #[test]
+fn status_watches_a_campaign_until_all_runs_are_recorded() {
+    use std::io::{BufRead, BufReader, Read};
+    let results = tempfile::tempdir().unwrap();
+    let record = open(results.path());
+    record.plan_runs(std::slice::from_ref(&run("StateSpace"))).unwrap();
+    let mut status = std::process::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    status.arg("status").arg(results.path()).arg("--watch=1").stdout(std::process::Stdio::piped());
+    let mut status = status.spawn().unwrap();
+    let mut shown = BufReader::new(status.stdout.take().unwrap());
+    let mut first = String::new();
+    shown.read_line(&mut first).unwrap();
+    assert_eq!(first, "0 of 1 runs are recorded (0 %)\n");
+    make(&record, &run("StateSpace").id(), FINISHED, "");
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    assert!(status.wait().unwrap().success());
+    assert!(rest.contains("\n1 of 1 runs are recorded (100 %)\n"), "{rest}");
+    assert_eq!(rest.matches("runs are recorded").count(), 1, "a report is printed once: {rest}");
+    assert!(!rest.contains('\x1b'), "no codes of a terminal in a pipe: {rest:?}");
+}
+
+#[test]
 fn a_repeated_run_keeps_the_old_attempts_and_has_a_new_budget() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());

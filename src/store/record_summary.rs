@@ -87,6 +87,13 @@ struct RunColumns<'a> {
     competes: bool,
 }
 
+impl RunningAttempt {
+    /// The model of the run.
+    pub fn model(&self) -> Option<&str> {
+        self.facts.as_ref().map(|run| run.model.as_str())
+    }
+}
+
 impl RecordSummary {
     /// Summarizes the record in `dir`. A controller may write to it meanwhile.
     ///

@@ -32,6 +32,7 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
     let edition = Edition::load("mcc-2018").expect("the edition of 2018");
     Judgement {
         version: "0.1.0".into(),
+        publication: None,
         inputs: vec![InputDigest { file: "record.db".into(), sha256: "ab".repeat(32) }],
         notes: vec![],
         common_values: 44,
@@ -61,6 +62,7 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
             value,
             weak: None,
             reason: String::new(),
+            certified: None,
         }
     };
     values.iter().enumerate().map(position).collect()
