@@ -272,7 +272,7 @@ fn two_controllers_of_a_host_do_not_use_the_same_core() {
         let stdout = |attempt: &std::path::PathBuf| fs::metadata(attempt.join("outputs/stdout"));
         folder.running_folders().iter().any(|attempt| stdout(attempt).is_ok_and(|stdout| stdout.len() > 0))
     });
-    let doctor = harness(&["doctor", "--allow-degraded"]).output().unwrap();
+    let doctor = harness(&["doctor", "--allow-degraded", "--format", "json"]).output().unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     let held = format!("campaign.toml (process {}, since ", first.id());
     let held =
