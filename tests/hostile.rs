@@ -385,55 +385,16 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-#[test]
-fn a_record_changed_by_hand_is_refused_with_its_row() {
-    const RUN: &str = "breadth-first/Philosophers-PT-000005/StateSpace";
+const RUN: &str = "breadth-first/Philosophers-PT-000005/StateSpace";
+
+/// Changes a record by each statement of SQL, and expects that every command refuses it with this text and writes nothing.
+fn assert_record_refused(changes: &[(String, &str)]) {
     let folder = TempDir::new().unwrap();
     let judgement = contest::small();
     drop(contest::record(&judgement, &folder.path().join("good"), |_| None));
     fs::create_dir(folder.path().join("outside")).unwrap();
     fs::write(folder.path().join("outside/secret"), "secret").unwrap();
-    let first = format!("WHERE id = '{RUN}'");
-    let of_first = format!("WHERE run = (SELECT position FROM runs {first})");
-    let set = |key: &str, value: &str| {
-        format!("UPDATE runs SET facts = json_set(facts, '$.{key}', '{value}') {first}")
-    };
-    let attempts = |expression: &str| format!("UPDATE attempts SET facts = {expression} {of_first}");
-    let cases = [
-        (set("entry", "../../../outside"), "row 1 of runs"),
-        (set("entry", "/etc"), "row 1 of runs"),
-        (set("entry", ""), "row 1 of runs"),
-        (set("entry", "a\u{202e}"), "row 1 of runs"),
-        (set("entry", "depth-first"), "row 1 of runs: its id is"),
-        (set("examination", ".."), "row 1 of runs"),
-        (set("instance", "../x-PT-1"), "row 1 of runs"),
-        (set("model", "../../outside"), "row 1 of runs"),
-        (format!("UPDATE runs SET id = '../../../outside/A-PT-1/X' {first}"), "row 1 of runs: its id is"),
-        (format!("UPDATE runs SET id = id || char(10) {first}"), "row 1 of runs: its id is"),
-        (attempts("json_set(facts, '$.run', '../../outside/x/y')"), "has unreadable content in attempt 1 at"),
-        (attempts("json_set(facts, '$.run', 'walk/A-PT-1/X')"), "its facts are of attempt 1 at walk/A-PT-1/X"),
-        (attempts("json_set(facts, '$.number', 4294967295)"), "its facts are of attempt 4294967295"),
-        (attempts("json_set(facts, '$.outputs[0].role', '../../../../../outside/secret')"), "contains a slash"),
-        (attempts("json_set(facts, '$.outputs[0].role', 'STDOUT')"), "two outputs have the same name"),
-        (
-            attempts("replace(facts, '\"cpu_ms\":12340', '\"cpu_ms\":18446744073709551615')"),
-            "cpu_ms: 18446744073709551615 is more than",
-        ),
-        (
-            attempts("replace(facts, '\"memory_kib\":251392', '\"memory_kib\":18446744073709551615')"),
-            "memory_kib: 18446744073709551615 is more than",
-        ),
-        (
-            "UPDATE facts SET value = json_set(value, '$.entries[0].entry', '../outside') WHERE key = 'campaign'"
-                .to_owned(),
-            "unreadable content in the campaign",
-        ),
-        (
-            "UPDATE instances SET facts = json_set(facts, '$.family', '../outside')".to_owned(),
-            "unreadable content in an instance",
-        ),
-    ];
-    for (number, (change, part)) in cases.iter().enumerate() {
+    for (number, (change, part)) in changes.iter().enumerate() {
         let name = format!("record-{number}");
         let dir = folder.path().join(&name);
         copy(&folder.path().join("good"), &dir);
@@ -458,6 +419,68 @@ fn a_record_changed_by_hand_is_refused_with_its_row() {
         assert!(!folder.path().join("judged").exists() && !folder.path().join("archive").exists());
     }
     assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 1, "nothing is written outside");
+}
+
+#[test]
+fn runs_of_a_record_changed_by_hand_are_refused() {
+    let first = format!("WHERE id = '{RUN}'");
+    let set = |key: &str, value: &str| {
+        format!("UPDATE runs SET facts = json_set(facts, '$.{key}', '{value}') {first}")
+    };
+    assert_record_refused(&[
+        (set("entry", "../../../outside"), "row 1 of runs"),
+        (set("entry", "/etc"), "row 1 of runs"),
+        (set("entry", ""), "row 1 of runs"),
+        (set("entry", "a\u{202e}"), "row 1 of runs"),
+        (set("entry", "depth-first"), "row 1 of runs: its id is"),
+        (set("examination", ".."), "row 1 of runs"),
+        (set("instance", "../x-PT-1"), "row 1 of runs"),
+        (set("model", "../../outside"), "row 1 of runs"),
+        (format!("UPDATE runs SET id = '../../../outside/A-PT-1/X' {first}"), "row 1 of runs: its id is"),
+        (format!("UPDATE runs SET id = id || char(10) {first}"), "row 1 of runs: its id is"),
+    ]);
+}
+
+#[test]
+fn attempts_of_a_record_changed_by_hand_are_refused() {
+    let of_first = format!("WHERE run = (SELECT position FROM runs WHERE id = '{RUN}')");
+    let attempts = |expression: &str| format!("UPDATE attempts SET facts = {expression} {of_first}");
+    assert_record_refused(&[
+        (attempts("json_set(facts, '$.run', '../../outside/x/y')"), "has unreadable content in attempt 1 at"),
+        (
+            attempts("json_set(facts, '$.run', 'walk/A-PT-1/X')"),
+            "its facts are of attempt 1 at walk/A-PT-1/X",
+        ),
+        (attempts("json_set(facts, '$.number', 4294967295)"), "its facts are of attempt 4294967295"),
+        (
+            attempts("json_set(facts, '$.outputs[0].role', '../../../../../outside/secret')"),
+            "contains a slash",
+        ),
+        (attempts("json_set(facts, '$.outputs[0].role', 'STDOUT')"), "two outputs have the same name"),
+        (
+            attempts("replace(facts, '\"cpu_ms\":12340', '\"cpu_ms\":18446744073709551615')"),
+            "cpu_ms: 18446744073709551615 is more than",
+        ),
+        (
+            attempts("replace(facts, '\"memory_kib\":251392', '\"memory_kib\":18446744073709551615')"),
+            "memory_kib: 18446744073709551615 is more than",
+        ),
+    ]);
+}
+
+#[test]
+fn a_campaign_in_a_record_changed_by_hand_is_refused() {
+    assert_record_refused(&[
+        (
+            "UPDATE facts SET value = json_set(value, '$.entries[0].entry', '../outside') WHERE key = 'campaign'"
+                .to_owned(),
+            "unreadable content in the campaign",
+        ),
+        (
+            "UPDATE instances SET facts = json_set(facts, '$.family', '../outside')".to_owned(),
+            "unreadable content in an instance",
+        ),
+    ]);
 }
 
 #[test]

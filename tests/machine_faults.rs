@@ -244,9 +244,39 @@ fn by_position(commands: &[&str]) -> String {
     format!("position=${{TMPDIR##*/running/}}\ncase ${{position%%-*}} in\n{cases}\n*) exit 99 ;;\nesac\n")
 }
 
+/// What a fake QEMU does in a run, the state of the machine then, and a part of the reason of the failure.
+type Fault<'t> = (&'t str, &'t str, &'t str);
+
+/// Each fault ends one run as an infrastructure failure, and a retry without faults gives each run its record. Less than
+/// ten faults, because ten consecutive failures stop a campaign.
+fn assert_infrastructure_failures(faults: &[Fault]) {
+    let examination = EXAMINATIONS[0];
+    let hosts = format!(
+        "[hosts]\njobs = {}\nretries = 0\nboot_deadline_s = 3\nprepare_deadline_s = 3\n",
+        faults.len()
+    );
+    let folder = Folder::with_fake_qemu(faults.len(), &[examination], &hosts);
+    folder.fake_qemu(&by_position(&faults.iter().map(|(commands, ..)| *commands).collect::<Vec<_>>()));
+    folder.run(&[]).code(1);
+    for ((commands, state, reason), tool) in faults.iter().zip(0..) {
+        let found = infrastructure_failures(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].0 == *state && found[0].1.contains(reason), "{commands}: {found:?}");
+    }
+    assert_eq!(folder.machines(), [0; 0]);
+    folder.judge().code(1);
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let cells = judged.0.blocks.iter().flat_map(|block| &block.cells);
+    assert_eq!(cells.filter(|cell| cell.ending == Ending::Infrastructure).count(), faults.len());
+    // The failed attempts are kept.
+    folder.fake_qemu("whole_run x");
+    folder.run(&["--retry", "infrastructure"]).success();
+    assert!(folder.runs().values().all(|run| run.attempts == 2));
+}
+
 #[test]
-fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
-    let cases = [
+fn faults_while_a_machine_boots_are_infrastructure_failures() {
+    assert_infrastructure_failures(&[
         ("linger", "booting", "no answer to \"greeting\" in time"),
         ("while :; do event RTC_CHANGE; done", "booting", "no answer to \"greeting\" in time"),
         ("while :; do printf %065536d 0 >&$qmp; done", "booting", "a line of more than 1048576 bytes"),
@@ -255,6 +285,12 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
         ("power_on; linger", "booting", "was not ready by its deadline"),
         ("power_on; while :; do agent_event nonsense; done", "booting", "was not ready by its deadline"),
         ("power_on; while :; do printf %065536d 0 >&$control; done", "booting", "a line of more than"),
+    ]);
+}
+
+#[test]
+fn faults_before_a_tool_starts_are_infrastructure_failures() {
+    assert_infrastructure_failures(&[
         // A guest reboots or panics before the tool's start: QEMU ends (-no-reboot), so it does not boot again and again.
         (
             "power_on; ready; event SHUTDOWN '{\"guest\":true,\"reason\":\"guest-reset\"}'; exit 0",
@@ -268,6 +304,12 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
             "agent: no archive",
         ),
         ("power_on; ready; prepared; linger", "ready", "was not started by its deadline"),
+    ]);
+}
+
+#[test]
+fn faults_of_qemu_while_a_tool_runs_are_infrastructure_failures() {
+    assert_infrastructure_failures(&[
         ("RUNNING; kill -9 $$", "examining", "(signal: 9 (SIGKILL))"),
         ("RUNNING; eval \"exec $qmp>&-\"; linger", "examining", "QEMU ended (signal: 9 (SIGKILL))"),
         (
@@ -286,34 +328,7 @@ fn faults_of_qemu_and_the_agent_are_infrastructure_failures() {
             "a disk of the machine failed on the host (read of ro0): I/O error",
         ),
         ("RUNNING; ended; kill -9 $$", "collecting", "(signal: 9 (SIGKILL))"),
-    ];
-    let folder = Folder::with_fake_qemu(
-        6,
-        &EXAMINATIONS[..3],
-        "[hosts]\njobs = 6\nretries = 0\nboot_deadline_s = 3\nprepare_deadline_s = 3\n",
-    );
-    folder.fake_qemu(&by_position(&cases.map(|(commands, ..)| commands)));
-    // One examination of all tools at a time: ten consecutive failures would stop the campaign.
-    let mut cases = cases.iter();
-    for examination in &EXAMINATIONS[..3] {
-        folder.run(&["--only", &format!("*/{examination}")]).code(1);
-        for ((commands, state, reason), tool) in cases.by_ref().take(6).zip(0..) {
-            let found =
-                infrastructure_failures(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
-            assert_eq!(found.len(), 1);
-            assert!(found[0].0 == *state && found[0].1.contains(reason), "{commands}: {found:?}");
-        }
-        assert_eq!(folder.machines(), [0; 0]);
-    }
-    // The judgement counts all of them as infrastructure failures.
-    folder.judge().code(1);
-    let judged = Judged::read(&folder.path().join("judgement"));
-    let cells = judged.0.blocks.iter().flat_map(|block| &block.cells);
-    assert_eq!(cells.filter(|cell| cell.ending == Ending::Infrastructure).count(), 18);
-    // After a retry without faults, each run has one record, and its failed attempt is kept.
-    folder.fake_qemu("whole_run x");
-    folder.run(&["--retry", "infrastructure"]).success();
-    assert!(folder.runs().values().all(|run| run.attempts == 2));
+    ]);
 }
 
 #[test]

@@ -130,120 +130,140 @@ fn findings(file: &str, old: &str, new: &str) -> Vec<String> {
     validate(&Archive::open(&instance).unwrap()).iter().map(std::string::ToString::to_string).collect()
 }
 
+/// Makes one change in a file of a valid instance, and expects a finding that contains a text: file, old, new, text.
+fn assert_found(changes: &[[&str; 4]]) {
+    for [file, old, new, expected] in changes {
+        let found = findings(file, old, new);
+        assert!(found.iter().any(|finding| finding.contains(expected)), "{expected}\n{found:#?}");
+    }
+}
+
 #[test]
-fn faults_of_an_instance_are_found_by_file_and_line() {
-    assert_eq!(findings("none", "", ""), [""; 0]);
-    let cases = [
-        ("model.pnml", "</page>", "", "error: Small-PT-2/model.pnml:8: not well-formed XML"),
-        ("model.pnml", "source='p'", "source='x'", "error: Small-PT-2/model.pnml:5: arc a refers to \"x\""),
-        (
+fn faults_of_a_net_are_found_by_file_and_line() {
+    assert_found(&[
+        ["model.pnml", "</page>", "", "error: Small-PT-2/model.pnml:8: not well-formed XML"],
+        ["model.pnml", "source='p'", "source='x'", "error: Small-PT-2/model.pnml:5: arc a refers to \"x\""],
+        [
             "model.pnml",
             "id='a'",
             "id='p'",
             "error: Small-PT-2/model.pnml:5: the id \"p\" was already used in line 3",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "ptnet",
             "symmetricnet",
             "error: Small-PT-2/iscolored:1: iscolored is FALSE, but the net is a coloured net",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "ptnet",
             "symmetricnet",
             "error: Small-PT-2/model.pnml: the net is a coloured net, but by its name",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "<text>1",
             "<text>2",
             "error: Small-PT-2/model.pnml:6: NUPN states safe, but p has 2 initial",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "<text>1",
             "<text>2",
             "error: Small-PT-2/GenericPropertiesVerdict.xml:2: SAFE is true, but p has 2 initial tokens",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "target='t'/>",
             "target='t'><inscription><text>3</text></inscription></arc>",
             "error: Small-PT-2/GenericPropertiesVerdict.xml:3: ORDINARY is true, but an arc at p has the weight 3",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "<text>1",
             "<text>5000000000",
             "warning: Small-PT-2/model.pnml: the initial marking has 5000000000",
-        ),
-        (
+        ],
+        [
             "model.pnml",
             "arcs='1'",
             "arcs='2'",
             "error: Small-PT-2/model.pnml:6: NUPN states 2 arcs, but there are 1",
-        ),
-        (
+        ],
+    ]);
+}
+
+#[test]
+fn faults_of_marker_files_are_found_by_file_and_line() {
+    assert_found(&[
+        [
             "GenericPropertiesVerdict.xml",
             "'true'",
             "'yes'",
             "error: Small-PT-2/GenericPropertiesVerdict.xml:2: <verdict value=\"yes\">",
-        ),
-        (
+        ],
+        [
             "iscolored",
             "FALSE",
             "TRUE",
             "error: Small-PT-2/iscolored:1: iscolored is TRUE, but the net is a P/T net",
-        ),
-        ("iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: is \"no\"; write TRUE or FALSE"),
-        ("iscolored", "", "", "error: Small-PT-2/iscolored: is missing"),
-        ("instance", "2", "3", "error: Small-PT-2/instance:1: is \"3\", but \"2\" in the instance's name"),
-        ("equiv_col", "", "", "warning: Small-PT-2/equiv_col: is missing"),
-        (
+        ],
+        ["iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: is \"no\"; write TRUE or FALSE"],
+        ["iscolored", "", "", "error: Small-PT-2/iscolored: is missing"],
+        ["instance", "2", "3", "error: Small-PT-2/instance:1: is \"3\", but \"2\" in the instance's name"],
+        ["equiv_col", "", "", "warning: Small-PT-2/equiv_col: is missing"],
+    ]);
+}
+
+#[test]
+fn faults_of_formulas_are_found_by_file_and_line() {
+    assert_found(&[
+        [
             "CTLFireability.xml",
             ">t<",
             ">x<",
             "error: Small-PT-2/CTLFireability.xml:3: the net has no transition \"x\"",
-        ),
-        ("UpperBounds.xml", ">p<", ">t<", "error: Small-PT-2/UpperBounds.xml:3: the net has no place \"t\""),
-        ("LTLCardinality.xml", "-00</id>", "-01</id>", "error: Small-PT-2/LTLCardinality.xml:4: the id"),
-        (
+        ],
+        ["UpperBounds.xml", ">p<", ">t<", "error: Small-PT-2/UpperBounds.xml:3: the net has no place \"t\""],
+        ["LTLCardinality.xml", "-00</id>", "-01</id>", "error: Small-PT-2/LTLCardinality.xml:4: the id"],
+        [
             "CTLCardinality.xml",
             "<property><id>Small-PT-2-CTLCardinality-15</id>",
             "</property-set><property-set>",
             "error: Small-PT-2/CTLCardinality.xml:32: not well-formed XML",
-        ),
-        (
+        ],
+        [
             "UpperBounds.xml",
             "Small-PT-2-",
             "Tiny-PT-2-",
             "warning: Small-PT-2/UpperBounds.xml: ids such as \"Tiny-PT-2-UpperBounds-00\"",
-        ),
-        (
+        ],
+        [
             "CTLFireability.xml",
             "<transition>t</transition>",
             "",
             "warning: Small-PT-2/CTLFireability.xml: properties with an empty list of places or transitions: 16",
-        ),
-        ("LTLFireability.xml", "", "", "error: Small-PT-2/LTLFireability.xml: is missing"),
-        (
+        ],
+        ["LTLFireability.xml", "", "", "error: Small-PT-2/LTLFireability.xml: is missing"],
+        [
             "ReachabilityDeadlock.xml",
             "</property-set>",
             "<property><id>b</id><formula><deadlock/></formula></property></property-set>",
             "error: Small-PT-2/ReachabilityDeadlock.xml: 2 properties, but ReachabilityDeadlock has 1",
-        ),
-        (
+        ],
+        [
             "ReachabilityDeadlock.xml",
             "<exists-path><finally><deadlock/></finally></exists-path>",
             "<place-bound><place>p</place></place-bound>",
             "is not a formula of ReachabilityDeadlock",
-        ),
-    ];
-    for (file, old, new, expected) in cases {
-        let found = findings(file, old, new);
-        assert!(found.iter().any(|finding| finding.contains(expected)), "{expected}\n{found:#?}");
-    }
+        ],
+    ]);
+}
+
+#[test]
+fn an_instance_without_faults_has_no_findings() {
+    assert_eq!(findings("none", "", ""), [""; 0]);
     for (file, old, new) in [
         ("model.pnml", "<place id='p'", "<place id='p' xml:id='q'"),
         ("model.pnml", "<place id='p'", "<place xml:id='q' id='p'"),

@@ -174,10 +174,26 @@ fn instances_are_chosen_by_globs() {
     assert_eq!(folder.ids(&[]).len(), 4);
 }
 
-/// Campaigns with one mistake: the line of the mistake, and words that the message must have.
+/// A mistake in a campaign: the right text, the wrong one, its line, and words that the message must have.
+type Mistake<'t> = (&'t str, &'t str, usize, &'t [&'t str]);
+
+fn assert_refused(mistakes: &[Mistake]) {
+    for (right, wrong, line, words) in mistakes {
+        assert!(CAMPAIGN.contains(right), "{right}");
+        let folder = Folder::new(&["A-PT-2"], &CAMPAIGN.replacen(right, wrong, 1));
+        let message = folder.refusal(&[]);
+        let place = format!("campaign.toml:{line}:");
+        assert!(message.contains(&place), "{wrong}: {place} not in {message}");
+        for word in *words {
+            assert!(message.contains(word), "{wrong}: {word} not in {message}");
+        }
+        assert!(message.contains("docs/campaign.md"), "{message}");
+    }
+}
+
 #[test]
-fn every_mistake_is_refused_with_line_and_allowed_values() {
-    let mistakes: &[(&str, &str, usize, &[&str])] = &[
+fn mistakes_in_a_campaign_are_refused_with_allowed_values() {
+    assert_refused(&[
         ("edition = \"mcc-2018\"", "editon = \"mcc-2018\"", 2, &["editon", "did you mean `edition`?"]),
         (
             "examinations = [\"UpperBounds\"",
@@ -200,6 +216,18 @@ fn every_mistake_is_refused_with_line_and_allowed_values() {
             &["\"C-*\" matches no instance"],
         ),
         ("inputs = \"models\"", "inputs = \"models\"\ninstances = [\"A-[\"]", 4, &["instances"]),
+        (
+            "channel = \"agent\"",
+            "[[model]]\ninstance = \"A-PT-2\"\nfamily = \"A\"\nstatus = \"new\"",
+            16,
+            &["new", "surprise"],
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_entries_are_refused_with_allowed_values() {
+    assert_refused(&[
         ("entry = \"LoLA\"", "entry = \"../LoLA\"", 7, &["../LoLA", "must begin with a letter"]),
         ("entry = \"LoLA\"", "entry = \"Lo LA\"", 7, &["allowed are letters, digits"]),
         ("entry = \"ITS-Tools.L\"", "entry = \"LoLA\"", 13, &["twice"]),
@@ -220,6 +248,12 @@ fn every_mistake_is_refused_with_line_and_allowed_values() {
             10,
             &["\"Stat\" matches no examination"],
         ),
+    ]);
+}
+
+#[test]
+fn mistakes_in_limits_and_hosts_are_refused() {
+    assert_refused(&[
         ("channel = \"agent\"", "[limits]\nwall_s = 0", 17, &["wall_s = 0", "from 1 to"]),
         (
             "channel = \"agent\"",
@@ -234,24 +268,7 @@ fn every_mistake_is_refused_with_line_and_allowed_values() {
             17,
             &["workers", "jobs", "retries", "boot_deadline_s"],
         ),
-        (
-            "channel = \"agent\"",
-            "[[model]]\ninstance = \"A-PT-2\"\nfamily = \"A\"\nstatus = \"new\"",
-            16,
-            &["new", "surprise"],
-        ),
-    ];
-    for (right, wrong, line, words) in mistakes {
-        assert!(CAMPAIGN.contains(right), "{right}");
-        let folder = Folder::new(&["A-PT-2"], &CAMPAIGN.replacen(right, wrong, 1));
-        let message = folder.refusal(&[]);
-        let place = format!("campaign.toml:{line}:");
-        assert!(message.contains(&place), "{wrong}: {place} not in {message}");
-        for word in *words {
-            assert!(message.contains(word), "{wrong}: {word} not in {message}");
-        }
-        assert!(message.contains("docs/campaign.md"), "{message}");
-    }
+    ]);
 }
 
 #[test]

@@ -42,13 +42,12 @@ fn rows(path: PathBuf) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_sums_of_2018_agree_with_judge_and_explain() {
+fn the_margins_of_2018_are_those_of_the_sensitivity() {
     let dir = tempfile::tempdir().expect("a folder");
     let judged = judged_2018(dir.path());
     let judgement = Judgement::read(&judged).expect("a judgement");
     let places = Places::of(&judgement);
     let name = |entry: usize| judgement.entries[entry].entry.clone();
-
     // Margins: those of `judge --sensitivity`.
     let mut margins = Vec::new();
     for (number, podium) in judgement.podiums.iter().enumerate() {
@@ -68,7 +67,15 @@ fn the_sums_of_2018_agree_with_judge_and_explain() {
     let gold = places.margins(0).next().expect("a margin");
     assert_eq!((name(gold.holder).as_str(), gold.values), ("GreatSPN", Some(1)));
     assert!(!gold.deciding.is_empty());
+}
 
+#[test]
+fn the_points_of_2018_add_up_by_status_and_by_neighbour() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judged = judged_2018(dir.path());
+    let judgement = Judgement::read(&judged).expect("a judgement");
+    let places = Places::of(&judgement);
+    let name = |entry: usize| judgement.entries[entry].entry.clone();
     // Points of known and surprise models add up, and are those of the judgement.
     assert_eq!(places.statuses(), ["known", "surprise"]);
     for score in &judgement.scores {
@@ -77,6 +84,25 @@ fn the_sums_of_2018_agree_with_judge_and_explain() {
         assert_eq!(of(Some("known")) + of(Some("surprise")), score.normalized);
     }
 
+    // The distance of neighbours is the sum of what one has and the other has not.
+    for (number, podium) in judgement.podiums.iter().enumerate() {
+        let points =
+            |entry: usize| &podium.places.iter().find(|of| of.entry == entry).expect("a place").points;
+        for duel in places.duels(number) {
+            let [first, second] = &duel.only;
+            let [lost, lost_by_second] = &duel.wrong;
+            let sum = &first.1 - &second.1 - &lost.1 + &lost_by_second.1;
+            assert_eq!(sum, points(duel.ahead) - points(duel.behind), "{}", podium.category);
+        }
+    }
+}
+
+#[test]
+fn unique_values_and_losses_of_2018_are_those_of_explain() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judged = judged_2018(dir.path());
+    let judgement = Judgement::read(&judged).expect("a judgement");
+    let places = Places::of(&judgement);
     // Unique values and losses are those of `explain --tool`.
     for (entry, of) in judgement.entries.iter().enumerate() {
         let explained = explain_tool(&judgement, &of.entry).expect("an explanation");
@@ -91,19 +117,12 @@ fn the_sums_of_2018_agree_with_judge_and_explain() {
             of.entry
         );
     }
+}
 
-    // The distance of neighbours is the sum of what one has and the other has not.
-    for (number, podium) in judgement.podiums.iter().enumerate() {
-        let points =
-            |entry: usize| &podium.places.iter().find(|of| of.entry == entry).expect("a place").points;
-        for duel in places.duels(number) {
-            let [first, second] = &duel.only;
-            let [lost, lost_by_second] = &duel.wrong;
-            let sum = &first.1 - &second.1 - &lost.1 + &lost_by_second.1;
-            assert_eq!(sum, points(duel.ahead) - points(duel.behind), "{}", podium.category);
-        }
-    }
-
+#[test]
+fn the_site_of_2018_has_margins_and_medals() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judged = judged_2018(dir.path());
     // The site has the same, in readable form.
     let site = dir.path().join("site");
     let mut command = Command::cargo_bin("mcc-harness").expect("the program");
