@@ -48,7 +48,8 @@ pub fn calibrate(cpus: &[u32]) -> BTreeMap<u32, Duration> {
     drop(sender);
     let deadline = Instant::now() + TIMEOUT;
     let next = || receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
-    let measured = std::iter::from_fn(next).filter_map(|(cpu, time)| Some((cpu, time?))).collect();
+    let measured: BTreeMap<u32, Duration> =
+        std::iter::from_fn(next).filter_map(|(cpu, time)| Some((cpu, time?))).collect();
     for (cpu, time) in &measured {
         note_shortest(*cpu, *time);
     }

@@ -36,10 +36,10 @@ impl Host {
         mcc_vm::probe_cpu_time().map_err(RunnerError::CpuTime)?;
         let survey = Survey::take()?;
         let unmet = survey.settings(Path::new("/")).unmet();
-        let marks = match (unmet.first(), policy) {
-            (Some(unmet), Policy::Contest) => return Err(HostError::from(unmet.clone()).into()),
-            _ => unmet.into_iter().map(|unmet| unmet.mark).collect(),
-        };
+        if let (Policy::Contest, Some(unmet)) = (policy, unmet.first()) {
+            return Err(HostError::from(unmet.clone()).into());
+        }
+        let marks = unmet.into_iter().map(|unmet| unmet.mark).collect();
         Ok(Self { policy, qemu, backend, accelerator, marks, survey })
     }
 
