@@ -3,6 +3,7 @@
 mod images;
 mod script;
 
+use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::{CpuReading, Edition, Limits};
 use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
 use mcc_harness::host::Policy;
@@ -29,6 +30,7 @@ fn run(user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
         budget: Budget::new(&limits, 1),
         output_cap: 1 << 20,
         timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        disturbance: &Disturbance::default(),
         crash_is_by_tool: false,
         folder: folder.path(),
     };

@@ -5,15 +5,17 @@ mod images;
 mod script;
 
 use campaign::{Folder, stderr, until};
+use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::{CpuReading, Edition, Limits};
-use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
-use mcc_harness::host::{Policy, find_program};
+use mcc_harness::executor::disturbance::may_repeat;
+use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, State, Timeouts, attempt};
+use mcc_harness::host::{Policy, Survey, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
 use mcc_harness::vm::{Machine, MachineSpec};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -37,10 +39,59 @@ fn as_root(script: &str, limits: &Limits) -> AttemptResult {
         budget: Budget::new(limits, 1),
         output_cap: 1 << 20,
         timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        disturbance: &Disturbance::default(),
         crash_is_by_tool: false,
         folder: folder.path(),
     };
     attempt(attempt_spec, &mut |_| {})
+}
+
+/// The CPU of a core that others use as little as possible: the last one that this process may use.
+fn last_cpu() -> u32 {
+    *Survey::take().unwrap().cores.allowed.last().unwrap()
+}
+
+#[test]
+fn a_run_beside_a_busy_process_on_its_core_is_marked() {
+    let cpu = last_cpu();
+    let machine = MachineSpec { vcpu_cpus: vec![cpu], ..spec(512) };
+    let edition = Edition::load("mcc-2018").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let thresholds = Disturbance::default();
+    let attempt_spec = AttemptSpec {
+        machine: &machine,
+        cpu_flags: &edition.machine.cpu_flags,
+        policy: Policy::AllowDegraded,
+        job: script::job("mcc", "/home/mcc", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"),
+        budget: Budget::new(&LIMITS, 1),
+        output_cap: 1 << 20,
+        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
+        disturbance: &thresholds,
+        crash_is_by_tool: false,
+        folder: folder.path(),
+    };
+    // Its priority is high if this test runs as root. It starts with the tool, so that the guest boots quickly.
+    let mut neighbour = None;
+    let ended = attempt(attempt_spec, &mut |state| {
+        if state == State::Examining {
+            let mut busy = Command::new("taskset");
+            busy.args(["-c", &cpu.to_string(), "nice", "-n", "-10", "sh", "-c", "while :; do :; done"]);
+            neighbour = Some(busy.stderr(Stdio::null()).spawn().unwrap());
+        }
+    });
+    if let Some(mut neighbour) = neighbour {
+        neighbour.kill().unwrap();
+        neighbour.wait().unwrap();
+    }
+    assert!(matches!(ended.outcome, Outcome::Finished { exit_code: 0 }), "{:?}", ended.outcome);
+    let state = ended.environment.host_state.unwrap();
+    let load = state.load.clone().unwrap();
+    assert!(ended.marks.iter().any(|mark| mark == "disturbed"), "{load:?}");
+    assert!(state.disturbed.iter().any(|reason| reason.starts_with("vCPUs waited for a CPU")), "{state:?}");
+    assert!(state.disturbed.iter().any(|reason| reason.starts_with("others used the cores")), "{state:?}");
+    assert!(may_repeat(&load, &[], &thresholds), "the guest did not cause it: {load:?}");
+    assert!(load.calibration.is_some_and(|speed| speed.before.is_some()), "{state:?}");
+    assert!(state.settings.contains_key("kernel") && state.settings.contains_key("swap"), "{state:?}");
 }
 
 const LIMITS: Limits = Limits {

@@ -3,6 +3,7 @@
 mod recorded_runs;
 
 use mcc_harness::base::names::RunId;
+use mcc_harness::base::{HostLoad, HostState};
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::store::{
     Attempt, CampaignFacts, Disk, Environment, Outcome, Record, RecordSummary, Rerun, RunFacts, RunState,
@@ -288,6 +289,31 @@ fn a_record_of_format_3_is_read_and_resumed() {
     assert_eq!(format(), 4, "an older program refuses it from now on");
     assert_eq!(record.attempts(&ids[0]).unwrap()[0].environment, environment);
     assert_eq!(make(&record, &ids[1], FINISHED, ""), RunState::Recorded);
+}
+
+#[test]
+fn the_state_of_a_host_is_kept_and_its_figures_checked() {
+    let results = tempfile::tempdir().unwrap();
+    let id = run("StateSpace").id();
+    let load = HostLoad { wall_ms: 9000, starved_ms: Some(10), ..HostLoad::default() };
+    let settings = [("governor".to_owned(), "performance".to_owned())].into();
+    let host_state = Some(HostState { settings, load: Some(load), ..HostState::default() });
+    let environment = Environment { host_state, ..Environment::default() };
+    {
+        let record = open(results.path());
+        record.plan_runs(&[run("StateSpace")]).unwrap();
+        let dir = record.begin_attempt(&id).unwrap();
+        record
+            .commit(Attempt { environment: environment.clone(), ..attempt(&id, 1, FINISHED) }, dir)
+            .unwrap();
+        assert_eq!(record.attempts(&id).unwrap()[0].environment, environment);
+    }
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    let figure = "json_set(facts, '$.environment.host_state.load.wall_ms', 9000000000000)";
+    db.execute(&format!("UPDATE attempts SET facts = {figure}"), []).unwrap();
+    let record = Record::open_readonly(results.path()).unwrap();
+    let error = record.attempts(&id).unwrap_err().to_string();
+    assert!(error.contains("host_state: wall_ms: 9000000000000 is more than"), "{error}");
 }
 
 /// Turns a record into one of format 1.

@@ -1,16 +1,20 @@
 //! Performance of machines, as ratios that one run of this program measures: time of a run without its tool against bare
 //! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
-//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming). The compared
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed). The compared
 //! programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
+mod disturbed;
 mod long_run;
+#[path = "../../tests/script/mod.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+mod script;
 mod starts;
 mod streaming;
 
 use bare_qemu::BareQemu;
-use mcc_harness::campaign::{History, Run};
+use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{EntryDisks, Executor, FileStamps};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
@@ -28,11 +32,12 @@ fn main() {
     let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
-    let sections: [Section; 4] = [
+    let sections: [Section; 5] = [
         ("run", &|| per_run(&setup, rounds)),
         ("starts", &|| starts::starts(&setup, rounds)),
         ("controller", &|| long_run::controller(&setup)),
         ("streaming", &|| streaming::output(&setup)),
+        ("disturbed", &|| disturbed::series(&setup)),
     ];
     for (name, measure) in sections {
         if words.is_empty() || words.iter().any(|word| word == name) {
@@ -137,6 +142,7 @@ impl<'a> MachineSetup<'a> {
             prepare_deadline: Duration::from_secs(120),
             collect_deadline: Duration::from_secs(120),
             stall: Duration::from_secs(10),
+            disturbance: Disturbance::default(),
             file_stamps: FileStamps::default(),
             jobs: 1,
             marks: vec![],

@@ -1,7 +1,7 @@
 //! Simulated machines: they enter the states of a run, print the output of a tool, and take its time in virtual time, with
 //! random faults.
 
-use mcc_harness::campaign::{History, Run};
+use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FileStamps, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
@@ -189,6 +189,7 @@ pub fn executor<'a>(
         prepare_deadline: Duration::from_secs(60),
         collect_deadline: Duration::from_secs(60),
         stall: Duration::from_secs(10),
+        disturbance: Disturbance::default(),
         file_stamps: FileStamps::default(),
         jobs: JOBS,
         marks: vec![],

@@ -1,6 +1,6 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, names of
-//! entries, examinations and runs, suggestions for misspelt words, bounds of figures, marks of runs, and the messages
-//! between host and guest.
+//! entries, examinations and runs, suggestions for misspelt words, bounds of figures, marks of runs, the state of a
+//! host, and the messages between host and guest.
 
 #![warn(missing_docs)]
 
@@ -9,10 +9,12 @@ pub mod figures;
 pub mod files;
 pub mod guest;
 pub mod guest_kernel_log;
+mod host_state;
 mod mark;
 pub mod names;
 pub mod ordered_map;
 pub mod suggest;
 pub mod text;
 
+pub use host_state::{Calibration, HostLoad, HostState};
 pub use mark::Mark;

@@ -20,6 +20,14 @@ impl Mark {
     pub const SHARED_CORES: Self = Self::new("degraded:shared-cores");
     /// The machines together had more memory than the host had available.
     pub const OVERCOMMITTED_MEMORY: Self = Self::new("degraded:overcommitted-memory");
+    /// The governor of the host's CPUs was not `performance`, or is unknown.
+    pub const GOVERNOR: Self = Self::new("degraded:governor");
+    /// The host used swap space.
+    pub const SWAP: Self = Self::new("degraded:swap");
+    /// Something else used the leased cores or slowed them during the run, more than the thresholds of the campaign.
+    pub const DISTURBED: Self = Self::new("disturbed");
+    /// A setting of the host changed during the attempt.
+    pub const HOST_CHANGED: Self = Self::new("host-changed");
     /// The runs on the model of this instance took place on several hosts (E-5.1 requires one host).
     pub const MIXED_HOST: Self = Self::new("mixed-host");
     /// The machine was started from a saved state.

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod disturbance;
 mod facts;
 mod history;
 mod instances;
@@ -12,6 +13,7 @@ mod plan;
 mod publication;
 mod slurm;
 
+pub use disturbance::Disturbance;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
 pub use instances::archives_in;
@@ -229,6 +231,8 @@ pub struct Hosts {
     /// Seconds for which the controller may be unable to observe a machine before the attempt is ended.
     #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
     pub stall_s: NonZeroU64,
+    /// From when on a run counts as disturbed.
+    pub disturbed: Disturbance,
 }
 
 impl Default for Hosts {
@@ -243,6 +247,7 @@ impl Default for Hosts {
             prepare_deadline_s: MINUTE_S,
             collect_deadline_s: MINUTE_S,
             stall_s: STALL_S,
+            disturbed: Disturbance::default(),
         }
     }
 }

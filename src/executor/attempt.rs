@@ -1,11 +1,14 @@
 //! One attempt at a run, as a state machine:
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
+use super::disturbance;
+use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced, LimitCheck};
 use super::usage::UsageMeter;
-use mcc_base::Mark;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
+use mcc_base::{HostState, Mark};
+use mcc_campaign::Disturbance;
 use mcc_edition::CpuFlags;
 use mcc_host::Policy;
 use mcc_store::{Environment, Outcome, RunFacts};
@@ -74,6 +77,8 @@ pub struct AttemptSpec<'a> {
     pub output_cap: u64,
     /// The timeouts of the harness.
     pub timeouts: Timeouts,
+    /// From when on the run counts as disturbed.
+    pub disturbance: &'a Disturbance,
     /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
     /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
     pub crash_is_by_tool: bool,
@@ -176,10 +181,13 @@ impl AttemptRunner<'_> {
             budget,
             output_cap,
             timeouts,
+            disturbance,
             crash_is_by_tool,
             folder,
         } = attempt_spec;
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
+        let mut host_watch = HostWatch::new(&spec.vcpu_cpus);
+        self.environment.host_state = Some(host_watch.settings());
         self.enter(State::Booting);
         let booted = Instant::now();
         let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
@@ -198,6 +206,7 @@ impl AttemptRunner<'_> {
 
         self.enter(State::Ready);
         let mut tool = Metered {
+            host_watch,
             // Started before the guest receives the name of the instance.
             meter: UsageMeter::start(&mut machine)?,
             machine,
@@ -205,6 +214,9 @@ impl AttemptRunner<'_> {
             // Over ssh, preparation and collection use programs of the tool's disk, so the limits apply to them too.
             limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
         };
+        if tool.limits.is_some() {
+            tool.host_watch.start(&tool.machine);
+        }
         let mut phases = Phases::default();
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, timeouts) {
             Ok(outcome) => outcome,
@@ -229,7 +241,8 @@ impl AttemptRunner<'_> {
                 self.mark(mark);
             }
         }
-        let Metered { mut machine, meter, .. } = tool;
+        let Metered { mut machine, meter, mut host_watch, .. } = tool;
+        host_watch.end(&machine);
         if machine.has_invalid_messages() {
             self.mark(Mark::GUEST_MESSAGES);
         }
@@ -250,6 +263,7 @@ impl AttemptRunner<'_> {
         if stdout_bytes > output_cap || stderr_bytes > output_cap {
             self.mark(Mark::OUTPUT_TRUNCATED);
         }
+        self.record_host(host_watch.finish(), disturbance);
         let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
             boot_ms: boot.as_millis() as u64,
@@ -272,6 +286,21 @@ impl AttemptRunner<'_> {
             samples: meter.samples,
         });
         Ok(outcome)
+    }
+
+    /// Records the state of the host, and marks the run if the host changed or the run was disturbed.
+    fn record_host(&mut self, mut state: HostState, thresholds: &Disturbance) {
+        if let Some(load) = &state.load {
+            state.disturbed = disturbance::reasons(load, thresholds);
+        }
+        for (is_marked, mark) in
+            [(!state.changed.is_empty(), Mark::HOST_CHANGED), (!state.disturbed.is_empty(), Mark::DISTURBED)]
+        {
+            if is_marked {
+                self.mark(mark);
+            }
+        }
+        self.environment.host_state = Some(state);
     }
 
     /// Checks the CPU flags of the guest (E-5.2): a tool compiled for the contest's processor may crash without them. A
@@ -339,6 +368,7 @@ impl AttemptRunner<'_> {
         self.enter(State::Examining);
         if !over_ssh {
             tool.meter = UsageMeter::start(&mut tool.machine)?;
+            tool.host_watch.start(&tool.machine);
             tool.limits = Some(budget);
         }
         let outcome = self.watch(tool)?;
@@ -494,6 +524,7 @@ const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
 /// A machine with a meter of its resource usage.
 struct Metered {
+    host_watch: HostWatch,
     machine: Machine,
     meter: UsageMeter,
     stall: Duration,

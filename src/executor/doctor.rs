@@ -3,8 +3,8 @@
 use mcc_base::Mark;
 use mcc_edition::Machine;
 use mcc_host::{
-    Accelerator, ControllerLeases, HostError, HostLeases, LEASE_USERS_VARIABLE, LeaseError, LeaseRegistry,
-    Leases, Policy, Probe, Qemu, Survey, find_program,
+    Accelerator, ControllerLeases, HostError, HostLeases, HostSettings, LEASE_USERS_VARIABLE, LeaseError,
+    LeaseRegistry, Leases, Policy, Probe, Qemu, Survey, UnmetSetting, find_program,
 };
 use mcc_vm::Isolation;
 use mcc_vm::build::PROGRAMS;
@@ -112,6 +112,7 @@ impl HostReport {
         }
         checks.push(cpu_time(mcc_vm::probe_cpu_time().map_err(|error| error.to_string())));
         checks.extend(capacity_checks(&survey, &needs.machine));
+        checks.extend(settings(&survey.settings(Path::new("/"))));
         checks.push(leases(LeaseRegistry::controllers_of_this_host()));
         let isolation_here = Isolation::of_this_host(needs.machine.memory_mib, &needs.folder);
         checks.push(isolation(isolation_here.active(), isolation_here.missing()));
@@ -227,6 +228,26 @@ fn cpu_time(probed: Result<(), String>) -> Check {
             check("cpu-time", CheckState::Missing, problem, remedy)
         }
     }
+}
+
+/// The settings of the host: those that a contest requires, and all others together.
+fn settings(settings: &HostSettings) -> Vec<Check> {
+    let unmet = settings.unmet();
+    let required = ["governor", "swap"].map(|name| match unmet.iter().find(|unmet| unmet.name == name) {
+        None => check(name, CheckState::Ok, settings.known.get(name).cloned().unwrap_or_default(), ""),
+        Some(UnmetSetting { found, remedy, mark, .. }) => {
+            let remedy = format!("{remedy}; or --allow-degraded (runs are marked {mark})");
+            check(name, CheckState::Degraded, found.clone(), &remedy)
+        }
+    });
+    let others = settings.known.iter().filter(|(name, _)| !["governor", "swap"].contains(*name));
+    let mut found: Vec<String> = others.map(|(name, value)| format!("{name}: {value}")).collect();
+    if !settings.unknown.is_empty() {
+        let names: Vec<&str> = settings.unknown.iter().copied().collect();
+        found.push(format!("unknown: {}", names.join(", ")));
+    }
+    let others = Check { blocking: false, ..check("settings", CheckState::Ok, found.join("; "), "") };
+    required.into_iter().chain([others]).collect()
 }
 
 /// The cores and memory that other controllers have leased. Runs may have to wait for them. Ignored files are named:
@@ -459,6 +480,24 @@ mod tests {
             found,
             "may.toml (process 7, since 2018-05-11T10:00:00Z) has leased CPUs 2,3 and 16384 MiB"
         );
+    }
+
+    #[test]
+    fn the_governor_and_swap_of_a_host_are_required() {
+        let of = |governor: Option<&str>, swap: &str| {
+            let known = [("governor", governor), ("swap", Some(swap)), ("SMT", Some("off"))];
+            let known = known.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
+            let checks = settings(&HostSettings { known: known.collect(), unknown: ["turbo"].into() });
+            assert_eq!((checks[2].name, checks[2].found.as_str()), ("settings", "SMT: off; unknown: turbo"));
+            (checks[0].clone(), checks[1].clone(), HostReport::new(checks).verdict)
+        };
+        assert_eq!(of(Some("performance"), "0 KiB").2, HostVerdict::Contest);
+        let (governor, swap, verdict) = of(Some("powersave"), "4 KiB");
+        assert_eq!(verdict, HostVerdict::DegradedOnly);
+        assert!(governor.remedy.contains("echo performance") && swap.remedy.contains("swapoff -a"));
+        let (unknown, _, verdict) = of(None, "0 KiB");
+        assert_eq!(verdict, HostVerdict::DegradedOnly, "an unknown governor counts as unmet");
+        assert!(unknown.found.starts_with("unknown"), "{}", unknown.found);
     }
 
     #[test]

@@ -5,9 +5,11 @@
 
 mod attempt;
 mod counts;
+pub mod disturbance;
 pub mod doctor;
 mod file_stamps;
 mod host_facts;
+mod host_watch;
 mod limits;
 mod queue;
 mod usage;
@@ -22,7 +24,7 @@ use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
 use mcc_benchkit::Invocation;
-use mcc_campaign::{History, Run};
+use mcc_campaign::{Disturbance, History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
@@ -41,6 +43,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Number of consecutive infrastructure failures that stops a campaign: their cause is the host, not a run.
 const MAX_CONSECUTIVE_FAILURES: u32 = 10;
+
+/// The beginning of the reason of a repetition that no organizer decided.
+const REPEATED: &str = "disturbed: ";
 
 /// The disks of one entry and their digests.
 #[derive(Clone, Debug)]
@@ -88,6 +93,8 @@ pub struct Executor<'a> {
     pub collect_deadline: Duration,
     /// See `Timeouts::stall`.
     pub stall: Duration,
+    /// From when on a run counts as disturbed, and how often it is repeated.
+    pub disturbance: Disturbance,
     /// The stamps of all files that machines read.
     pub file_stamps: FileStamps,
     /// Runs at once.
@@ -309,6 +316,7 @@ impl Scheduler<'_> {
     fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
             let Some((attempt, run_state)) = self.attempt(run, lease.take())? else { return Ok(()) };
+            let run_state = self.executor.repeat_if_disturbed(&attempt, run_state)?;
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });
             let mut shared = self.shared();
             match &attempt.outcome {
@@ -382,6 +390,7 @@ impl Scheduler<'_> {
                 entered = state;
                 (self.show)(Progress::Entered { run, attempt: dir.number(), state });
             };
+            let machines_before = self.shared().leases.machines_on_socket(&lease);
             attempt.disks = executor.disks_of(run);
             let make = || {
                 executor.file_stamps.check_unchanged().and_then(|()| {
@@ -397,7 +406,10 @@ impl Scheduler<'_> {
                 let state = entered.to_string();
                 Ok(AttemptResult::without_machine(Outcome::Infrastructure { state, reason }))
             });
-            let leased = self.shared().leases.release(lease);
+            let mut shared = self.shared();
+            let machines_after = shared.leases.machines_on_socket(&lease);
+            let leased = shared.leases.release(lease);
+            drop(shared);
             self.changed.notify_all();
             let ended = ended?;
             // If a disk changed during the attempt, it is unknown what the tool read.
@@ -413,6 +425,10 @@ impl Scheduler<'_> {
             attempt.outcome = ended.outcome;
             attempt.facts = ended.facts;
             attempt.environment = ended.environment;
+            if let Some(state) = &mut attempt.environment.host_state {
+                state.machines_on_socket =
+                    machines_before.zip(machines_after).map(|(before, after)| [before, after]);
+            }
             attempt.marks =
                 [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.description();
@@ -495,11 +511,33 @@ impl Executor<'_> {
                     collect: self.collect_deadline,
                     stall: self.stall,
                 },
+                disturbance: &self.disturbance,
                 crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
                 folder: &dir.outputs(),
             },
             enter,
         ))
+    }
+
+    /// Opens a recorded run again whose attempt was disturbed by something that its guest cannot cause, within the number
+    /// of repetitions of the campaign. Whatever the last attempt gives is judged.
+    fn repeat_if_disturbed(&self, attempt: &Attempt, run_state: RunState) -> Result<RunState, ExecutorError> {
+        let repeats = self.disturbance.repeats;
+        let state = attempt.environment.host_state.as_ref();
+        let may_repeat = state.and_then(|state| state.load.as_ref()).is_some_and(|load| {
+            repeats > 0 && disturbance::may_repeat(load, &attempt.marks, &self.disturbance)
+        });
+        if run_state != RunState::Recorded || attempt.outcome.is_infrastructure() || !may_repeat {
+            return Ok(run_state);
+        }
+        let reruns = self.record.reruns(&attempt.run)?;
+        let repeated = reruns.iter().filter(|rerun| rerun.reason.starts_with(REPEATED)).count();
+        if repeated >= repeats as usize {
+            return Ok(run_state);
+        }
+        let reasons = state.map_or(String::new(), |state| state.disturbed.join("; "));
+        self.record.repeat(&attempt.run, &format!("{REPEATED}{reasons}"))?;
+        Ok(RunState::Open { attempts_left: self.record.facts().retries.saturating_add(1) })
     }
 
     /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there

@@ -148,10 +148,15 @@ pub fn restrict_to_cpus(cpus: &[u32]) -> Result<KeptTo, HostError> {
     let system = |source| HostError::System { what: "change the CPUs of this thread", source };
     let this_thread = nix::unistd::Pid::from_raw(0);
     let before = nix::sched::sched_getaffinity(this_thread).map_err(system)?;
-    let mut set = nix::sched::CpuSet::new();
-    cpus.iter().try_for_each(|cpu| set.set(*cpu as usize)).map_err(system)?;
-    nix::sched::sched_setaffinity(this_thread, &set).map_err(system)?;
+    set_cpus(cpus).map_err(system)?;
     Ok(KeptTo { before })
+}
+
+/// Changes the CPUs of this thread.
+pub(super) fn set_cpus(cpus: &[u32]) -> nix::Result<()> {
+    let mut set = nix::sched::CpuSet::new();
+    cpus.iter().try_for_each(|cpu| set.set(*cpu as usize))?;
+    nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set)
 }
 
 /// A guard that restores the thread's former CPUs when it is dropped.
@@ -173,7 +178,7 @@ fn list(path: PathBuf) -> Result<BTreeSet<u32>, HostError> {
 }
 
 /// Parses the kernel's list format: `0-3,8,10-11`.
-fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
+pub(super) fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
     for range in text.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

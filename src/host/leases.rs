@@ -14,6 +14,8 @@ pub struct Leases {
     leasable: Vec<Core>,
     /// CPUs that no run uses exclusively.
     housekeeping: Vec<u32>,
+    /// The socket of each online CPU.
+    sockets: BTreeMap<u32, u32>,
     memory_mib: u64,
     held: BTreeMap<u64, LeaseState>,
     next: u64,
@@ -109,6 +111,11 @@ impl Leases {
         Self {
             leasable,
             housekeeping,
+            sockets: cores
+                .cores
+                .iter()
+                .flat_map(|core| core.cpus.iter().map(|cpu| (*cpu, core.socket)))
+                .collect(),
             memory_mib: memory.available_mib,
             held: BTreeMap::new(),
             next: 0,
@@ -202,6 +209,25 @@ impl Leases {
             self.write(&guard)?;
         }
         Ok(Some(Lease { number, cpus, memory_mib }))
+    }
+
+    /// Returns the number of other machines with leased CPUs of a socket of this lease; None if the lease registry cannot be
+    /// read now.
+    pub fn machines_on_socket(&mut self, lease: &Lease) -> Option<u32> {
+        let others = match self.registry.as_mut().map(LeaseRegistry::guard) {
+            None => vec![],
+            Some(Ok(Some(guard))) => guard.other_leases.clone(),
+            Some(_) => return None,
+        };
+        let sockets = |cpus: &[u32]| -> BTreeSet<u32> {
+            cpus.iter().filter_map(|cpu| self.sockets.get(cpu).copied()).collect()
+        };
+        let own = sockets(&lease.cpus);
+        let held =
+            self.held.iter().filter(|(number, _)| **number != lease.number).map(|(_, held)| &held.cpus);
+        let cpus = held.chain(others.iter().map(|other| &other.cpus));
+        let beside = cpus.filter(|cpus| !sockets(cpus).is_disjoint(&own)).count();
+        Some(u32::try_from(beside).unwrap_or(u32::MAX))
     }
 
     /// Releases a lease and returns the marks of its run for the whole time of the lease.

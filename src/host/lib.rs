@@ -1,8 +1,10 @@
-//! The resources of this host: cores, memory, accelerators, programs, and the leases of cores and memory.
+//! The resources of this host: cores, memory, accelerators, programs, and the leases of cores and memory; its settings, and
+//! what uses its cores.
 
 #![warn(missing_docs)]
 
 mod accelerator;
+mod calibration;
 mod cores;
 mod cpuid;
 #[cfg(test)]
@@ -12,9 +14,11 @@ mod lease_registry;
 mod leases;
 mod memory;
 mod program;
+mod state;
 mod survey;
 
 pub use accelerator::{Accelerator, Probe};
+pub use calibration::{RunningCalibration, calibrate, shortest_calibration};
 pub use cores::{Core, Cores, KeptTo, restrict_to_cpus};
 pub use lease_registry::{
     ControllerLeases, HostLeases, LEASE_FOLDER_VARIABLE, LEASE_USERS_VARIABLE, LeaseRegistry, MachineLease,
@@ -23,6 +27,7 @@ pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
 pub use program::{Qemu, find_program};
 pub use program::{close_inherited_in_children, run_with_deadline};
+pub use state::{HostCounters, HostSettings, TICK_MS, UnmetSetting, threads_of_cores};
 pub use survey::Survey;
 
 use mcc_base::Mark;
@@ -81,6 +86,21 @@ pub enum HostError {
         problem: String,
         /// The Debian package that contains it.
         package: &'static str,
+    },
+    /// A setting of the host does not meet the requirements of a contest, or is unknown.
+    #[error(
+        "{name} of this host: {found}; a contest requires {required}: {remedy}; or use --allow-degraded (every run is \
+         marked {mark})", required = if *mark == Mark::SWAP { "no swap space" } else { "the governor performance" }
+    )]
+    Setting {
+        /// The name of the setting.
+        name: &'static str,
+        /// Its value.
+        found: String,
+        /// The command that corrects it, or what to do instead.
+        remedy: String,
+        /// The mark of runs on such a host.
+        mark: Mark,
     },
     /// KVM does not work and TCG is not allowed.
     #[error(

@@ -1,7 +1,7 @@
 //! The properties of this host at one time.
 
 use super::cores::allowed_cpus;
-use super::{Cores, HostError, Memory};
+use super::{Cores, HostError, HostSettings, Memory};
 use std::path::Path;
 
 /// The properties of this host at one time.
@@ -35,6 +35,12 @@ impl Survey {
             cores: Cores::read(root, allowed_cpus()?)?,
             memory: Memory::read(root)?,
         })
+    }
+
+    /// Reads the settings of this host and of its CPUs that runs may use.
+    pub fn settings(&self, root: &Path) -> HostSettings {
+        let cpus: Vec<u32> = self.cores.allowed.iter().copied().collect();
+        HostSettings::read(root, &cpus)
     }
 }
 

@@ -30,6 +30,7 @@ mod certified;
 mod compare;
 mod contest;
 mod evidence;
+mod host_state;
 mod index;
 mod instance;
 mod list;

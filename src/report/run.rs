@@ -1,6 +1,7 @@
 //! The data of recorded runs: attempts, measurements, machine and raw outputs.
 
 use super::contest::{Contest, RunKey};
+use super::host_state;
 use super::output::{self, Excerpt};
 use super::show::{self, visible};
 use super::site::NewSite;
@@ -284,6 +285,9 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     facts.push(("Accelerator", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));
     facts.push(("QEMU", visible(&host.qemu)));
+    if attempt.facts.is_some() {
+        facts.extend(host_state::rows(environment.host_state.as_ref()));
+    }
     facts
 }
 

@@ -1,7 +1,8 @@
 //! The host of a campaign.
 
 use super::RunnerError;
-use mcc_host::{Accelerator, LeaseRegistry, Leases, Policy, Qemu, Survey};
+use mcc_base::Mark;
+use mcc_host::{Accelerator, HostError, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use mcc_vm::Backend;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -16,6 +17,8 @@ pub struct Host {
     pub backend: Backend,
     /// The accelerator of the machines.
     pub accelerator: Accelerator,
+    /// Marks of every run, for each setting of the host that a contest does not accept.
+    pub marks: Vec<Mark>,
     /// Cores, memory, processor and kernel of the host.
     pub survey: Survey,
 }
@@ -32,7 +35,12 @@ impl Host {
         let accelerator = Accelerator::choose(&qemu, policy)?;
         mcc_vm::probe_cpu_time().map_err(RunnerError::CpuTime)?;
         let survey = Survey::take()?;
-        Ok(Self { policy, qemu, backend, accelerator, survey })
+        let unmet = survey.settings(Path::new("/")).unmet();
+        if let (Policy::Contest, Some(unmet)) = (policy, unmet.first()) {
+            return Err(HostError::from(unmet.clone()).into());
+        }
+        let marks = unmet.into_iter().map(|unmet| unmet.mark).collect();
+        Ok(Self { policy, qemu, backend, accelerator, marks, survey })
     }
 
     /// The leases of cores and memory, in the lease registry that all controllers of the host share. The registry shows

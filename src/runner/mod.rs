@@ -78,8 +78,9 @@ impl<'a> CampaignRunner<'a> {
     /// # Errors
     /// The lease registry or the record cannot be read.
     pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
-        let CampaignOptions { record, edition, hosts, restore, disks, marks, mut history, stop, .. } =
+        let CampaignOptions { record, edition, hosts, restore, disks, mut marks, mut history, stop, .. } =
             options;
+        marks.extend_from_slice(&host.marks);
         let leases = host.leases(options.file, stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
         record_summary.add_run_times_to(&mut history);
@@ -99,6 +100,7 @@ impl<'a> CampaignRunner<'a> {
             prepare_deadline: Duration::from_secs(hosts.prepare_deadline_s.get()),
             collect_deadline: Duration::from_secs(hosts.collect_deadline_s.get()),
             stall: Duration::from_secs(hosts.stall_s.get()),
+            disturbance: hosts.disturbed.clone(),
             file_stamps: disks.file_stamps,
             jobs: options.jobs.unwrap_or(capacity),
             marks,

@@ -8,6 +8,7 @@ use super::format::{
 };
 use super::lock::{Lock, restrict};
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
+use mcc_base::HostState;
 use mcc_base::digest::hex;
 use mcc_base::files::{self, BUILD_PREFIX};
 use mcc_base::names::RunId;
@@ -465,10 +466,12 @@ impl Record {
         if roles.len() < attempt.outputs.len() {
             return Err(self.bad_row(row, "two outputs have the same name"));
         }
-        match attempt.facts.as_ref().map(RunFacts::check) {
-            Some(Err(bad)) => Err(self.bad_row(row, bad)),
-            _ => Ok(attempt),
-        }
+        let figures = attempt.facts.as_ref().map_or(Ok(()), RunFacts::check);
+        let host_state = attempt.environment.host_state.as_ref();
+        figures
+            .and_then(|()| host_state.map_or(Ok(()), HostState::check))
+            .map_err(|bad| self.bad_row(row, bad))?;
+        Ok(attempt)
     }
 
     pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {

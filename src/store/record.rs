@@ -1,9 +1,9 @@
 //! Attempts, as records keep them.
 
-use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::figures::{self, BadFigure};
 use mcc_base::names::{Name, RunId, text_of};
+use mcc_base::{HostState, Mark};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -121,6 +121,9 @@ pub struct Environment {
     pub cpu_flags: Vec<String>,
     /// CPU flags that the edition requires (E-5.2) and the guest does not have.
     pub cpu_flags_missing: Vec<String>,
+    /// The state of the host; None in records of versions that did not read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_state: Option<HostState>,
 }
 
 /// The source of `RunFacts::memory_kib`.

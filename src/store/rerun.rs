@@ -4,12 +4,13 @@ use super::{Record, StoreError};
 use mcc_base::names::RunId;
 use mcc_campaign::Run;
 
-/// An organizer's decision to repeat a run. Its attempts so far are superseded: kept and shown, but not judged.
+/// A decision to repeat a run, of an organizer or because it was disturbed. Its attempts so far are superseded: kept and
+/// shown, but not judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rerun {
     /// Number of the last superseded attempt.
     pub after: u32,
-    /// The reason that the organizer gave.
+    /// The reason.
     pub reason: String,
 }
 
@@ -50,19 +51,32 @@ impl Record {
                 chosen.push((position, run.id()));
             }
         }
+        self.open_again(chosen.iter().map(|(position, _)| *position), reason)?;
+        Ok(chosen.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// Opens one recorded run again, as `rerun` does.
+    ///
+    /// # Errors
+    /// The run is not planned, the record is read-only, or the database cannot be written.
+    pub fn repeat(&self, run: &RunId, reason: &str) -> Result<(), StoreError> {
+        self.writable()?;
+        self.open_again([self.find(run)?.0], reason)
+    }
+
+    fn open_again(&self, positions: impl IntoIterator<Item = i64>, reason: &str) -> Result<(), StoreError> {
         self.write(|transaction| {
             let mut supersede = transaction.prepare(
                 "INSERT INTO reruns (run, after, reason)
                  SELECT ?1, max(number), ?2 FROM attempts WHERE run = ?1",
             )?;
             let mut open = transaction.prepare("UPDATE runs SET recorded = 0 WHERE position = ?1")?;
-            for (position, _) in &chosen {
+            for position in positions {
                 supersede.execute((position, reason))?;
                 open.execute([position])?;
             }
             Ok(())
-        })?;
-        Ok(chosen.into_iter().map(|(_, id)| id).collect())
+        })
     }
 
     /// The decisions to repeat a run, oldest first.

@@ -26,6 +26,7 @@ mod ssh;
 mod stall;
 mod states;
 mod stream_file;
+mod vcpu_load;
 mod view;
 
 pub use channel::{Channel, Received};
@@ -40,3 +41,4 @@ pub use qmp::{Lines, Qmp};
 pub use saved_state::SavedState;
 pub use spec::{Backend, Bus, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
 pub use states::{SavedError, SavedStates};
+pub use vcpu_load::VcpuLoad;

@@ -525,6 +525,10 @@ impl Machine {
         self.qemu.id()
     }
 
+    pub(super) fn vcpu_threads(&self) -> &[i32] {
+        &self.vcpu_threads
+    }
+
     /// Returns the number of vCPUs.
     pub fn vcpus(&self) -> u32 {
         self.vcpu_threads.len() as u32
