@@ -71,13 +71,14 @@ fn the_reference_lists_all_files_and_columns_of_a_campaign() {
     // The fake tool gives no answers. Every value is set to right, so that all pictures have data.
     for cell in judgement.blocks.iter_mut().flat_map(|block| &mut block.cells) {
         cell.verdicts = "+".repeat(cell.verdicts.len()).parse().unwrap();
+        cell.arrived_ms = vec![Some(7); cell.verdicts.len()];
     }
     judgement.confidence.iter_mut().for_each(|of| of.answered = 1);
     let runs = Runs::of_contest(&judgement);
     let mut pictures = plots::pictures(&runs);
     pictures.extend(plots::confidence(&judgement));
     pictures.push(plots::progress_of(&folder.record()).expect("a record").expect("runs"));
-    assert_eq!(pictures.len(), 4 + 1 + 1);
+    assert_eq!(pictures.len(), 5 + 1 + 1);
     for picture in &pictures {
         unnamed.extend(missing(&picture.csv, &picture.name));
     }

@@ -4,6 +4,9 @@ mod images;
 mod script;
 
 use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
+use mcc_harness::edition::Edition;
+use mcc_harness::executor::{AttemptSpec, Budget, Timeouts, attempt};
+use mcc_harness::host::Policy;
 use mcc_harness::vm::{Backend, Event, Machine, MachineSpec, Start, Stream};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -84,6 +87,33 @@ fn a_job_runs_as_its_user_and_all_its_output_arrives() {
         search_cut: false,
     };
     assert_eq!(events[2], complete);
+}
+
+#[test]
+fn answers_arrive_in_order_while_the_tool_still_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    let machine = &spec(1024, 1);
+    let script = "echo log; echo FORMULA a TRUE; sleep 4; printf 'log\\nFORMULA b '; sleep 4; echo TRUE; sleep 4; \
+                  printf 'log\\nFORMULA c TRUE'";
+    let timeouts = Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT };
+    let attempt_spec = AttemptSpec {
+        machine,
+        cpu_flags: &edition.machine.cpu_flags,
+        policy: Policy::AllowDegraded,
+        job: job(script),
+        budget: Budget::new(&edition.limits, 1),
+        output_cap: 1 << 20,
+        timeouts,
+        crash_is_by_tool: false,
+        folder: folder.path(),
+    };
+    let facts = attempt(attempt_spec, &mut |_| {}).facts.unwrap();
+    let arrivals = facts.arrivals.unwrap();
+    let [(2, a), (4, b), (6, c)] = arrivals.lines[..] else { panic!("{arrivals:?}") };
+    // The start of the tool can be noticed late by a busy host, so a time can be too short by that delay.
+    assert!(a < b && b < c && b >= 6_000 && c >= 10_000, "{arrivals:?}");
+    assert_eq!(arrivals.dropped, 0);
 }
 
 #[test]

@@ -103,6 +103,26 @@ fn solved_values_over_time_add_up_for_each_tool() {
 }
 
 #[test]
+fn right_values_by_time_of_arrival_add_up_for_each_tool() {
+    let mut judgement = duel();
+    for (number, block) in (0_u64..).zip(&mut judgement.blocks) {
+        block.cells[0].arrived_ms = [0, 10, 10, 20 + number].map(Some).into();
+        // The last value is wrong, and the time of the first is not known.
+        block.cells[1].arrived_ms = [None, Some(500), Some(600), Some(700)].into();
+        block.cells[2].arrived_ms = vec![Some(1); 4];
+    }
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let arrived = named(&pictures, "arrived-StateSpace");
+    check(arrived);
+    let shown: Vec<String> = rows(arrived).iter().map(|row| row.join(" ")).collect();
+    let fast = [(5, 0), (15, 10), (16, 20), (17, 21), (18, 22), (19, 23), (20, 24)];
+    let fast = fast.map(|(right, ms)| format!("fast {right} {ms}"));
+    let slow = ["slow & <sure> 3 500", "slow & <sure> 6 600"].map(String::from);
+    assert_eq!(shown, [&fast[..], &slow[..]].concat());
+    assert!(arrived.description.ends_with("unknown for 3 right values."), "{}", arrived.description);
+}
+
+#[test]
 fn what_was_not_measured_has_no_picture() {
     let mut unmeasured = duel();
     let cells = unmeasured.blocks.iter_mut().flat_map(|block| &mut block.cells);

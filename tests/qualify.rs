@@ -8,7 +8,7 @@ use campaign::Folder;
 use mcc_harness::edition::Edition;
 use mcc_harness::model::{Archive, Severity};
 use mcc_harness::qualify::{AttemptOutputs, Finding, PerTool, RunLimits, RunQuestions, check_run};
-use mcc_harness::store::{Outcome, RunFacts, Sample};
+use mcc_harness::store::{Arrivals, Outcome, RunFacts, Sample};
 use serde_json::Value as Json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -248,6 +248,71 @@ fn answers_after_the_limit_are_reported_with_their_line() {
     // An answer in the first sample after the limit may have been printed before the limit.
     run.facts.samples[1].stdout_bytes = 8 + DEADLOCK.len() as u64;
     assert_eq!(run.findings("ReachabilityDeadlock"), []);
+}
+
+/// Two values of ReachabilityCardinality on `INSTANCE`, and declarations for the others.
+fn two_values() -> String {
+    let id = |n: usize| format!("FORMULA {INSTANCE}-ReachabilityCardinality-{n:02}");
+    let mut text = format!("{} TRUE TECHNIQUES X\n{} TRUE TECHNIQUES X\n", id(0), id(1));
+    (2..16).for_each(|n| text += &format!("{} CANNOT_COMPUTE\n", id(n)));
+    text
+}
+
+#[test]
+fn values_that_all_arrive_at_the_end_are_a_warning() {
+    let found = |wall_ms: u64, first: u64, outcome: Outcome| {
+        let mut run = Run::of(&two_values());
+        run.facts.wall_ms = wall_ms;
+        run.facts.arrivals = Some(Arrivals { lines: vec![(1, first), (2, wall_ms + 5)], dropped: 0 });
+        run.outcome = outcome;
+        run.findings("ReachabilityCardinality")
+    };
+    let finished = || Outcome::Finished { exit_code: 0 };
+    let [warning] = &found(10_000, 9_000, finished())[..] else { panic!("one finding") };
+    assert_eq!((warning.severity, warning.rule, warning.line), (Severity::Warning, "E-5.1", Some(1)));
+    assert_eq!(warning.problem, "all 2 values arrived in the last second of a run of 10 s");
+    assert!(warning.fix.contains("flush standard output"), "{}", warning.fix);
+    assert_eq!(found(10_000, 8_999, finished()), [], "the first value arrived before");
+    assert_eq!(found(9_999, 9_999, finished()), [], "a short run");
+    assert_eq!(found(10_000, 10_000, Outcome::CpuLimit), [], "the limit ended the run");
+    // Times that are unknown, a single value and the values of StateSpace are not reported.
+    let mut run = Run::of(&two_values());
+    run.facts.wall_ms = 10_000;
+    assert_eq!(run.findings("ReachabilityCardinality"), []);
+    for (stdout, examination) in [
+        (DEADLOCK.to_owned(), "ReachabilityDeadlock"),
+        (
+            [("STATES", 14), ("TRANSITIONS", 30), ("MAX_TOKEN_IN_PLACE", 1), ("MAX_TOKEN_PER_MARKING", 6)]
+                .map(|(metric, value)| format!("STATE_SPACE {metric} {value} TECHNIQUES A\n"))
+                .concat(),
+            "StateSpace",
+        ),
+    ] {
+        let mut run = Run::of(&stdout);
+        run.facts.wall_ms = 10_000;
+        run.facts.arrivals =
+            Some(Arrivals { lines: (1..5).map(|line| (line, 10_000)).collect(), dropped: 0 });
+        assert_eq!(run.findings(examination), [], "{examination}");
+    }
+}
+
+#[test]
+fn a_buffer_until_the_end_is_found_in_a_native_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = two_values();
+    // In the second examination the first value is printed at once.
+    let head = format!(
+        "#!/bin/bash\nanswers='{}'\nanswers=${{answers//ReachabilityCardinality/$BK_EXAMINATION}}\n\
+         if [ $BK_EXAMINATION = CTLCardinality ]; then echo \"$answers\" | head -n 1; fi\n\
+         sleep 11; echo \"$answers\" | if [ $BK_EXAMINATION = CTLCardinality ]; then tail -n +2; else cat; fi\n",
+        text.trim_end()
+    );
+    tool(folder.path(), &head);
+    let more = ["--examinations", "ReachabilityCardinality,CTLCardinality"];
+    let found = findings(&report(&qualify_native(folder.path(), &more)));
+    let late: Vec<_> = found.iter().filter(|of| of.contains("arrived in the last second")).collect();
+    let [late] = &late[..] else { panic!("{found:?}") };
+    assert!(late.starts_with("ReachabilityCardinality stdout 1: all 2 values arrived"), "{late}");
 }
 
 #[test]

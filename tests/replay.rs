@@ -108,6 +108,45 @@ fn an_archive_is_judged_and_verified_packed_or_unpacked() {
     }
 }
 
+#[test]
+fn times_of_arrival_are_judged_from_record_and_archive() {
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityCardinality"], "");
+    // Four values, of which two share a line and one is repeated. The last two arrive three seconds later.
+    folder.fake_qemu(
+        r#"id() { echo "FORMULA DiningTable-PT-03-ReachabilityCardinality-$1 TRUE TECHNIQUES X"; }
+        first="$(id 00) $(id 01)"$'\n'; second="$(id 00)"$'\n'"$(id 03)"$'\n'"$(id 02)"$'\n'
+        power_on; ready; prepared; started
+        printf %s "$first" >&"$stdout"; linger 3; printf %s "$second" >&"$stdout"
+        ended; drained $((${#first} + ${#second})); answer_until quit"#,
+    );
+    folder.run(&[]).success();
+    harness(folder.path(), &["export", "results", "--archive", "a.tar.zst"]).success();
+    harness(folder.path(), &["verify", "a.tar.zst"]).success();
+    let judged = |input: &str, out: &str| {
+        harness(folder.path(), &["judge", input, "--out", out]).success();
+        fs::read_to_string(folder.path().join(out).join("arrivals.csv")).unwrap()
+    };
+    let table = judged("results", "judged");
+    assert_eq!(judged("a.tar.zst", "again"), table);
+    let (header, row) = table.trim_end().split_once('\n').expect("one row");
+    assert_eq!(header, "tool,instance,examination,half_ms,all_ms,arrived_ms");
+    let [run, half, all, times] = {
+        let fields: Vec<&str> = row.rsplitn(4, ',').collect();
+        [fields[3], fields[2], fields[1], fields[0]]
+    };
+    assert_eq!(run, "tool-0,DiningTable-PT-03,ReachabilityCardinality");
+    let times: Vec<Option<u64>> = times.split(' ').map(|ms| ms.parse().ok()).collect();
+    assert_eq!(times.len(), 16);
+    assert!(times[0] == times[1] && times[2] >= times[3] && times[3].unwrap() >= 1000, "{times:?}");
+    assert!(times[4..].iter().all(Option::is_none), "{times:?}");
+    assert_eq!([half.parse().ok(), all.parse().ok()], [times[0], times[2]]);
+    // A record of an earlier version has no times.
+    let db = rusqlite::Connection::open(folder.results().join("record.db")).unwrap();
+    db.execute("UPDATE attempts SET facts = json_remove(facts, '$.facts.arrivals')", []).unwrap();
+    drop(db);
+    assert_eq!(judged("results", "older").trim_end(), header);
+}
+
 /// The output of `verify` for a damaged archive.
 fn found(folder: &Path, input: &str) -> String {
     let verified = harness(folder, &["verify", input]).code(1);

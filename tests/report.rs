@@ -251,6 +251,34 @@ fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
 }
 
 #[test]
+fn times_of_arrival_are_on_the_pages_of_run_and_tool() {
+    let mut judgement = contest::small();
+    let (examination, entry) = (5, 3);
+    let block = judgement.blocks.iter_mut().find(|block| block.examination == examination).expect("a block");
+    let cell = block.cells.iter_mut().find(|cell| cell.entry == entry).expect("a cell");
+    cell.arrived_ms = (0..16).map(|position| Some(61_000 - 1_000 * position)).collect();
+    assert_eq!(cell.half_and_all_ms(), [Some(53_000), Some(61_000)]);
+    // A value beyond the lines that are kept arrived after the others.
+    cell.arrived_ms[0] = None;
+    assert_eq!(cell.half_and_all_ms(), [Some(53_000), None]);
+    let (tool, other) = (judgement.entries[entry].entry.clone(), judgement.entries[0].entry.clone());
+    let (_dir, site) = site(&judgement);
+    let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
+    let cells = data["blocks"].as_array().expect("blocks").iter().find(|of| of["examination"] == examination);
+    let cells = cells.expect("CTLCardinality")["cells"].as_array().expect("cells");
+    let arrived = |cell: &serde_json::Value| cell[5]["arrived"].clone();
+    let shown: Vec<_> = cells.iter().map(arrived).filter(|of| !of.is_null()).collect();
+    assert_eq!(shown.len(), 1, "the times of other runs are unknown");
+    assert_eq!((&shown[0][0][0], &shown[0][0][15]), (&serde_json::Value::Null, &46_000.into()));
+    assert_eq!(shown[0][1], serde_json::json!([53_000, null]));
+    let page = |entry: &str| text(site.join(format!("tools/{entry}.html")));
+    assert!(page(&tool).contains("half after 53 s, all after unknown"), "{}", page(&tool));
+    assert!(page(&other).contains("<dt>Arrival of its values</dt><dd>unknown</dd>"), "{}", page(&other));
+    let pictures = text(site.join("pictures.html"));
+    assert!(pictures.contains("pictures/arrived-CTLCardinality.svg"), "{pictures}");
+}
+
+#[test]
 fn outputs_are_shown_safely_and_kept_unchanged() {
     let (_dir, site, record) = small_site();
     let path = "runs/wrong-on-purpose/Philosophers-PT-000005/CTLCardinality";

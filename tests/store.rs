@@ -6,8 +6,8 @@ use mcc_harness::base::names::RunId;
 use mcc_harness::base::{HostLoad, HostState};
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::store::{
-    Attempt, CampaignFacts, Disk, Environment, Outcome, Record, RecordSummary, Rerun, RunFacts, RunState,
-    Sample, StoreError,
+    Arrivals, Attempt, CampaignFacts, Disk, Environment, Outcome, Record, RecordSummary, Rerun, RunFacts,
+    RunState, Sample, StoreError,
 };
 use proptest::prelude::*;
 use recorded_runs::*;
@@ -239,6 +239,29 @@ fn samples_are_a_file_beside_the_outputs_with_a_digest() {
     let [kept] = &last.outputs[..] else { panic!("{:?}", last.outputs) };
     let path = record.outputs_dir(&id, 1).join("samples.csv.gz");
     assert_eq!(*kept, Disk::of_file("samples.csv.gz", &path).unwrap());
+}
+
+#[test]
+fn times_of_arrival_are_kept_and_unknown_in_older_records() {
+    let results = tempfile::tempdir().unwrap();
+    let id = run("StateSpace").id();
+    let record = open(results.path());
+    record.plan_runs(&[run("StateSpace")]).unwrap();
+    let arrivals = Arrivals { lines: vec![(3, 70), (9, 2_000)], dropped: 1 };
+    let facts = Some(RunFacts { arrivals: Some(arrivals.clone()), ..measured() });
+    let dir = record.begin_attempt(&id).unwrap();
+    record.commit(Attempt { facts, ..attempt(&id, 1, FINISHED) }, dir).unwrap();
+    let read = || record.attempts(&id).map(|mut attempts| attempts.pop().unwrap().facts.unwrap().arrivals);
+    let kept = read().unwrap().unwrap();
+    assert_eq!(kept, arrivals);
+    assert_eq!([3, 4, 9].map(|line| kept.of_line(line)), [Some(70), None, Some(2_000)]);
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    let change = |how: &str| db.execute(&format!("UPDATE attempts SET facts = {how}"), []).unwrap();
+    change("json_set(facts, '$.facts.arrivals.lines[1][1]', 31622400001)");
+    let error = read().unwrap_err().to_string();
+    assert!(error.contains("arrivals: 31622400001 is more than"), "{error}");
+    change("json_remove(facts, '$.facts.arrivals')");
+    assert_eq!(read().unwrap(), None);
 }
 
 #[test]

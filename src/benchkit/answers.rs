@@ -70,7 +70,7 @@ pub struct Answers {
     pub values: Vec<Option<Value>>,
     /// The techniques of the line whose value counts (E-1.10).
     pub techniques: Vec<Vec<String>>,
-    /// The line whose value counts, from 1.
+    /// The line whose value counts, from 1. If the value was repeated without change, the first line with it.
     pub lines: Vec<Option<u64>>,
     /// Whether `FORMULA id CANNOT_COMPUTE` or a negative number was printed.
     pub cannot_compute: Vec<bool>,
@@ -337,10 +337,13 @@ impl<'a> Reader<'a> {
     /// Sets the value of a position to that of this line, and records how it was repeated.
     fn set_value(&mut self, position: usize, text: &str, techniques: &[&[u8]]) {
         let Position { id, given, repeated, .. } = &mut self.positions[position];
+        let mut line = self.line;
         if let Some(before) = given {
             let repeat = if before.text == text { Repeat::Same } else { Repeat::Differs };
             *repeated = (*repeated).max(Some(repeat));
-            if repeat == Repeat::Differs {
+            if repeat == Repeat::Same {
+                line = before.line;
+            } else {
                 let (line, before, after) = (before.line, abridged(&before.text), abridged(text));
                 let problem =
                     format!("{id} was {before} in line {line} and is {after} now: the last value counts");
@@ -348,8 +351,7 @@ impl<'a> Reader<'a> {
             }
         }
         let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        self.positions[position].given =
-            Some(StatedValue { text: text.to_owned(), line: self.line, techniques });
+        self.positions[position].given = Some(StatedValue { text: text.to_owned(), line, techniques });
     }
 
     fn set_cannot_compute(&mut self, known: Option<usize>, subject: &[u8]) -> bool {

@@ -5,6 +5,7 @@
 
 mod anomaly;
 mod answers;
+mod arrivals;
 pub mod contest_table;
 mod grammar;
 mod invocation;
@@ -17,6 +18,7 @@ mod value;
 
 pub use anomaly::Anomaly;
 pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat};
+pub use arrivals::{AnswerLines, MOST_ANSWER_LINES};
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};
 pub use questions::{Questions, STATE_SPACE};

@@ -40,27 +40,54 @@ fn first_keyword(text: &[u8]) -> Option<usize> {
 
 /// Calls `take` for every line that has a word of the protocol, in order.
 pub(super) fn for_each_candidate(mut source: impl BufRead, mut take: impl FnMut(Line<'_>)) -> io::Result<()> {
-    let (mut number, mut kept) = (1, KeptLine { text: Vec::new(), cut: Truncation::Complete });
+    let mut lines = LineSplitter::default();
     loop {
         let block = match source.fill_buf() {
             Ok(block) => block,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(e),
         };
-        let line_end = memchr(b'\n', block);
-        kept.add(&block[..line_end.unwrap_or(block.len())]);
-        let (used, at_end) = (line_end.map_or(block.len(), |end| end + 1), block.is_empty());
-        source.consume(used);
-        if line_end.is_some() || at_end {
-            if first_keyword(&kept.text).is_some() {
-                take(Line { number, text: &kept.text, cut: kept.cut });
-            }
-            kept.text.clear();
-            (number, kept.cut) = (number + 1, Truncation::Complete);
-        }
-        if at_end {
+        if block.is_empty() {
+            lines.end(&mut take);
             return Ok(());
         }
+        lines.add(block, &mut take);
+        let used = block.len();
+        source.consume(used);
+    }
+}
+
+/// Splits an output that comes in blocks into lines.
+pub(super) struct LineSplitter {
+    /// The number of the current line, from 1.
+    number: u64,
+    kept: KeptLine,
+}
+
+impl Default for LineSplitter {
+    fn default() -> Self {
+        Self { number: 1, kept: KeptLine { text: Vec::new(), cut: Truncation::Complete } }
+    }
+}
+
+impl LineSplitter {
+    /// Adds a block. Calls `take` for every line that ends in it and has a word of the protocol.
+    pub fn add(&mut self, mut block: &[u8], mut take: impl FnMut(Line<'_>)) {
+        while let Some(end) = memchr(b'\n', block) {
+            self.kept.add(&block[..end]);
+            self.end(&mut take);
+            block = &block[end + 1..];
+        }
+        self.kept.add(block);
+    }
+
+    /// Ends the current line, as a line feed and the end of the output do.
+    pub fn end(&mut self, mut take: impl FnMut(Line<'_>)) {
+        if first_keyword(&self.kept.text).is_some() {
+            take(Line { number: self.number, text: &self.kept.text, cut: self.kept.cut });
+        }
+        self.kept.text.clear();
+        (self.number, self.kept.cut) = (self.number + 1, Truncation::Complete);
     }
 }
 

@@ -8,13 +8,16 @@ use super::usage::UsageMeter;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
+use mcc_benchkit::AnswerLines;
 use mcc_campaign::Disturbance;
 use mcc_edition::CpuFlags;
 use mcc_host::Policy;
-use mcc_store::{Environment, Outcome, RunFacts};
+use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
 use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
+use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The state of an attempt.
@@ -191,6 +194,9 @@ impl AttemptRunner<'_> {
         self.enter(State::Booting);
         let booted = Instant::now();
         let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
+        let answer_lines = Rc::new(RefCell::new(AnswerLines::default()));
+        let found = Rc::clone(&answer_lines);
+        machine.observe_stdout(Box::new(move |part| found.borrow_mut().add(part, Instant::now())));
         self.environment.confined = machine.isolation().active();
         self.environment.unconfined = machine.isolation().missing();
         if matches!(spec.start, Start::Restore(_)) {
@@ -264,6 +270,7 @@ impl AttemptRunner<'_> {
             self.mark(Mark::OUTPUT_TRUNCATED);
         }
         self.record_host(host_watch.finish(), disturbance);
+        let (lines, dropped) = answer_lines.take().finish(meter.started);
         let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
             boot_ms: boot.as_millis() as u64,
@@ -281,6 +288,7 @@ impl AttemptRunner<'_> {
             guest_end: phases.guest_end,
             kernel_log: meter.kernel_log,
             written: std::mem::take(&mut self.written),
+            arrivals: Some(Arrivals { lines, dropped }),
             stdout_bytes,
             stderr_bytes,
             samples: meter.samples,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct UsageMeter {
-    started: Instant,
+    pub started: Instant,
     cpu_before: Duration,
     next_sample: Instant,
     /// The moment until which the machine is certainly within its limits.

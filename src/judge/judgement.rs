@@ -163,6 +163,9 @@ impl Judgement {
                 if let Some(Err(bad)) = cell.cost.as_ref().map(Cost::check) {
                     return broken(format!("the cost of a run of {}: {bad}", self.entries[cell.entry].entry));
                 }
+                if let Err(bad) = cell.check_arrivals(count) {
+                    return broken(format!("a run of {}: {bad}", self.entries[cell.entry].entry));
+                }
                 if cell.values.len() != count || cell.verdicts.len() != count {
                     let entry = &self.entries[cell.entry].entry;
                     let given = cell.values.len();
@@ -415,6 +418,9 @@ pub struct Cell {
     /// The techniques stated for the value (E-1.10), by position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub techniques: Vec<Vec<String>>,
+    /// When the values arrived on the host, ms since the tool's start, by position; empty if no time is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrived_ms: Vec<Option<u64>>,
     /// Anomalies of the output, each with its line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,

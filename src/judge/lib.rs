@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod arrivals;
 pub mod certified;
 pub mod compare;
 pub mod crv;

@@ -4,14 +4,14 @@
 use super::RunLimits;
 use flate2::read::MultiGzDecoder;
 use mcc_base::Mark;
-use mcc_benchkit::Invocation;
+use mcc_benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
-use mcc_store::{Outcome, RunFacts, Sample};
+use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
 use nix::libc;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, setsid};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,9 @@ pub struct NativeRun {
     /// The measurements.
     pub facts: RunFacts,
 }
+
+/// Time between two looks at the growing output of a tool.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the
 /// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`.
@@ -86,31 +89,54 @@ fn run_in(
 
     let (ended, until_ended) = channel::<()>();
     let limit = Duration::from_secs(limits.wall_s) + grace;
-    let growing = stdout.clone();
-    let watch = move || {
+    let mut growing = File::open(&stdout)?;
+    let mut lines = AnswerLines::default();
+    let mut look = || -> io::Result<()> {
+        // Not what is printed meanwhile: a tool can print without end.
+        let new = growing.metadata()?.len().saturating_sub(growing.stream_position()?);
+        let mut new = (&mut growing).take(new);
+        let mut part = [0; 1 << 16];
+        loop {
+            match new.read(&mut part)? {
+                0 => return Ok(()),
+                n => lines.add(&part[..n], Instant::now()),
+            }
+        }
+    };
+    let watch = || -> io::Result<(Vec<Sample>, bool)> {
         let mut samples = vec![];
         loop {
             let next = Duration::from_secs(1 + samples.len() as u64).min(limit);
-            let wait = next.saturating_sub(started.elapsed());
-            if until_ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                return (samples, false);
+            let wait = next.saturating_sub(started.elapsed()).min(LOOK_INTERVAL);
+            let has_ended = until_ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+            if let Err(error) = look() {
+                let _ = killpg(pid, Signal::SIGKILL);
+                return Err(error);
+            }
+            if has_ended {
+                return Ok((samples, false));
+            }
+            if started.elapsed() < next {
+                continue;
             }
             let at_ms = started.elapsed().as_millis() as u64;
-            let stdout_bytes = growing.metadata().map_or(0, |found| found.len());
+            let stdout_bytes = stdout.metadata().map_or(0, |found| found.len());
             samples.push(Sample { at_ms, stdout_bytes, ..Sample::default() });
             if started.elapsed() >= limit {
                 // Kills the process group of the tool. `wait` is called below.
                 let _ = killpg(pid, Signal::SIGKILL);
-                return (samples, true);
+                return Ok((samples, true));
             }
         }
     };
-    let (waited, (samples, cut)) = thread::scope(|scope| {
+    let (waited, watched) = thread::scope(|scope| {
         let watcher = scope.spawn(watch);
         let waited = wait(pid);
         drop(ended);
-        (waited, watcher.join().unwrap_or_default())
+        (waited, watcher.join())
     });
+    let (samples, cut) = watched.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let (lines, dropped) = lines.finish(started);
     let (status, usage) = waited?;
     let wall = started.elapsed();
     let left_behind = remaining_processes(pid);
@@ -129,6 +155,7 @@ fn run_in(
         vcpus: limits.vcpus,
         memory_kib: Some(usage.ru_maxrss as u64),
         written: written(folder, &benchkit, &began),
+        arrivals: Some(Arrivals { lines, dropped }),
         stdout_bytes: stdout.metadata()?.len(),
         stderr_bytes: stderr.metadata()?.len(),
         samples,

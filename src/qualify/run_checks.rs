@@ -3,6 +3,7 @@
 use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
 use mcc_base::Mark;
 use mcc_benchkit::{Answers, Reading};
+use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
 use std::fs::File;
@@ -38,6 +39,7 @@ pub fn check_run(
     findings.extend(on_stderr);
     findings.extend(late(attempt, &answers, limits)?);
     findings.extend(end(attempt, &answers, explained)?);
+    findings.extend(at_the_end(attempt, &answers, run_questions));
     findings.extend(attempt.facts.and_then(|facts| memory(attempt, facts, limits)));
     if attempt.marks.contains(&Mark::LEFT_BEHIND) {
         let fix =
@@ -98,6 +100,32 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
         let fix = "stop before BK_TIME_CONFINEMENT is over, and print each value as soon as it is known";
         Finding::new("E-5.1", problem, fix).at("stdout", Some(*line))
     }))
+}
+
+/// The shortest run in which `at_the_end` can be found: in a shorter one a tool may have computed all values late.
+const LONG_RUN_MS: u64 = 10_000;
+
+/// The last part of a run, in which `at_the_end` finds all values.
+const LAST_MS: u64 = 1_000;
+
+/// Values that all arrived in the last second of a long run that the tool ended itself: they may have been in a buffer. A
+/// single value and those of StateSpace are known only at the end.
+fn at_the_end(attempt: &AttemptOutputs, answers: &Answers, run_questions: &RunQuestions) -> Option<Finding> {
+    let facts = attempt.facts.filter(|facts| facts.wall_ms >= LONG_RUN_MS)?;
+    let is_finished = matches!(attempt.outcome, Outcome::Finished { .. });
+    let lines: Vec<u64> = answers.lines.iter().copied().flatten().collect();
+    if !is_finished || lines.len() < 2 || run_questions.questions.answers == AnswerKind::StateSpace {
+        return None;
+    }
+    let first = *lines.iter().min()?;
+    let arrived_ms = facts.arrivals.as_ref()?.of_line(first)?;
+    (arrived_ms.saturating_add(LAST_MS) >= facts.wall_ms).then(|| {
+        let (count, s) = (counted(lines.len(), "value"), facts.wall_ms / 1000);
+        let problem = format!("all {count} arrived in the last second of a run of {s} s");
+        let fix = "print each value as soon as it is known, and flush standard output after every line: at the limit the \
+                   machine is halted, and values in a buffer are lost";
+        Finding::new("E-5.1", problem, fix).at("stdout", Some(first)).warning()
+    })
 }
 
 /// Counts the complete lines.

@@ -41,7 +41,7 @@ const TOP_LEVEL: [&str; 26] = [
 ];
 const MADE_BY: &str = "mcc-harness-site.json";
 /// The judgement's files that are published with the site.
-const DATA: [&str; 15] = [
+const DATA: [&str; 16] = [
     "judgement.json",
     "podiums.csv",
     "scores.csv",
@@ -52,6 +52,7 @@ const DATA: [&str; 15] = [
     "virtual.csv",
     "weak.csv",
     "flags.csv",
+    "arrivals.csv",
     "overrides.csv",
     "sensitivity.csv",
     "margins.csv",

@@ -9,7 +9,7 @@ use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, index, script};
 use askama::Template;
 use mcc_edition::Status;
-use mcc_judge::judgement::PodiumPlace;
+use mcc_judge::judgement::{Cell, PodiumPlace};
 use mcc_judge::places::{Loss, Position};
 use num_rational::BigRational;
 
@@ -165,7 +165,35 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
             values(tally.missed),
             format!("{} to gain with all values right", points(&tally.missing)),
         ),
+        arrival_tile(contest, entry),
     ]
+}
+
+/// The medians of the times until half and all of the values of a run arrived.
+fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, String) {
+    let cells = contest.shown_blocks().flat_map(|block| &block.cells).filter(|cell| cell.entry == entry);
+    let answered = cells.filter(|cell| cell.values.iter().any(Option::is_some));
+    let times: Vec<[Option<u64>; 2]> = answered.map(Cell::half_and_all_ms).collect();
+    let known = |at: usize| {
+        let mut known: Vec<u64> = times.iter().filter_map(|times| times[at]).collect();
+        known.sort_unstable();
+        known
+    };
+    let [half, all] = [known(0), known(1)].map(|of| of.get(of.len().saturating_sub(1) / 2).copied());
+    let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
+    let figure = match half.or(all) {
+        None if times.is_empty() => "none".to_owned(),
+        None => "unknown".to_owned(),
+        Some(_) => format!("half after {}, all after {}", shown(half), shown(all)),
+    };
+    let unknown = times.len() - known(1).len();
+    let runs = show::counted(times.len() as u64, "run", "runs");
+    let unknown = if unknown == 0 {
+        String::new()
+    } else {
+        format!(", unknown for {}", show::thousands(unknown as u64))
+    };
+    ("Arrival of its values", figure, format!("median of {runs} with values{unknown}"))
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

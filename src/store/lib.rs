@@ -33,7 +33,7 @@ pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use merge::{MergeCounts, RecordPart};
-pub use record::{Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
+pub use record::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

@@ -181,6 +181,9 @@ pub struct RunFacts {
     /// The first files that the tool left in its home, outside its working folder and its result folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<String>,
+    /// When the answers arrived on the host; None: unknown, as in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// Bytes that the tool wrote to stdout.
     pub stdout_bytes: u64,
     /// Bytes that the tool wrote to stderr.
@@ -211,7 +214,31 @@ impl RunFacts {
         ])?;
         let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
         figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
+        let arrivals = self.arrivals.iter().flat_map(|of| &of.lines);
+        figures::check_ms(arrivals.map(|(_, ms)| ("arrivals", Some(*ms))))?;
         self.samples.iter().try_for_each(Sample::check)
+    }
+}
+
+/// When lines of stdout with a word of the answer protocol arrived on the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Number of the line, from 1 in ascending order, and time since the start of the tool, by the host's clock.
+    pub lines: Vec<(u64, u64)>,
+    /// Number of later such lines, whose time was not kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Arrivals {
+    /// Returns the time at which a line arrived; None: it was not kept.
+    pub fn of_line(&self, line: u64) -> Option<u64> {
+        let at = self.lines.binary_search_by_key(&line, |(number, _)| *number).ok()?;
+        Some(self.lines[at].1)
     }
 }
 

@@ -13,7 +13,7 @@ use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
 use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
-use super::stream_file::{ReadResult, Sink, tail};
+use super::stream_file::{Observer, ReadResult, Sink, tail};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_base::guest_kernel_log;
 use mcc_host::Qemu;
@@ -537,6 +537,11 @@ impl Machine {
     /// Returns the bytes received so far on stdout and stderr.
     pub fn received(&self) -> (u64, u64) {
         (self.stdout.received(), self.stderr.received())
+    }
+
+    /// Sets the function that is called with each part of stdout as it is received, up to the output cap.
+    pub fn observe_stdout(&mut self, observer: Observer) {
+        self.stdout.observer = Some(observer);
     }
 
     /// Returns QEMU's resident memory in KiB, now and at its peak. The peak is at least the memory that the guest used.

@@ -26,7 +26,12 @@ pub struct Sink {
     notice: &'static str,
     received: u64,
     open: bool,
+    /// Is called with each part of the stream as it is received, up to the cap.
+    pub observer: Option<Observer>,
 }
+
+/// A function that observes a stream.
+pub type Observer = Box<dyn FnMut(&[u8])>;
 
 /// The result of one read of a stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +49,7 @@ pub enum ReadResult {
 impl Sink {
     /// `from` must be non-blocking. `cap`: the largest number of bytes to write to `to`.
     pub fn new(from: UnixStream, to: File, cap: u64) -> Self {
-        Self { from, to: Some(to), cap, notice: "", received: 0, open: true }
+        Self { from, to: Some(to), cap, notice: "", received: 0, open: true, observer: None }
     }
 
     /// A log, which has at most `LOG_CAP` bytes and the line `TRUNCATED`. `from` must be non-blocking.
@@ -91,6 +96,9 @@ impl Sink {
         let was_full = self.received > self.cap;
         self.received += n as u64;
         let full = !was_full && self.received > self.cap;
+        if let Some(observer) = &mut self.observer {
+            observer(&buffer[..kept]);
+        }
         if let Some(file) = &mut self.to {
             let notice = if full { self.notice } else { "" };
             let written = file.write_all(&buffer[..kept]).and_then(|()| file.write_all(notice.as_bytes()));

@@ -89,6 +89,7 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
         cost: Some(Cost { cpu_ms: 12_340 + entry as u64, wall_ms: 13_000, memory_kib: Some(250_000) }),
         marks: vec!["degraded:tcg".into()],
         techniques: vec![vec!["EXPLICIT".into(), "STATE_COMPRESSION".into()]],
+        arrived_ms: vec![],
         remarks: vec!["line 7: a contradiction".into()],
     }
 }

@@ -67,6 +67,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
                 techniques: if stated { techniques } else { vec![] },
                 remarks: vec![],
                 repeated: vec![twice],
+                arrived_ms: vec![],
                 host: host.to_owned(),
             }
         },

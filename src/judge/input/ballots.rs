@@ -26,6 +26,9 @@ pub struct Ballot {
     pub remarks: Vec<String>,
     /// Whether a value was given more than once, by position. The list may be shorter than the examination.
     pub repeated: Vec<Option<Repeat>>,
+    /// When the values arrived on the host, ms since the tool's start, by position; empty where no time is known. The list
+    /// may be shorter than the examination.
+    pub arrived_ms: Vec<Option<u64>>,
     /// Name of the host; empty where it is not known.
     pub host: String,
 }
@@ -41,6 +44,7 @@ impl Ballot {
             techniques: Vec::new(),
             remarks: Vec::new(),
             repeated: Vec::new(),
+            arrived_ms: Vec::new(),
             host: String::new(),
         }
     }
@@ -170,6 +174,7 @@ pub(crate) struct RunFacts {
     pub techniques: Vec<Vec<String>>,
     pub remarks: Vec<String>,
     pub repeated: Vec<Option<Repeat>>,
+    pub arrived_ms: Vec<Option<u64>>,
     pub host: String,
 }
 
@@ -180,6 +185,7 @@ pub(crate) static NO_FACTS: RunFacts = RunFacts {
     techniques: vec![],
     remarks: vec![],
     repeated: vec![],
+    arrived_ms: vec![],
     host: String::new(),
 };
 
@@ -259,8 +265,11 @@ impl Ballots {
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
         self.add_row(entry, instance, number, ballot.ending, &values);
-        let Ballot { cost, marks, techniques, remarks, repeated, host, .. } = ballot;
-        self.set_run_facts(RunFacts { cost, marks, techniques, remarks, repeated, host });
+        let Ballot { cost, marks, techniques, remarks, repeated, mut arrived_ms, host, .. } = ballot;
+        if !arrived_ms.is_empty() {
+            arrived_ms.resize(expected, None);
+        }
+        self.set_run_facts(RunFacts { cost, marks, techniques, remarks, repeated, arrived_ms, host });
         Ok(())
     }
 

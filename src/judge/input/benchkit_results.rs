@@ -158,6 +158,7 @@ fn read_summary(
             repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
             cost,
             marks: vec![],
+            arrived_ms: vec![],
             host,
         };
         let added = ballots.add(field(tool), field(input), field(name), &answers.ids, ballot);

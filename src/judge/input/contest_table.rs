@@ -109,6 +109,7 @@ impl Columns {
             remarks: vec![],
             // The table has one value per position, also where the tool printed several.
             repeated: vec![],
+            arrived_ms: vec![],
             host: host.to_owned(),
         });
         Ok(())

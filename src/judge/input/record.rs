@@ -10,7 +10,7 @@ use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Examination};
-use mcc_store::{Attempt, Outcome, Record, RunRecord, StoreError};
+use mcc_store::{Arrivals, Attempt, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
@@ -251,6 +251,11 @@ fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Bal
         memory_kib: facts.memory_kib,
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
+    let arrivals = attempt.facts.as_ref().and_then(|facts| facts.arrivals.as_ref());
+    let times = |(arrivals, answers): (&Arrivals, &Answers)| {
+        answers.lines.iter().map(|line| arrivals.of_line((*line)?)).collect::<Vec<_>>()
+    };
+    let arrived_ms = arrivals.zip(answers.as_ref()).map(times).unwrap_or_default();
     let remarks = answers.as_ref().map(remarks).unwrap_or_default();
     let (values, techniques, repeated) =
         answers.map(|a| (a.values, a.techniques, a.repeated)).unwrap_or_default();
@@ -263,6 +268,7 @@ fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Bal
         repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
         cost,
         marks: attempt.marks.clone(),
+        arrived_ms: if arrived_ms.iter().any(Option::is_some) { arrived_ms } else { vec![] },
         host: attempt.host.name.clone(),
     }
 }

@@ -209,7 +209,8 @@ impl<'j> BlockJudge<'j> {
         tally.add(class, counts, unjudged);
         tally.unique += unique;
         let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, techniques, remarks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } =
+            row.facts.as_deref().unwrap_or(&NO_FACTS);
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
@@ -231,6 +232,7 @@ impl<'j> BlockJudge<'j> {
             marks: marks.clone(),
             techniques: techniques.clone(),
             remarks: remarks.clone(),
+            arrived_ms: arrived_ms.clone(),
         }
     }
 

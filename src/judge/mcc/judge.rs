@@ -263,7 +263,7 @@ impl Judge {
 
     fn excluded_cell(&self, row: &RunRow) -> Cell {
         let given = &self.ballots.given[row.first..row.first + self.value_count(std::slice::from_ref(row))];
-        let RunFacts { cost, marks, techniques, remarks, .. } =
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } =
             row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
         let verdict = |number: &u32| match *number {
             NONE => ValueVerdict::NotComputed,
@@ -280,6 +280,7 @@ impl Judge {
             marks,
             techniques,
             remarks,
+            arrived_ms,
         }
     }
 

@@ -254,6 +254,23 @@ pub const FLAGS: Table = Table {
     instance: "",
 };
 
+/// `arrivals.csv`
+pub const ARRIVALS: Table = Table {
+    file: "arrivals.csv",
+    about: "when the values of each run arrived on the host, in ms since the tool's start",
+    columns: &[
+        text("tool"),
+        text("instance"),
+        text("examination"),
+        count("half_ms"),
+        count("all_ms"),
+        text("arrived_ms"),
+    ],
+    key: &["tool", "instance", "examination"],
+    entry: "tool",
+    instance: "instance",
+};
+
 /// `sensitivity.csv`
 pub const SENSITIVITY: Table = Table {
     file: "sensitivity.csv",
@@ -392,7 +409,7 @@ pub const TEAM_VALUES: Table = Table {
 };
 
 /// The tables of a judgement of the MCC.
-pub const JUDGEMENT: [Table; 13] = [
+pub const JUDGEMENT: [Table; 14] = [
     CONFIDENCE,
     TRUSTED,
     SCORES,
@@ -403,6 +420,7 @@ pub const JUDGEMENT: [Table; 13] = [
     OVERRIDES,
     VIRTUAL,
     FLAGS,
+    ARRIVALS,
     SENSITIVITY,
     MARGINS,
     ORACLE,

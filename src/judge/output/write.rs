@@ -5,6 +5,7 @@
 
 use super::atomic_file::{AtomicFile, WriteError, field};
 use super::schema;
+use crate::arrivals;
 use crate::certified;
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
@@ -43,6 +44,8 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     weak.text(&schema::WEAK.header())?;
     let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
     overrides.text(&schema::OVERRIDES.header())?;
+    let mut arrivals = AtomicFile::new(&dir.join("arrivals.csv"))?;
+    arrivals.text(&schema::ARRIVALS.header())?;
     json.text("{")?;
     header_fields(&mut json, header)?;
     json.text("\"blocks\":[")?;
@@ -64,6 +67,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
             trusted.text(&batch.trusted)?;
             weak.text(&batch.weak)?;
             overrides.text(&batch.overrides)?;
+            arrivals.text(&batch.arrivals)?;
             for (entry, mark) in batch.marks.drain(..) {
                 marks[entry].insert(mark);
             }
@@ -89,7 +93,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
         ("flags.csv", flags(header)),
     ];
     let mut files = table_files(&tables, dir)?;
-    files.extend([trusted, weak, overrides]);
+    files.extend([trusted, weak, overrides, arrivals]);
     replace(json, files, dir)?;
     Ok(totals)
 }
@@ -104,7 +108,7 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 }
 
 /// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
-pub const FILES: [&str; 16] = [
+pub const FILES: [&str; 17] = [
     "confidence.csv",
     "trusted.csv",
     "scores.csv",
@@ -115,6 +119,7 @@ pub const FILES: [&str; 16] = [
     "overrides.csv",
     "virtual.csv",
     "flags.csv",
+    "arrivals.csv",
     "sensitivity.csv",
     "margins.csv",
     "oracle.csv",
@@ -165,6 +170,7 @@ struct BlockBatch {
     trusted: String,
     weak: String,
     overrides: String,
+    arrivals: String,
     marks: Vec<(usize, Mark)>,
 }
 
@@ -183,6 +189,7 @@ impl BlockBatch {
             trusted_rows(header, &block, &mut self.trusted);
             weak_rows(header, &block, &mut self.weak);
             override_rows(header, &block, &mut self.overrides);
+            arrivals::rows(header, &block, &mut self.arrivals);
             for cell in block.cells {
                 let marks = cell.marks.into_iter().filter(Mark::excludes_cost);
                 self.marks.extend(marks.map(|mark| (cell.entry, mark)));
@@ -192,10 +199,10 @@ impl BlockBatch {
     }
 
     fn clear(&mut self) {
-        let Self { json, trusted, weak, overrides, marks } = self;
+        let Self { json, trusted, weak, overrides, arrivals, marks } = self;
         json.clear();
         marks.clear();
-        [trusted, weak, overrides].into_iter().for_each(String::clear);
+        [trusted, weak, overrides, arrivals].into_iter().for_each(String::clear);
     }
 }
 
@@ -232,8 +239,8 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
     }
     json.extend(b"],\"cells\":[");
     for (at, cell) in cells.iter().enumerate() {
-        let Cell { entry, ending, values, verdicts, points, complete, cost, marks, techniques, remarks } =
-            cell;
+        let Cell { entry, ending, values, verdicts, points, complete, cost, marks, .. } = cell;
+        let Cell { techniques, arrived_ms, remarks, .. } = cell;
         json.extend(if at == 0 { &b"{\"entry\":"[..] } else { b",{\"entry\":" });
         json.extend(number.format(*entry).as_bytes());
         json.extend(b",\"ending\":");
@@ -265,6 +272,10 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         if !techniques.is_empty() {
             json.extend(b",\"techniques\":");
             serde_json::to_writer(&mut *json, techniques)?;
+        }
+        if !arrived_ms.is_empty() {
+            json.extend(b",\"arrived_ms\":");
+            serde_json::to_writer(&mut *json, arrived_ms)?;
         }
         if !remarks.is_empty() {
             json.extend(b",\"remarks\":");
@@ -534,6 +545,7 @@ mod tests {
             cost,
             marks: words.iter().map(|word| Mark::from(*word)).collect(),
             techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
+            arrived_ms: words.iter().map(|word| (word.len() > 1).then_some(7)).collect(),
             remarks: words.iter().map(std::string::ToString::to_string).collect(),
         };
         let cost = |memory_kib| Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib });

@@ -39,7 +39,7 @@ pub struct Picture {
     pub csv: String,
 }
 
-/// The pictures of the runs of a contest: `solved`, `overlap`, `time` and `memory` over all examinations (categories),
+/// The pictures of the runs of a contest: `solved`, `arrived`, `overlap`, `time` and `memory` over all examinations (categories),
 /// and for each of them, such as `solved-StateSpace`. Without measurements only `overlap` is drawn.
 pub fn pictures(runs: &Runs) -> Vec<Picture> {
     let mut pictures = Vec::new();
@@ -50,6 +50,7 @@ pub fn pictures(runs: &Runs) -> Vec<Picture> {
     };
     for group in groups {
         pictures.extend(solved::solved(runs, group));
+        pictures.extend(solved::arrived(runs, group));
         pictures.extend(overlap::overlap(runs, group));
         for measure in [Measure::Time, Measure::Memory] {
             pictures.extend(strips::strips(runs, group, measure));

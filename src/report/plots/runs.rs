@@ -60,6 +60,8 @@ pub(crate) struct Run<'a> {
     pub entry: usize,
     /// By position.
     pub verdicts: &'a [ValueVerdict],
+    /// When the values arrived, by position, ms since the tool's start; empty if no time is known.
+    pub arrived_ms: &'a [Option<u64>],
     pub cpu_ms: Option<u64>,
     pub memory_kib: Option<u64>,
 }
@@ -72,6 +74,12 @@ impl Run<'_> {
 
     pub fn solved(&self) -> bool {
         self.verdicts.contains(&ValueVerdict::Right)
+    }
+
+    /// When the right values arrived, in ms; None for a value whose time is not known.
+    pub fn right_arrivals(&self) -> impl Iterator<Item = Option<u64>> {
+        let right = self.verdicts.iter().enumerate().filter(|(_, of)| **of == ValueVerdict::Right);
+        right.map(|(position, _)| self.arrived_ms.get(position).copied().flatten())
     }
 
     pub fn figure(&self, measure: Measure) -> Option<u64> {
@@ -97,6 +105,7 @@ impl<'a> Runs<'a> {
                 .map(|cell| Run {
                     entry: cell.entry,
                     verdicts: &cell.verdicts,
+                    arrived_ms: &cell.arrived_ms,
                     cpu_ms: cell.cost.map(|cost| cost.cpu_ms),
                     memory_kib: cell.cost.and_then(|cost| cost.memory_kib),
                 })
@@ -137,6 +146,7 @@ impl<'a> Runs<'a> {
                         RunVerdict::Unconfirmed | RunVerdict::Unjudged => &[ValueVerdict::Unjudged],
                         _ => &[ValueVerdict::NotComputed],
                     },
+                    arrived_ms: &[],
                     cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
                     // 1 MB is a million bytes.
                     memory_kib: measured(cell, &["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),

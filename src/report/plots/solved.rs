@@ -10,6 +10,7 @@ use mcc_judge::judgement::ValueVerdict;
 use mcc_judge::other_contests::Judgement;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use std::collections::BTreeMap;
 
 const LEFT: i32 = 72;
 const RIGHT: i32 = 572;
@@ -60,6 +61,48 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let table = csv(["tool", "right", runs.time.column], rows);
     let drawing = draw(&mut curves, &format!("right {}", runs.what), &runs.time_limits);
     Some(drawing.finish(runs.name("solved", group), title, description, table))
+}
+
+/// The picture `arrived`: for each time since the start of a run the number of right values that each tool had given by
+/// then. None if no time of arrival is known.
+pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
+    // By entry: the number of right values by time of arrival, and the number of those without a known time.
+    let mut found: Vec<(BTreeMap<u64, u64>, u64)> = vec![Default::default(); runs.entries.len()];
+    for run in runs.of(group).flat_map(|block| &block.runs) {
+        for ms in run.right_arrivals() {
+            match ms {
+                Some(ms) => *found[run.entry].0.entry(ms).or_default() += 1,
+                None => found[run.entry].1 += 1,
+            }
+        }
+    }
+    let unknown: u64 = found.iter().map(|of| of.1).sum();
+    let (mut curves, mut rows) = (Vec::new(), Vec::new());
+    for (entry, (found, _)) in found.into_iter().enumerate() {
+        let mut right = 0;
+        let mut steps = Vec::with_capacity(found.len());
+        for (ms, values) in found {
+            right += values;
+            steps.push((right as f64, ms));
+            rows.push([runs.entries[entry].clone(), right.to_string(), ms.to_string()]);
+        }
+        curves.push(Curve { entry, name: &runs.entries[entry], start: 0.0, steps });
+    }
+    curves.retain(|curve| !curve.steps.is_empty());
+    let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
+    let title = format!("Right values {} by time of arrival", runs.place(group));
+    let description = format!(
+        "One line for each tool: the number of right values (x axis) that had arrived on the host by the wall-clock time \
+         since the start of their run on the logarithmic y axis. Further right and lower is better. {} has the most: {}. \
+         The time of arrival is unknown for {} right {}.",
+        best.name,
+        thousands(best.last() as u64),
+        thousands(unknown),
+        if unknown == 1 { "value" } else { "values" },
+    );
+    let table = csv(["tool", "right", "arrived_ms"], rows);
+    let drawing = draw(&mut curves, "right values", &[]);
+    Some(drawing.finish(runs.name("arrived", group), title, description, table))
 }
 
 /// The name of the picture of a category's scores.

@@ -220,16 +220,17 @@ function drawRun({ instance, examination, entry }, block) {
   const parts = [element("h1", { tabindex: "-1" }, name, element("small", {}, `${of} of ${where}`))];
   const marks = recorded?.marks ?? (cell?.marks ? names.marks[cell.marks].split(" ") : []);
   if (marks.length) parts.push(element("div", { class: "banner", role: "note" }, element("strong", {}, "° Marked run. "), marks.map(mark => element("code", {}, `${mark} `))));
-  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(of => tile(...of)) : costTiles(cell))]));
+  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(of => tile(...of)) : costTiles(cell)), ...arrivalTiles(cell)]));
   if (cell) {
     const rows = block.values.map((trusted, position) => [
       link({ instance, examination, position }, two(position)),
       element("td", { class: "value" }, value(given(block, cell, position), "")),
+      cell.verdicts[position] === "." ? "" : arrival(cell.arrived?.[0][position]),
       sign(cell.verdicts[position]), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
     parts.push(section("Answers", tableOf("The value of the tool and the trusted value at each position",
-      ["Position", "Given", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows, "answers"),
+      ["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows, "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
@@ -254,6 +255,15 @@ function verdictTiles(cell, block) {
 function costTiles(cell) {
   const [cpu, wall, memory] = cell?.cost ?? [];
   return cpu == null ? [] : [tile("CPU time", duration(cpu)), tile("Wall-clock time", duration(wall)), tile("Memory", memory == null ? "not measured" : size(memory))];
+}
+
+const arrival = ms => ms == null ? "unknown" : duration(ms);
+
+/** When half and all of the values had arrived on the host. */
+function arrivalTiles(cell) {
+  if (!cell || ![...cell.verdicts].some(verdict => verdict !== ".")) return [];
+  const [half, all] = cell.arrived?.[1] ?? [];
+  return [tile("Half of its values after", arrival(half), "wall-clock time until they arrived on the host"), tile("All of its values after", arrival(all))];
 }
 
 /** The sections of a recorded run. */
