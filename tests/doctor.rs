@@ -114,3 +114,68 @@ fn the_boot_sector_reports_the_flags_of_the_processor() {
     }
     assert!(!flags.contains("tsc_deadline_timer"), "TCG has none: {flags:?}");
 }
+
+#[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
+fn every_measured_figure_of_a_host_has_a_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("host.json");
+    let image = concat!(env!("CARGO_MANIFEST_DIR"), "/build/images/reference");
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.args(["doctor", "--measure", image, "--repeat", "2", "--machines", "2", "--allow-degraded"]);
+    command.env("MCC_HARNESS_LEASES", folder.path().join("leases"));
+    let output = command.args(["--format", "json", "--out"]).arg(&out).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let measured: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {message}"));
+    assert_eq!(std::fs::read(&out).unwrap(), output.stdout, "the file is what is printed");
+    // Whether this host is fit is not tested.
+    let fit = measured["figures"].as_array().unwrap().iter().all(|figure| figure["fit"].as_bool().unwrap());
+    assert_eq!((measured["fit"].as_bool(), output.status.code()), (Some(fit), Some(i32::from(!fit))));
+    let workloads = ["compute", "memory", "syscalls", "disk", "processes", "threads"];
+    let kinds = ["spread", "neighbour-shift", "restored-shift", "guest-account"];
+    let found: Vec<_> = measured["figures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|figure| {
+            let (value, goal) = (figure["value"].as_f64().unwrap(), figure["goal"].as_f64().unwrap());
+            assert_eq!(figure["fit"], value.abs() <= goal, "{figure}");
+            (figure["workload"].as_str().unwrap(), figure["figure"].as_str().unwrap())
+        })
+        .collect();
+    let expected: Vec<_> = workloads.iter().flat_map(|of| kinds.map(|kind| (*of, kind))).collect();
+    assert_eq!(found, expected);
+    assert_eq!(measured["series"].as_array().unwrap().len(), 3 * workloads.len());
+    for series in measured["series"].as_array().unwrap() {
+        for times in ["cpu_ms", "guest_cpu_ms", "wall_ms"] {
+            let times = series[times].as_array().unwrap();
+            assert!(times.len() == 2 && times.iter().all(|ms| ms.as_u64() > Some(0)), "{series}");
+        }
+    }
+    let [machines, repetitions] = ["machines", "repetitions"].map(|key| measured[key].as_u64());
+    assert_eq!((machines, repetitions), (Some(2), Some(2)));
+    assert!(measured["host"]["cpu"].is_string() && measured["measured_at"].is_string());
+}
+
+#[test]
+fn bad_measurements_are_refused_before_the_first_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let qemu = "case \" $* \" in *--version*) echo 'QEMU emulator version 7.2.22';; *) exit 33;; esac";
+    let missing = folder.path().join("missing");
+    let missing = missing.to_str().unwrap();
+    let unwritable = folder.path().join("no/such/folder/f.json");
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--measure", missing], 2, "missing"),
+        (&["--measure", missing, "--repeat", "1"], 2, "1 is not in 2..=1000"),
+        (&["--measure", missing, "--machines", "0"], 2, "0 is not in 1..=1024"),
+        (&["--measure", missing, "--out", unwritable.to_str().unwrap()], 2, "cannot write"),
+        (&["--machines", "2"], 2, "--measure <IMAGE>"),
+    ];
+    for (arguments, code, expected) in cases {
+        let arguments = [arguments, &["--allow-degraded"]].concat();
+        doctor(&[("qemu-system-x86_64", qemu)], &arguments)
+            .code(code)
+            .stderr(predicates::str::contains(expected));
+    }
+}

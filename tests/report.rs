@@ -210,6 +210,33 @@ fn small_site() -> (tempfile::TempDir, PathBuf, Record) {
 }
 
 #[test]
+fn a_measured_host_is_shown_with_its_verdicts() {
+    let (dir, site, record) = small_site();
+    assert!(!text(site.join("index.html")).contains("Measured host"));
+    let figure = |workload: &str, value: f64, fit: bool| serde_json::json!({"workload": workload, "figure": "spread", "value": value, "goal": 0.02, "fit": fit});
+    let host = r#"{"name": "<node>", "cpu": "c", "cores": 2, "memory_mib": 1, "kernel": "k", "accelerator": "tcg", "qemu": "7"}"#;
+    let host: serde_json::Value = serde_json::from_str(host).expect("JSON");
+    let measured = serde_json::json!({
+        "format": 1, "host": host, "measured_at": "2026-01-02T03:04:05Z", "machines": 2, "vcpus": 1, "memory_mib": 16,
+        "repetitions": 10, "marks": [], "fit": false, "series": [],
+        "figures": [figure("compute", 0.0123, true), figure("disk", 0.25, false)],
+    });
+    fs::write(record.dir().join("measured-host.json"), measured.to_string()).expect("written");
+    write(&contest::small(), Some(&record), &dir.path().join("measured")).expect("a site");
+    let page = text(dir.path().join("measured/index.html"));
+    let start = page.split("Measured host").nth(1).expect("the host");
+    for expected in
+        ["not fit for 2 machines at once", "compute: spread +1.2 %<", "disk: spread +25.0 %, not fit<"]
+    {
+        assert!(start.contains(expected), "{expected}: {}", &start[..600]);
+    }
+    assert!(!page.contains("<node>"));
+    fs::write(record.dir().join("measured-host.json"), "{").expect("written");
+    let error = write(&contest::small(), Some(&record), &dir.path().join("bad")).expect_err("no measurement");
+    assert!(error.to_string().contains("measured-host.json"), "{error}");
+}
+
+#[test]
 fn the_data_of_an_instance_have_values_bases_and_verdicts() {
     let (_dir, site, _) = small_site();
     let data = data_of(site.join("instances/Philosophers-PT-000005.js"));

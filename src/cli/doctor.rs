@@ -1,5 +1,5 @@
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING};
-use super::{Exit, Failure, Format, print};
+use super::{Exit, Failure, Format, measure, print};
 use mcc_edition::Edition;
 use mcc_executor::doctor::{CheckState, HostReport, HostRequirements};
 use mcc_host::Policy;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Check whether this host can run a campaign, and which requirements of the contest it does not meet.
 ///
 /// Exit code 0: the host can run a campaign under contest conditions, or, with --allow-degraded, a campaign whose runs
-/// are marked as degraded. Exit code 69: it cannot.
+/// are marked as degraded. Exit code 69: it cannot. With --measure, exit code 1: a measured figure is not fit for a contest.
 #[derive(clap::Args)]
 pub struct Args {
     /// The edition whose machine requirements are checked: its name, or the path of an edition file.
@@ -20,6 +20,8 @@ pub struct Args {
     /// Exit with 0 also if the host can run only degraded campaigns.
     #[arg(long)]
     allow_degraded: bool,
+    #[command(flatten)]
+    measurement: measure::Args,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -29,6 +31,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
     if !args.dir.is_dir() {
         return Err(Failure::usage(anyhow::anyhow!("--dir {}: no such folder", args.dir.display())));
+    }
+    if let Some(image) = args.measurement.image() {
+        return args.measurement.run(image, &edition, args.allow_degraded, args.format);
     }
     let report = HostReport::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
     match args.format {

@@ -1,10 +1,12 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 26] = [
+pub const EXAMPLES: [(&str, &str); 27] = [
     (
         "doctor",
-        "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json",
+        "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json\n\
+         How much equal computations differ here:\n  \
+         mcc-harness doctor --measure build/images/reference --out results/measured-host.json",
     ),
     ("edition", "  mcc-harness edition list\n  mcc-harness edition show mcc-2018"),
     ("rule", "  mcc-harness rule\n  mcc-harness rule E-1.7\n  mcc-harness rule E-4 --format json"),
@@ -68,6 +70,12 @@ pub const EXAMPLES: [(&str, &str); 26] = [
         "  mcc-harness qualify lola --tool LoLA --instances models\n\
          The tool's folder, before it has an image:\n  \
          mcc-harness qualify --native lola-folder --tool LoLA --instances models",
+    ),
+    (
+        "compare-runs",
+        "  mcc-harness compare-runs lola-old lola-new --tool LoLA --instances models --out compared\n\
+         Two settings of one image, which the tool distinguishes by its name:\n  \
+         mcc-harness compare-runs tapaal tapaal --tool tapaal --tool-b tapaal-fast --instances models --repeat 20",
     ),
     (
         "shrink",

@@ -59,6 +59,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::Inputs(_)
         | RunnerError::NotSubmitted(_)
         | RunnerError::Io { .. }
+        | RunnerError::Measured(_)
         | RunnerError::NotRecorded(_)
         | RunnerError::ReplayFailed { .. } => Exit::Failed,
         RunnerError::Campaign(_)
@@ -132,7 +133,10 @@ pub(super) fn qualify_failure(error: QualifyError) -> Failure {
     match error {
         QualifyError::Runner(error) => error.into(),
         QualifyError::Store(error) => store_failure(error),
-        QualifyError::Stopped | QualifyError::Toml(_) | QualifyError::Io { .. } => error.into(),
+        QualifyError::Stopped
+        | QualifyError::NoPair { .. }
+        | QualifyError::Toml(_)
+        | QualifyError::Io { .. } => error.into(),
         QualifyError::Instances { .. }
         | QualifyError::NoInstance(_)
         | QualifyError::NoHead(_)
@@ -140,7 +144,7 @@ pub(super) fn qualify_failure(error: QualifyError) -> Failure {
         | QualifyError::Setting(_)
         | QualifyError::Path(_)
         | QualifyError::Unnamed(_)
-        | QualifyError::Foreign(_)
+        | QualifyError::Foreign { .. }
         | QualifyError::Name(_)
         | QualifyError::Archive(_)
         | QualifyError::Dispute(_)

@@ -5,6 +5,7 @@ mod certify;
 mod check;
 mod ci_reports;
 mod collect;
+mod compare_runs;
 mod completions;
 mod doctor;
 mod edition;
@@ -20,6 +21,7 @@ mod judge_inputs;
 mod judge_other;
 mod lint;
 mod man;
+mod measure;
 mod outputs;
 mod plan;
 mod print;
@@ -76,6 +78,7 @@ enum Command {
     Report(report::Args),
     Explain(explain::Args),
     Qualify(qualify::Args),
+    CompareRuns(compare_runs::Args),
     Shrink(shrink::Args),
     Rate(rate::Args),
     Lint(lint::Args),
@@ -156,6 +159,7 @@ pub fn main() -> Exit {
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Qualify(args) => qualify::run(args),
+        Command::CompareRuns(args) => compare_runs::run(args),
         Command::Shrink(args) => shrink::run(args),
         Command::Rate(args) => rate::run(args),
         Command::Lint(args) => lint::run(args),

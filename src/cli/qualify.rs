@@ -3,9 +3,9 @@ use super::failure::qualify_failure;
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
-use crate::qualify::{Checked, Machines, Qualification, QualificationReport, Settings, counted};
+use crate::qualify::{Checked, Machines, Purpose, Qualification, QualificationReport, Settings, counted};
 use mcc_base::names::EntryName;
-use mcc_edition::Edition;
+use mcc_edition::{Edition, Examination};
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -71,31 +71,40 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
+pub(super) enum Kind {
     #[default]
     Sequential,
     Concurrent,
 }
 
+impl From<Kind> for mcc_campaign::Kind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Sequential => Self::Sequential,
+            Kind::Concurrent => Self::Concurrent,
+        }
+    }
+}
+
+/// The examinations of these names; all of the edition without names.
+pub(super) fn examinations(edition: &Edition, names: &[String]) -> Result<Vec<Examination>, Failure> {
+    match names {
+        [] => Ok(edition.examinations.clone()),
+        names => names.iter().map(|name| Ok(super::lint::examination(edition, name)?.clone())).collect(),
+    }
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let examinations = match args.examinations.as_slice() {
-        [] => edition.examinations.clone(),
-        names => names
-            .iter()
-            .map(|name| Ok(super::lint::examination(&edition, name)?.clone()))
-            .collect::<Result<_, Failure>>()?,
-    };
+    let examinations = examinations(&edition, &args.examinations)?;
     let qualification = Qualification::new(Settings {
+        purpose: Purpose::Qualification,
         entry: args.tool.clone(),
         edition,
         edition_source: args.edition.clone(),
         examinations,
         instances: args.instances.clone(),
-        kind: match args.kind {
-            Kind::Sequential => mcc_campaign::Kind::Sequential,
-            Kind::Concurrent => mcc_campaign::Kind::Concurrent,
-        },
+        kind: args.kind.into(),
         limit_s: args.limit,
         repeat: args.repeat,
         oracle: args.oracle.clone(),

@@ -1,9 +1,9 @@
 use super::OracleError;
 use crate::runner::RunnerError;
-use mcc_base::names::BadName;
+use mcc_base::names::{BadName, RunId};
 use mcc_campaign::CampaignError;
 use mcc_model::ArchiveError;
-use mcc_store::StoreError;
+use mcc_store::{Outcome, StoreError};
 use std::io;
 use std::path::PathBuf;
 
@@ -40,12 +40,30 @@ pub enum QualifyError {
     /// The path of the record has no file name.
     #[error("{}: has no folder name; give a folder name with --out", .0.display())]
     Unnamed(PathBuf),
-    /// A file with the name of the campaign exists that `qualify` did not write.
+    /// A file with the name of the campaign exists that the command did not write.
     #[error(
-        "{}: `qualify` writes its campaign to this file, but the existing file is not from `qualify`; use another --out",
-        .0.display()
+        "{}: `{command}` writes its campaign to this file, but the existing file is not from `{command}`; use another \
+         --out", path.display()
     )]
-    Foreign(PathBuf),
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The command, such as `qualify`.
+        command: &'static str,
+    },
+    /// A run of a comparison could not be made, so its pair is missing.
+    #[error(
+        "{side}, run {run}: {outcome}; correct the cause. With --out the same command then repeats this run and \
+         continues"
+    )]
+    NoPair {
+        /// `A` or `B`.
+        side: &'static str,
+        /// The run.
+        run: RunId,
+        /// The infrastructure failure.
+        outcome: Outcome,
+    },
     /// The qualification was stopped by a stop request.
     #[error("stopped before all runs were recorded; the same command continues if it was given --out")]
     Stopped,

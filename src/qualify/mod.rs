@@ -3,23 +3,28 @@
 
 mod campaign_file;
 mod ci_reports;
+mod comparison;
 mod dispute;
 mod error;
+mod flips;
 pub mod native;
 mod oracle;
 mod output_checks;
+pub mod paired;
 mod per_tool;
 mod qualification;
 mod report;
 mod run_checks;
 
 pub use ci_reports::Checked;
+pub use comparison::{Comparison, ComparisonReport, Contender, RunComparison, Tests};
 pub use dispute::{Dispute, Program, Reduced};
 pub use error::QualifyError;
+pub use flips::{Difference, DifferentValues, ValueCount, different_values};
 pub use oracle::{Known, Oracle, OracleError};
 pub use output_checks::{check_output, differing_values};
 pub use per_tool::PerTool;
-pub use qualification::{Machines, Qualification, Settings};
+pub use qualification::{Machines, Purpose, Qualification, Settings};
 pub use report::QualificationReport;
 pub use run_checks::check_run;
 

@@ -14,7 +14,7 @@ use mcc_benchkit::Invocation;
 use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run, qualification_wall_s};
 use mcc_edition::{Edition, Examination};
 use mcc_model::Archive;
-use mcc_store::{CampaignFacts, Record};
+use mcc_store::{CampaignFacts, Record, StoreError};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,9 +23,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The settings of a qualification.
+/// What runs are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A qualification: the first instance of each known model. Runs continue for some time after the limit, so that late
+    /// answers are found.
+    Qualification,
+    /// A comparison of two images: all instances. Runs end at the limit.
+    Comparison,
+}
+
+impl Purpose {
+    /// The command for this purpose.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Qualification => "qualify",
+            Self::Comparison => "compare-runs",
+        }
+    }
+}
+
+/// The settings of a qualification, or of one image of a comparison.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What the runs are for.
+    pub purpose: Purpose,
     /// The name of the entry, BK_TOOL.
     pub entry: EntryName,
     /// The edition.
@@ -66,10 +88,10 @@ pub struct Machines<'a> {
 
 /// A qualification with its instances and oracle. Nothing has run yet.
 pub struct Qualification {
-    settings: Settings,
+    pub(super) settings: Settings,
     archives: BTreeMap<String, Archive>,
     limits: RunLimits,
-    runs: Vec<(Run, RunQuestions)>,
+    pub(super) runs: Vec<(Run, RunQuestions)>,
     /// Texts about bad lines of the oracle's tables; those about its other files are in `runs`.
     unread: Vec<String>,
 }
@@ -83,10 +105,10 @@ impl Qualification {
     /// Reads the instances and the oracle.
     ///
     /// # Errors
-    /// They cannot be read, or there is no instance of a known model.
+    /// They cannot be read, or there is no instance for this purpose.
     pub fn new(settings: Settings) -> Result<Self, QualifyError> {
         let Settings { edition, examinations, kind, .. } = &settings;
-        let archives = first_instances(&settings.instances, edition)?;
+        let archives = instances(&settings.instances, edition, settings.purpose)?;
         let oracle = settings.oracle.as_deref().map(Oracle::open).transpose()?;
         let vcpus = match kind {
             Kind::Sequential => edition.machine.sequential_cores,
@@ -188,18 +210,11 @@ impl Qualification {
         machines: &Machines,
         out: &Path,
     ) -> Result<QualificationReport, QualifyError> {
-        let has = |name: &str| machines.image.join(name).is_file();
-        if has("BenchKit_head.sh") && !has("image.json") {
-            return Err(QualifyError::ToolFolder(machines.image.to_owned()));
-        }
-        let file = campaign_file::write(out, &self.campaign(machines)?)?;
-        let campaign = Campaign::load(&file).map_err(QualifyError::of_campaign)?;
-        let prepared = PreparedCampaign::new(campaign).map_err(QualifyError::of_campaign)?;
+        let (file, prepared) = self.prepare(machines.image, machines.ssh_key, machines.jobs, out)?;
         let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
         let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
-        let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
         for repetition in 1..=self.settings.repeat.get() {
-            let (record, disks) = prepared.record(out, false, open, machines.show_inputs)?;
+            let (record, disks) = prepared.record(out, false, create_or_open, machines.show_inputs)?;
             if repetition > 1 {
                 let reason = format!("repetition {repetition} of {}", self.settings.repeat);
                 let mut to_repeat = BTreeSet::new();
@@ -229,6 +244,25 @@ impl Qualification {
             }
         }
         self.read(out, machines.ssh_key.is_some())
+    }
+
+    /// Writes the campaign of an image to `OUT.toml`, and reads it with the image.
+    pub(super) fn prepare(
+        &self,
+        image: &Path,
+        ssh_key: Option<&Path>,
+        jobs: Option<NonZero<u32>>,
+        out: &Path,
+    ) -> Result<(PathBuf, PreparedCampaign), QualifyError> {
+        let has = |name: &str| image.join(name).is_file();
+        if has("BenchKit_head.sh") && !has("image.json") {
+            return Err(QualifyError::ToolFolder(image.to_owned()));
+        }
+        let campaign = self.campaign(image, ssh_key, jobs)?;
+        let file = campaign_file::write(out, &campaign, self.settings.purpose.command())?;
+        let campaign = Campaign::load(&file).map_err(QualifyError::of_campaign)?;
+        let prepared = PreparedCampaign::new(campaign).map_err(QualifyError::of_campaign)?;
+        Ok((file, prepared))
     }
 
     /// Reads the record and returns its report.
@@ -330,7 +364,12 @@ impl Qualification {
     }
 
     /// The text of the campaign.
-    fn campaign(&self, machines: &Machines) -> Result<String, QualifyError> {
+    fn campaign(
+        &self,
+        image: &Path,
+        ssh_key: Option<&Path>,
+        jobs: Option<NonZero<u32>>,
+    ) -> Result<String, QualifyError> {
         let absolute = |path: &Path| -> Result<String, QualifyError> {
             let path = std::path::absolute(path).map_err(QualifyError::io(path))?;
             path.to_str().map(str::to_owned).ok_or_else(|| QualifyError::Path(path.clone()))
@@ -340,20 +379,24 @@ impl Qualification {
             true => absolute(Path::new(edition_source))?,
             false => edition_source.clone(),
         };
-        let (limit, more) = (u64::from(limit_s.get()), u64::from(grace_s(limit_s.get())));
+        let limit = u64::from(limit_s.get());
+        let more = match self.settings.purpose {
+            Purpose::Qualification => u64::from(grace_s(limit_s.get())),
+            Purpose::Comparison => 0,
+        };
         let examinations: Vec<&str> = examinations.iter().map(|of| of.name.as_str()).collect();
         let mut tool = json!({
             "entry": self.settings.entry.as_str(),
-            "image": absolute(machines.image)?,
+            "image": absolute(image)?,
             "kind": kind.word(),
         });
-        if let Some(key) = machines.ssh_key {
+        if let Some(key) = ssh_key {
             (tool["channel"], tool["ssh_key"]) = ("ssh".into(), absolute(key)?.into());
         }
         let campaign = json!({
             "edition": edition,
             "examinations": examinations,
-            "hosts": machines.jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),
+            "hosts": jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),
             "inputs": absolute(instances)?,
             "instances": self.archives.keys().collect::<Vec<_>>(),
             "limits": {
@@ -368,20 +411,31 @@ impl Qualification {
     }
 }
 
-/// The first P/T and the first coloured instance of every known model, by name.
-fn first_instances(folder: &Path, edition: &Edition) -> Result<BTreeMap<String, Archive>, QualifyError> {
+/// Creates a record, or opens an existing one of the same campaign.
+pub(super) fn create_or_open(dir: &Path, facts: &CampaignFacts) -> Result<Record, StoreError> {
+    Record::create_or_open(dir, facts, |_| {})
+}
+
+/// The instances for a purpose by name; for a qualification the first P/T and the first coloured one of every known model.
+fn instances(
+    folder: &Path,
+    edition: &Edition,
+    purpose: Purpose,
+) -> Result<BTreeMap<String, Archive>, QualifyError> {
     let found = campaign::archives_in(folder)
         .map_err(|source| QualifyError::Instances { path: folder.to_owned(), source })?;
     let mut seen = BTreeSet::new();
-    let mut first = BTreeMap::new();
+    let mut chosen = BTreeMap::new();
     // Sorted by name, which is the order of size: the numbers in names are padded with zeros.
     for (name, path) in found {
         let archive = Archive::open(&path)?;
         let (family, stripped) = edition.unstripped(archive.instance.family());
         let known = !stripped && !archive.markers().new_model;
-        if known && seen.insert((family.to_owned(), archive.instance.as_str().contains("-COL-"))) {
-            first.insert(name, archive);
+        if purpose == Purpose::Comparison {
+            chosen.insert(name, archive);
+        } else if known && seen.insert((family.to_owned(), archive.instance.as_str().contains("-COL-"))) {
+            chosen.insert(name, archive);
         }
     }
-    if first.is_empty() { Err(QualifyError::NoInstance(folder.to_owned())) } else { Ok(first) }
+    if chosen.is_empty() { Err(QualifyError::NoInstance(folder.to_owned())) } else { Ok(chosen) }
 }

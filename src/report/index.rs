@@ -10,6 +10,7 @@ use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
+use mcc_store::MeasuredHost;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,11 +149,17 @@ pub struct RecordFacts {
     accelerators: BTreeMap<String, u64>,
     qemus: BTreeSet<String>,
     started: Option<(String, String)>,
+    measured: Option<MeasuredHost>,
     /// Role, digest and size of each disk; the entries whose machines used it.
     disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
 }
 
 impl RecordFacts {
+    /// Facts without runs, with the measurement of the host if there is one.
+    pub fn of_host(measured: Option<MeasuredHost>) -> Self {
+        Self { measured, ..Self::default() }
+    }
+
     /// The number of attempts of each run.
     pub fn attempts(&self) -> &BTreeMap<RunKey, usize> {
         &self.attempts
@@ -562,6 +569,9 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             counts.iter().map(|(what, &count)| format!("{what} ({})", runs(count))).collect()
         };
         facts.push((show::plural(record.hosts.len() as u64, "Host", "Hosts"), counted(&record.hosts)));
+        if let Some(measured) = &record.measured {
+            facts.push(("Measured host", measured_lines(measured)));
+        }
         facts.push(("Accelerator", counted(&record.accelerators)));
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
         let runs = record.runs() as u64;
@@ -578,6 +588,29 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         facts.push(("Hosts and disks", vec![format!("unknown: {why}")]));
     }
     facts
+}
+
+/// The verdict of a measured host, and its figures by workload.
+fn measured_lines(measured: &MeasuredHost) -> Vec<String> {
+    let MeasuredHost { host, measured_at, machines, vcpus, repetitions, figures, fit, .. } = measured;
+    let verdict = if *fit { "fit" } else { "not fit" };
+    let mut lines = vec![format!(
+        "{}, {}: {verdict} for {} at once with {} each, by {repetitions} repetitions",
+        visible(&host.name),
+        visible(measured_at),
+        show::counted(u64::from(*machines), "machine", "machines"),
+        show::counted(u64::from(*vcpus), "vCPU", "vCPUs")
+    )];
+    let mut workloads: Vec<&String> = figures.iter().map(|figure| &figure.workload).collect();
+    workloads.dedup();
+    lines.extend(workloads.into_iter().map(|workload| {
+        let of = figures.iter().filter(|figure| figure.workload == *workload).map(|of| {
+            let note = if of.fit { "" } else { ", not fit" };
+            format!("{} {:+.1} %{note}", of.figure, of.value * 100.0)
+        });
+        format!("{}: {}", visible(workload), of.collect::<Vec<_>>().join("; "))
+    }));
+    lines
 }
 
 fn disks(record: &RecordFacts) -> Vec<DiskRow> {

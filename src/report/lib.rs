@@ -63,7 +63,7 @@ pub use years::{Year, write_years};
 use mcc_base::names::RunId;
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_judge::judgement::{Judgement, JudgementError};
-use mcc_store::{Attempt, Record, SAMPLES, Sample, StoreError};
+use mcc_store::{Attempt, MeasuredHost, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -220,7 +220,8 @@ fn write_in_parallel(
     threads: NonZeroUsize,
     site: &site::NewSite,
 ) -> Result<index::RecordFacts, ReportError> {
-    let mut facts = index::RecordFacts::default();
+    let measured = record.map(|record| MeasuredHost::read(record.dir())).transpose()?.flatten();
+    let mut facts = index::RecordFacts::of_host(measured);
     let mut recorded: BTreeMap<usize, Vec<contest::RunKey>> = BTreeMap::new();
     for &key in &contest.recorded {
         recorded.entry(key.1).or_default().push(key);

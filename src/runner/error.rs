@@ -128,6 +128,9 @@ pub enum RunnerError {
     /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A measurement of the host was stopped or failed.
+    #[error("the measurement failed: {0}")]
+    Measured(String),
     /// Runs cannot be executed.
     #[error(transparent)]
     Executor(#[from] ExecutorError),

@@ -5,6 +5,7 @@ mod disks;
 mod error;
 mod host;
 mod inputs;
+pub mod measure;
 mod prepare;
 mod replay;
 mod shard;

@@ -7,6 +7,7 @@ use super::format::{
     read_campaign, read_facts, upgrade,
 };
 use super::lock::{Lock, restrict};
+use super::measured_host::MEASURED_HOST;
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::HostState;
 use mcc_base::digest::hex;
@@ -94,9 +95,10 @@ impl Record {
         let path = dir.join("record.db");
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
-            // Left by a controller that was killed before it created the record.
+            // Left by a controller that was killed before it created the record, or a measurement of the host.
             let expected = |name: &str| {
-                ["lock", "inputs", "host.json"].contains(&name) || name.starts_with(BUILD_PREFIX)
+                ["lock", "inputs", "host.json", MEASURED_HOST].contains(&name)
+                    || name.starts_with(BUILD_PREFIX)
             };
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });

@@ -51,6 +51,14 @@ pub enum StoreError {
         /// The error of the JSON parser.
         source: serde_json::Error,
     },
+    /// The measurement of the host is not readable.
+    #[error("{}: {source}; `doctor --measure` writes this file: write it again, or remove it", path.display())]
+    Measurement {
+        /// The file.
+        path: PathBuf,
+        /// The error of the JSON parser.
+        source: serde_json::Error,
+    },
     /// A file of the record is no regular file.
     #[error("the record cannot be read: {path}: {source}", path = path.display())]
     NotAFile {

@@ -4,6 +4,7 @@
 //! RESULTS/record.db                                   the plan, every attempt, the facts needed for judging
 //! RESULTS/outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/  stdout, stderr, console, samples of a committed attempt
 //! RESULTS/running/POSITION-NUMBER/                    private directory of a running attempt
+//! RESULTS/measured-host.json                          the measurement of the host, if there is one
 //! RESULTS/lock                                        locked (flock) by the controller; has its pid and host
 //! ```
 //!
@@ -21,6 +22,7 @@ mod facts;
 mod format;
 mod list;
 mod lock;
+pub mod measured_host;
 mod merge;
 mod record;
 mod record_summary;
@@ -32,6 +34,7 @@ pub use database::{Record, RunState};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
+pub use measured_host::MeasuredHost;
 pub use merge::{MergeCounts, RecordPart};
 pub use record::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};

@@ -1,4 +1,4 @@
-//! Real contest data: published facts in this folder, and larger data outside of the project.
+//! Real data: published facts of contests and recorded times in this folder, and larger data outside of the project.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn project() -> &'static Path {
     package.ancestors().find(|folder| folder.join("pnml-fixtures").is_dir()).unwrap()
 }
 
-/// The file or folder `path` of the published facts in `tests/data`.
+/// The file or folder `path` of the published facts and recorded times in `tests/data`.
 #[allow(dead_code, reason = "not every test program uses both kinds of data")]
 pub fn published(path: &str) -> PathBuf {
     let found = project().join("tests/data").join(path);

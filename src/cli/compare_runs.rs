@@ -1,0 +1,222 @@
+use super::failure::qualify_failure;
+use super::qualify::{Kind, examinations};
+use super::run::stop_on_signal;
+use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
+use super::{Exit, Failure, Format, print};
+use crate::qualify::paired::{CONFIDENCE, POWER, PairedTest};
+use crate::qualify::{
+    Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
+    Settings, Tests, ValueCount, counted,
+};
+use mcc_base::names::EntryName;
+use mcc_edition::Edition;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+/// Compare two images, or two settings of one, on the same runs: answers, times and memory.
+///
+/// A and B run one after the other on the same cores, with one run at a time. The report lists values that differ, and
+/// tests whether times and memory differ. Exits with 1 if a value differs. A against A (twice the same image) shows how
+/// much the figures of this host differ by chance.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The first disk image, such as the version before a change.
+    a: PathBuf,
+    /// The second disk image.
+    b: PathBuf,
+    /// The name of the entry (BK_TOOL).
+    #[arg(long, value_name = "T")]
+    tool: EntryName,
+    /// BK_TOOL of B, if it differs.
+    #[arg(long, value_name = "T")]
+    tool_b: Option<EntryName>,
+    /// Folder of instance archives (NAME.tgz). Every instance is run.
+    #[arg(long, value_name = "FOLDER")]
+    instances: PathBuf,
+    /// Number of repetitions of each run by each image.
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    repeat: u32,
+    /// The rules: the name of an edition, or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
+    edition: String,
+    /// Only these examinations [default: all examinations of the edition].
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    examinations: Vec<String>,
+    /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
+    #[arg(long, value_enum, default_value_t)]
+    kind: Kind,
+    /// The kind of B, if it differs.
+    #[arg(long, value_enum)]
+    kind_b: Option<Kind>,
+    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    limit: NonZero<u32>,
+    /// The private key for ssh, if A and B are original disks.
+    #[arg(long, value_name = "FILE")]
+    ssh_key: Option<PathBuf>,
+    /// Keep the records in the folders A and B of this folder. After an interruption the same command continues.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Run although this host does not meet the contest's machine requirements.
+    #[arg(long)]
+    allow_degraded: bool,
+    /// Also print the tests of every run.
+    #[arg(long)]
+    details: bool,
+    /// How results are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub fn run(args: Args) -> Result<Exit, Failure> {
+    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
+    let examinations = examinations(&edition, &args.examinations)?;
+    let repetitions = NonZero::new(args.repeat).unwrap_or(NonZero::<u32>::MIN);
+    let contender = |image, tool: &EntryName, kind: Kind| {
+        let runs = Qualification::new(Settings {
+            purpose: Purpose::Comparison,
+            entry: tool.clone(),
+            edition: edition.clone(),
+            edition_source: args.edition.clone(),
+            examinations: examinations.clone(),
+            instances: args.instances.clone(),
+            kind: kind.into(),
+            limit_s: args.limit,
+            repeat: repetitions,
+            oracle: None,
+        });
+        let runs = runs.map_err(qualify_failure)?;
+        Ok::<_, Failure>(Contender { runs, image, ssh_key: args.ssh_key.as_deref() })
+    };
+    let (tool_b, kind_b) = (args.tool_b.as_ref().unwrap_or(&args.tool), args.kind_b.unwrap_or(args.kind));
+    let comparison = Comparison {
+        contenders: [contender(&args.a, &args.tool, args.kind)?, contender(&args.b, tool_b, kind_b)?],
+        allow_degraded: args.allow_degraded,
+        stop: &*stop_on_signal()?,
+        show_inputs: &print::inputs,
+        show: &|number, all, run| eprintln!("compare-runs: [{number}/{all}] {run}"),
+    };
+    let temporary = tempfile::tempdir()?;
+    let out = args.out.as_deref().unwrap_or(temporary.path());
+    let report = comparison.run(repetitions, out).map_err(qualify_failure)?;
+    match args.format {
+        Format::Text => {
+            page(&report, args.details).print()?;
+            if args.out.is_none() {
+                note("the outputs of the runs were deleted; --out FOLDER keeps them");
+            }
+        }
+        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
+    }
+    Ok(if report.same_answers { Exit::Done } else { Exit::Failed })
+}
+
+/// Largest number of values that are shown without `--details`.
+const MOST_VALUES: usize = 20;
+
+fn page(report: &ComparisonReport, details: bool) -> Page {
+    let mut page = Page::new();
+    let ComparisonReport { edition, limit_s, repetitions, a, b, runs, .. } = report;
+    let runs_text = counted(runs.len(), "run");
+    let made = format!("by {edition}: {runs_text}, {repetitions} repetitions of each, limit {limit_s} s");
+    page.item(0, "comparison", HEADING, &made);
+    for (name, side) in [("A", a), ("B", b)] {
+        page.item(0, name, HEADING, &format!("{}, {} ({})", side.image.display(), side.tool, side.kind));
+    }
+    if a == b {
+        page.item(0, "note:", HEADING, "A and B are the same: every difference is by chance");
+    }
+    page.gap();
+    let shown = if details { usize::MAX } else { MOST_VALUES };
+    for different in report.different_values.iter().take(shown) {
+        page.item(0, "error", ERROR, &values(different));
+    }
+    if let Some(more) = report.different_values.len().checked_sub(shown).filter(|more| *more > 0) {
+        page.line(&format!("and {more} more; --details shows all"));
+    }
+    for run in runs {
+        if let Some(reason) = run.not_compared {
+            let ends = format!("A: {}; B: {}", run.a.ends.join(", "), run.b.ends.join(", "));
+            page.item(0, "not timed", WARNING, &format!("{}: {reason}: {ends}", run.run));
+        }
+    }
+    let compared = runs.iter().filter(|run| run.not_compared.is_none()).count();
+    figures(&mut page, &format!("all {} together", counted(compared, "timed run")), &report.tests, 1);
+    for run in runs.iter().filter(|run| details || differs(run, compared)) {
+        figures(&mut page, &run.run, &run.tests, compared);
+    }
+    page.line(&format!(
+        "The intervals of the three figures hold together with {:.0} %; for single runs, only differences are listed that \
+         are not expected by chance among {}.",
+        CONFIDENCE * 100.0,
+        counted(compared, "run")
+    ));
+    for (mark, count) in &report.conditions {
+        page.item(0, "condition", WARNING, &format!("{mark} in {}", counted(*count, "repetition")));
+    }
+    if report.pairs_on_different_cores > 0 {
+        let pairs = counted(report.pairs_on_different_cores, "pair");
+        page.item(0, "condition", WARNING, &format!("A and B had different cores in {pairs}"));
+    }
+    let (label, style, text) = match report.different_values.len() {
+        0 => ("same answers:", GOOD, format!("{} in all repetitions", counted(report.values, "value"))),
+        n => ("different answers:", ERROR, format!("{n} of {}", counted(report.values, "value"))),
+    };
+    page.item(0, label, style, &text);
+    page
+}
+
+/// Whether a figure of a run differs, as one of the tests of `compared` runs.
+fn differs(run: &RunComparison, compared: usize) -> bool {
+    let Tests { cpu_time, wall_time, memory } = run.tests;
+    [cpu_time, wall_time, memory].into_iter().flatten().any(|test| test.differs(compared))
+}
+
+/// Adds the tests of the figures. `compared`: the number of runs that are tested.
+fn figures(page: &mut Page, of: &str, tests: &Tests, compared: usize) {
+    page.item(0, "times and memory", HEADING, &format!("of {of}"));
+    for (name, test) in
+        [("CPU time", tests.cpu_time), ("wall time", tests.wall_time), ("memory", tests.memory)]
+    {
+        let text = test.map_or("not known".to_owned(), |test| sentence(&test, compared));
+        page.item(2, &format!("{name:<9}"), HEADING, &text);
+    }
+    page.gap();
+}
+
+fn sentence(test: &PairedTest, compared: usize) -> String {
+    let PairedTest { pairs, change, interval: [low, high], p, spread, detectable } = *test;
+    let found = if test.differs(compared) { "" } else { "no difference found: " };
+    let more = if change < 0.0 { "less" } else { "more" };
+    let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+    format!(
+        "{found}B needs {:.1} % {more} (interval {:+.1} to {:+.1} %, {p}). {pairs} pairs with this spread ({:.1} %) \
+         show an increase of {:.1} % in {:.0} % of comparisons",
+        change.abs() * 100.0,
+        low * 100.0,
+        high * 100.0,
+        spread * 100.0,
+        detectable * 100.0,
+        POWER * 100.0
+    )
+}
+
+fn values(different: &DifferentValues) -> String {
+    let DifferentValues { run, position, difference, a, b } = different;
+    let side = |counts: &[ValueCount]| {
+        let count = |of: &ValueCount| {
+            let value = of.value.as_deref().map_or("no value".to_owned(), abbreviated);
+            format!("{value} ({})", counted(of.times, "time"))
+        };
+        counts.iter().map(count).collect::<Vec<_>>().join(", ")
+    };
+    format!("{run} {position}: {difference}. A: {}. B: {}", side(a), side(b))
+}
+
+/// A value without the digits after the first 20, because a number can have 24,000.
+fn abbreviated(value: &str) -> String {
+    match value.get(..20) {
+        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
+        _ => value.to_owned(),
+    }
+}

@@ -1,0 +1,120 @@
+//! `doctor --measure`: how much equal computations differ on this host.
+
+use super::run::stop_on_signal;
+use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
+use super::{Exit, Failure, Format, print};
+use crate::qualify::counted;
+use crate::runner::Host;
+use crate::runner::measure::Measurement;
+use mcc_campaign::Backend;
+use mcc_edition::Edition;
+use mcc_store::measured_host::{Condition, Figure, MeasuredHost};
+use mcc_vm::Image;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The options of `doctor --measure`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Measure fixed workloads in machines with this image, such as build/images/reference: how much equal computations
+    /// differ alone, beside loaded neighbours and restored. It takes some minutes.
+    #[arg(long, value_name = "IMAGE")]
+    measure: Option<PathBuf>,
+    /// With --measure: number of machines at once for which the host is to be fit [default: as many as cores and memory
+    /// allow].
+    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    machines: Option<u32>,
+    /// With --measure: number of vCPUs of each machine [default: the cores of sequential tools].
+    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u32).range(1..=64))]
+    vcpus: Option<u32>,
+    /// With --measure: number of repetitions under each condition.
+    #[arg(long, value_name = "N", requires = "measure", default_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    repeat: u32,
+    /// With --measure: also write the result to this file as JSON, to keep it with the campaign.
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    out: Option<PathBuf>,
+}
+
+impl Args {
+    /// The image, if the host is to be measured.
+    pub fn image(&self) -> Option<&Path> {
+        self.measure.as_deref()
+    }
+
+    /// Measures the host. The exit code is `Failed` if a figure is not fit.
+    pub fn run(
+        &self,
+        image: &Path,
+        edition: &Edition,
+        allow_degraded: bool,
+        format: Format,
+    ) -> Result<Exit, Failure> {
+        let image = &Image::open(image).map_err(Failure::usage)?;
+        // A file that cannot be written is an error before the measurement, not after it.
+        let out = self.out.as_deref().map(|path| {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            let with_path =
+                |source| Failure::usage(anyhow::anyhow!("cannot write {}: {source}", path.display()));
+            Ok::<_, Failure>((path, file.map_err(with_path)?))
+        });
+        let out = out.transpose()?;
+        let host = Host::prepare(Backend::Qemu, allow_degraded)?;
+        let stop = stop_on_signal()?;
+        let measurement = Measurement {
+            image,
+            machine: edition.machine.clone(),
+            vcpus: self.vcpus.unwrap_or(edition.machine.sequential_cores),
+            machines: self.machines,
+            repetitions: self.repeat,
+            stop: &stop,
+            show: &|what| eprintln!("doctor: {what}"),
+        };
+        let measured = measurement.run(&host)?;
+        let json = format!("{}\n", serde_json::to_string_pretty(&measured)?);
+        if let Some((path, mut file)) = out {
+            file.set_len(0)?;
+            file.write_all(json.as_bytes())?;
+            note(&format!("the result is in {}", path.display()));
+        }
+        match format {
+            Format::Json => print::raw(&json)?,
+            Format::Text => page(&measured).print()?,
+        }
+        Ok(if measured.fit { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn page(measured: &MeasuredHost) -> Page {
+    let mut page = Page::new();
+    let MeasuredHost { host, machines, vcpus, memory_mib, repetitions, figures, series, .. } = measured;
+    let machines = counted(*machines as usize, "machine");
+    page.item(
+        0,
+        "measured",
+        HEADING,
+        &format!(
+            "on {} ({}, {}): {machines} at once, {vcpus} vCPU and {memory_mib} MiB each, {repetitions} repetitions",
+            host.name, host.cpu, host.accelerator
+        ),
+    );
+    for mark in &measured.marks {
+        page.item(0, "condition", WARNING, mark);
+    }
+    for alone in series.iter().filter(|of| of.condition == Condition::Alone) {
+        let mean = alone.cpu_ms.iter().sum::<u64>() as f64 / 1000.0 / alone.cpu_ms.len().max(1) as f64;
+        page.item(0, &alone.workload, HEADING, &format!("{mean:.2} s of CPU time alone"));
+        for Figure { figure, value, goal, fit, .. } in
+            figures.iter().filter(|figure| figure.workload == alone.workload)
+        {
+            let (label, style) = if *fit { ("fit    ", GOOD) } else { ("NOT fit", ERROR) };
+            let text = format!("{figure}: {:+.1} % (at most {:.0} %)", value * 100.0, goal * 100.0);
+            page.item(2, label, style, &text);
+        }
+    }
+    let fit = figures.iter().filter(|figure| figure.fit).count();
+    let (label, style) = if measured.fit { ("fit:", GOOD) } else { ("NOT fit:", ERROR) };
+    let text = format!("{fit} of {} figures are fit for a contest with {machines} at once", figures.len());
+    page.item(0, label, style, &text);
+    page
+}
