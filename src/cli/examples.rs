@@ -18,7 +18,8 @@ pub const EXAMPLES: [(&str, &str); 26] = [
     ),
     (
         "submit",
-        "  mcc-harness submit campaign.toml --out results\n  mcc-harness submit campaign.toml --out results --resume",
+        "  mcc-harness submit campaign.toml --out results --dry-run\n  mcc-harness submit campaign.toml --out results\n  \
+         mcc-harness submit campaign.toml --out results --resume",
     ),
     (
         "status",
