@@ -449,6 +449,28 @@ fn a_long_table_is_printed_and_used_by_keyboard() {
 }
 
 #[test]
+fn a_list_of_thousands_of_rows_is_printed_as_text() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let rows: Vec<String> = (0..2001).map(|row| format!("[\"reason {row}\",\"a\"]")).collect();
+    let list = format!(
+        "mcc_lists([{{\"columns\":[[\"Reason\",\"text\"],[\"Basis\",\"text\"]],\"rows\":[{}]}}]);",
+        rows.join(",")
+    );
+    fs::write(site.join("evidence.js"), list).expect("a list");
+    let steps = "dispatchEvent(new Event('beforeprint'));
+         const lines = all('.as-text pre').flatMap(of => of.textContent.split('\\n'));
+         const printed = [lines.filter(of => of.startsWith('reason')).length, lines[0], lines[2], all('.tall table')[0].hidden];
+         dispatchEvent(new Event('afterprint'));
+         await wait();
+         return [...printed, all('.as-text').length, all('.tall table')[0].hidden];";
+    let result = result_of(&chromium, &site, "evidence.html", "", steps);
+    let expected = serde_json::json!([2001, "Reason      | Basis", "reason 1    | a", true, 0, false]);
+    assert_eq!(result, expected);
+}
+
+#[test]
 fn the_front_page_finds_names_values_and_rules() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");

@@ -331,3 +331,28 @@ fn without_a_submission_or_slurm_the_remedy_is_named() {
     let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
     assert!(printed.contains("sinfo is not on PATH") && printed.contains("slurm-client"), "{printed}");
 }
+
+#[test]
+fn a_dry_run_prints_the_jobs_without_slurm_and_writes_nothing() {
+    let folder = Folder::new(&campaign());
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    let mut command = assert_cmd::Command::from(folder.harness(&[
+        "submit",
+        "campaign.toml",
+        "--out",
+        "results",
+        "--dry-run",
+    ]));
+    let done = command.env("PATH", folder.path().join("bin")).assert().code(0);
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.starts_with("job 1: ") && printed.contains("per model"), "{printed}");
+    assert!(!folder.path().join("results").exists());
+}
+
+#[test]
+fn a_host_outside_of_a_cluster_is_named() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[("sinfo", "echo 'Could not establish a configuration source' >&2; exit 1"), ARRAYS]);
+    let printed = submit(&folder, 1);
+    assert!(printed.contains("configuration source") && printed.contains("`submit --dry-run`"), "{printed}");
+}

@@ -5,9 +5,8 @@ use super::{ArchiveError, io_at, signature};
 use mcc_base::{digest, files};
 use mcc_store::{Attempt, Record};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
 /// The default level of zstd: compresses outputs to a tenth, and disks at the speed of an SSD.
@@ -32,7 +31,9 @@ pub fn pack(
         .prefix(".archive-")
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(folder)
-        .map_err(io_at(out))?;
+        // The kind only: tempfile adds the temporary name to its errors.
+        .map_err(|error| io_at(out)(error.kind().into()))?;
+    let (file, temporary) = file.into_parts();
     let compressed = zstd::Encoder::new(BufWriter::new(file), LEVEL).map_err(io_at(out))?;
     let sums = tempfile::tempfile().map_err(io_at(out))?;
     let mut tar =
@@ -56,12 +57,12 @@ pub fn pack(
             tar.outputs(&record, &attempt)?;
         }
     }
-    let file = tar.finish(key)?;
-    file.persist(out).map_err(|error| io_at(out)(error.error))?;
+    tar.finish(key)?;
+    temporary.persist(out).map_err(|error| io_at(out)(error.error))?;
     Ok(())
 }
 
-type Compressed = zstd::Encoder<'static, BufWriter<NamedTempFile>>;
+type Compressed = zstd::Encoder<'static, BufWriter<File>>;
 
 struct Writer {
     tar: tar::Builder<Compressed>,
@@ -88,30 +89,32 @@ impl Writer {
     fn file(&mut self, name: &str, path: &Path) -> Result<String, ArchiveError> {
         let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
         let file = files::open(path).map_err(io_at(path))?;
-        append(&mut self.tar, name, bytes, BufReader::new(file))?;
+        append(&mut self.tar, &self.out, name, bytes, BufReader::new(file))?;
         writeln!(self.sums, "{sha256}  {name}").map_err(io_at(&self.out))?;
         Ok(sha256)
     }
 
-    fn finish(self, key: Option<&Path>) -> Result<NamedTempFile, ArchiveError> {
+    fn finish(self, key: Option<&Path>) -> Result<(), ArchiveError> {
         let Self { mut tar, sums, out } = self;
         let failed = || io_at(&out);
         let mut sums = sums.into_inner().map_err(|error| failed()(error.into_error()))?;
         let bytes = sums.stream_position().map_err(failed())?;
         sums.rewind().map_err(failed())?;
-        append(&mut tar, "SHA256SUMS", bytes, sums.try_clone().map_err(failed())?)?;
+        append(&mut tar, &out, "SHA256SUMS", bytes, sums.try_clone().map_err(failed())?)?;
         if let Some(key) = key {
             sums.rewind().map_err(failed())?;
             let signature = signature::sign(sums, key)?;
-            append(&mut tar, "SHA256SUMS.sig", signature.len() as u64, &signature[..])?;
+            append(&mut tar, &out, "SHA256SUMS.sig", signature.len() as u64, &signature[..])?;
         }
         let file = tar.into_inner().and_then(zstd::Encoder::finish).map_err(failed())?;
-        file.into_inner().map_err(|error| failed()(error.into_error()))
+        file.into_inner().map(drop).map_err(|error| failed()(error.into_error()))
     }
 }
 
+/// Appends a file to the archive `out`.
 fn append(
     tar: &mut tar::Builder<Compressed>,
+    out: &Path,
     name: &str,
     bytes: u64,
     content: impl Read,
@@ -125,5 +128,5 @@ fn append(
         header.set_cksum();
         tar.append(&header, content)
     });
-    written.map_err(io_at(Path::new(name)))
+    written.map_err(|error| io_at(out)(io::Error::new(error.kind(), format!("{name}: {error}"))))
 }

@@ -20,7 +20,8 @@ pub const EXAMPLES: [(&str, &str); 27] = [
     ),
     (
         "submit",
-        "  mcc-harness submit campaign.toml --out results\n  mcc-harness submit campaign.toml --out results --resume",
+        "  mcc-harness submit campaign.toml --out results --dry-run\n  mcc-harness submit campaign.toml --out results\n  \
+         mcc-harness submit campaign.toml --out results --resume",
     ),
     (
         "status",

@@ -27,6 +27,9 @@ pub struct Args {
     /// Submit again the models that have open runs and no job.
     #[arg(long)]
     resume: bool,
+    /// Print the jobs without submitting or writing anything; needs no Slurm.
+    #[arg(long, conflicts_with = "resume")]
+    dry_run: bool,
     /// Records of earlier campaigns. The durations in them are used to order the runs.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
@@ -40,6 +43,9 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
+    if args.dry_run {
+        return dry_run(&args, campaign);
+    }
     let batch_system = Slurm { settings: campaign.slurm.clone() };
     let limit_s = batch_system.time_limit(campaign.slurm.partition.as_deref()).map_err(cluster_failure)?;
     let existing = Cluster::open(&args.out);
@@ -105,6 +111,29 @@ enum NodeConstraint {
     Elsewhere,
 }
 
+/// Prints the jobs that `submit` would request from a cluster without limits.
+fn dry_run(args: &Args, campaign: Campaign) -> Result<Exit, Failure> {
+    let margin_s = u64::from(campaign.slurm.margin_s.get());
+    let prepared = PreparedCampaign::new(campaign)?;
+    let mut number = 0;
+    let name = || {
+        number += 1;
+        number.to_string()
+    };
+    for batch in batches(&demands(&prepared, &args.history)?, |_| None, None, margin_s, u32::MAX, name) {
+        println!("{}", submission_line(&batch.name, &batch));
+    }
+    eprintln!("submit: nothing was submitted; the time limit of the partition can divide jobs");
+    let (campaign, results) = (argument(&args.campaign), argument(&args.out));
+    next(&format!("`mcc-harness submit {campaign} --out {results}` on a host of the cluster"));
+    Ok(Exit::Done)
+}
+
+fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
+    let PreparedCampaign { campaign, edition, plan, .. } = prepared;
+    Ok(ModelDemand::of(plan, edition.machine.memory_mib, &campaign.slurm, &history_of(history)?))
+}
+
 fn submission_line(job: &str, batch: &Batch) -> String {
     let place = batch.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
     let (first, models) = (&batch.models[0], batch.models.len());
@@ -120,7 +149,7 @@ fn submission_line(job: &str, batch: &Batch) -> String {
 fn create_campaign(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
     let prepared = PreparedCampaign::new(campaign)?;
     prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
-    let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
+    let PreparedCampaign { campaign, plan, .. } = &prepared;
     let facts = ClusterFacts {
         format: crate::cluster::FORMAT,
         id: crate::cluster::random_name()?,
@@ -129,12 +158,7 @@ fn create_campaign(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> 
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
         history: absolute(&args.history)?,
-        needs: ModelDemand::of(
-            plan,
-            edition.machine.memory_mib,
-            &campaign.slurm,
-            &history_of(&args.history)?,
-        ),
+        needs: demands(&prepared, &args.history)?,
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
 }

@@ -141,7 +141,18 @@ impl BatchSystem for Slurm {
     fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
         let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
         args.extend(partition.map(|name| format!("--partition={name}")));
-        let printed = Self::run_command("sinfo", &args)?;
+        // The first command of `submit`: it fails on a host that has Slurm's programs, but is not part of a cluster.
+        let printed = Self::run_command("sinfo", &args).map_err(|error| match error {
+            ClusterError::Command { command, problem } => ClusterError::Command {
+                command,
+                problem: format!(
+                    "{}; use a host of the cluster, or `scripts/slurm-single-node` to try one; `submit --dry-run` \
+                     needs none",
+                    problem.trim_end()
+                ),
+            },
+            other => other,
+        })?;
         let wrong = || ClusterError::Command {
             command: format!("sinfo {}", args.join(" ")),
             problem: match partition {

@@ -172,7 +172,7 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             let fix = match exit_code {
                 127 => {
                     "a program was not found (exit code 127): add its Debian package with `image build --packages \
-                        NAME`, or put it into bin/ and call it by $BK_BIN_PATH. A native run has the programs of this \
+                        NAME`, of a container in its Dockerfile, or put it into bin/ and call it by $BK_BIN_PATH. A native run has the programs of this \
                         host, and no /home/mcc"
                 }
                 126 => {

@@ -42,6 +42,10 @@ struct FrontPage {
     /// The confidence from which a value given by one entry only is trusted (E-3.1).
     threshold: String,
     notes: Vec<String>,
+    /// Whether the site has a record, so that its contest can have an archive.
+    has_record: bool,
+    /// Organizers, title, date and DOI of the campaign; empty without organizers.
+    citation: String,
     entries: Vec<EntryRow>,
     /// Whether the kind of any entry is known, and whether any has a note.
     has_kinds: bool,
@@ -254,6 +258,8 @@ pub fn write(
             .filter(|note| !contest.names_hidden(note))
             .map(|note| visible(&note))
             .collect(),
+        has_record: record.runs() > 0,
+        citation: citation(contest),
         entries: entries(contest),
         has_kinds: !contest.kinds.is_empty(),
         has_authors: judgement.publication.as_ref().is_some_and(|of| !of.entries.is_empty()),
@@ -297,6 +303,18 @@ fn entries(contest: &Contest) -> Vec<EntryRow> {
         }
     };
     contest.entries.iter().map(row).collect()
+}
+
+/// Organizers, title, date and DOI, as in `CITATION.cff` of the archive, which needs organizers.
+fn citation(contest: &Contest) -> String {
+    let publication = contest.judgement.publication.clone().unwrap_or_default();
+    if publication.organizers.is_empty() {
+        return String::new();
+    }
+    let organizers = visible(&publication.organizers.join("; "));
+    let date = publication.date.map_or(String::new(), |date| format!(" ({})", visible(&date)));
+    let doi = publication.doi.map_or(String::new(), |doi| format!(" https://doi.org/{}", visible(&doi)));
+    format!("{organizers}{date}: {}.{doi}", contest.frame(String::new(), "").contest)
 }
 
 /// Whether any examination of the category was judged.
@@ -555,7 +573,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             )],
         ),
         (
-            "Limits of the rules",
+            "Limits of a run",
             vec![
                 cpu,
                 format!("{} of wall-clock time", show::duration(limits.wall_s * 1000)),

@@ -99,7 +99,8 @@ impl NewSite {
         };
         fs::create_dir_all(parent).map_err(failed)?;
         let prefix = format!(".{}.new-", name.to_string_lossy());
-        let folder = public_dir(&prefix, parent).map_err(failed)?;
+        // The kind only: tempfile adds the temporary name to its errors.
+        let folder = public_dir(&prefix, parent).map_err(|error| failed(error.kind().into()))?;
         Ok(Self { folder, place })
     }
 
@@ -136,9 +137,9 @@ impl NewSite {
         Ok(name)
     }
 
-    /// Creates a file, and its folders if they are missing; returns it with its path.
+    /// Creates a file, and its folders if they are missing; returns it with the path that it will have.
     fn create_file(&self, path: &str) -> Result<(fs::File, PathBuf), ReportError> {
-        let path = self.folder.path().join(path);
+        let (shown, path) = (self.place.join(path), self.folder.path().join(path));
         let file = match fs::File::create_new(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))
@@ -147,8 +148,8 @@ impl NewSite {
             file => file,
         };
         match file {
-            Ok(file) => Ok((file, path)),
-            Err(source) => Err(ReportError::Write { path, source }),
+            Ok(file) => Ok((file, shown)),
+            Err(source) => Err(ReportError::Write { path: shown, source }),
         }
     }
 

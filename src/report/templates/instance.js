@@ -198,7 +198,7 @@ function drawValue({ instance, examination, position }, block) {
     element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
-      tile("Points of a right value", `${decimal(right)} points`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
+      tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     section("Explanation", ...explanation),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
     section("Answers", tableOf("The answer of each tool", ["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
@@ -236,7 +236,11 @@ function drawRun({ instance, examination, entry }, block) {
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
       link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
   } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
-  if (recorded) parts.push(...recordOf(recorded));
+  if (recorded) {
+    const run = `${name}/${where}/${of}`;
+    parts.push(...recordOf(recorded), section("Check this run", element("p", {}, "With the published archive of the contest as ARCHIVE: repeat the run, read its output line by line, explain its trusted values."),
+      element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, `mcc-harness replay ARCHIVE --run ${run}\nmcc-harness lint ARCHIVE --run ${run}\nmcc-harness explain ARCHIVE --instance ${where} --examination ${of}`)));
+  }
   return { title: `${name} · ${where} · ${of}`, parts };
 }
 

@@ -7,6 +7,12 @@
 const SPARE = 8;
 /** Drawn rows that are kept, to be shown again. */
 const KEPT = 500;
+/** A longer table is printed as text: the time in which Chromium prints a table grows faster than the square of its rows. */
+const PRINTED_AS_TABLE = 2000;
+/** Printed as text: the share of texts that fit their column, its largest width in characters, and the rows below one heading. */
+const FITTING = 0.97;
+const WIDEST = 60;
+const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const LONGEST = 8;
 const tables = [];
@@ -332,6 +338,10 @@ class Table {
 
   /** Draws all rows for the printer, or only the visible ones again. On paper columns have shares of the page's width. */
   print(printing) {
+    const long = this.order.length > PRINTED_AS_TABLE;
+    this.text?.remove();
+    this.table.hidden = printing && long;
+    if (printing && long) return this.box.append(this.text = this.asText());
     this.printing = printing;
     this.draw();
     if (!printing) return this.measure();
@@ -339,6 +349,22 @@ class Table {
     const sum = widths.reduce((sum, width) => sum + width, 0);
     widths.forEach((width, at) => this.widths.children[at].style.width = `${width * 100 / sum}%`);
     this.table.style.width = "100%";
+  }
+
+  /** All rows as text in columns. A longer text in a cell moves the rest of its line. */
+  asText() {
+    const texts = row => [...row.children].map(cell => cell.textContent);
+    const lines = [texts(this.head), ...this.order.map(number => texts(this.drawRow(() => this.rows[number])))];
+    const widths = this.columns.map((_, at) => {
+      const lengths = lines.map(line => line[at].length).sort((a, b) => a - b);
+      return Math.max(lines[0][at].length, Math.min(lengths[Math.floor((lengths.length - 1) * FITTING)], WIDEST));
+    });
+    const [head, ...rest] = lines.map(line => line.map((text, at) => text.padEnd(widths[at])).join(" | ").trimEnd());
+    const text = element("div", { class: "as-text" }, element("p", {}, this.table.caption.textContent));
+    for (let at = 0; at < rest.length; at += TOGETHER) {
+      text.append(element("pre", {}, element("span", { class: "heading" }, `${head}\n`), rest.slice(at, at + TOGETHER).join("\n")));
+    }
+    return text;
   }
 
   // --- keyboard ---------------------------------------------------------------------------------------------------
