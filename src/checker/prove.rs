@@ -83,11 +83,13 @@ impl Context<'_> {
                     (formula, truth) = (inner, !truth);
                 }
                 match (formula, truth) {
-                    (Expr::ExistsPath(path), false) | (Expr::AllPaths(path), true) => match (&**path, truth) {
-                        (Expr::Finally(inner), false) => Some(self.condition(inner, true)?),
-                        (Expr::Globally(inner), true) => Some(self.condition(inner, false)?),
-                        _ => None,
-                    },
+                    (Expr::ExistsPath(path), false) | (Expr::AllPaths(path), true) => {
+                        match (&**path, truth) {
+                            (Expr::Finally(inner), false) => Some(self.condition(inner, true)?),
+                            (Expr::Globally(inner), true) => Some(self.condition(inner, false)?),
+                            _ => None,
+                        }
+                    }
                     _ => None,
                 }
             }

@@ -35,7 +35,10 @@ pub fn certain_files() -> Vec<(String, String)> {
             at_least(1, &["p0", "p0"]),
             at_least(2, &["p0", "p0"])
         ),
-        format!("<negation><exists-path><finally>{}</finally></exists-path></negation>", at_least(1, &["p2"])),
+        format!(
+            "<negation><exists-path><finally>{}</finally></exists-path></negation>",
+            at_least(1, &["p2"])
+        ),
     ];
     let formulas: Vec<_> = formulas.into_iter().enumerate().map(|(n, f)| (format!("f{n}"), f)).collect();
     vec![
