@@ -518,6 +518,8 @@ class Instance:
         needs_subject = (kind, value) in (("StableMarking", True), ("QuasiLiveness", False), ("Liveness", False))
         demand((subject is not None) == needs_subject, "a subject too much or too few")
         if kind == "formula":
+            while tag(what) == "negation":
+                what, value = what[0], not value
             wanted = ("all-paths", "globally") if value else ("exists-path", "finally")
             demand((tag(what), tag(what[0])) == wanted, "another formula")
             return self.condition(what[0][0], not value)

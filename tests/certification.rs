@@ -239,7 +239,16 @@ fn the_wrong_consensus_of_2018_is_refuted_by_a_witness() {
         assert_eq!((alarm["given"].as_str(), alarm["trusted"].as_str()), ("2.0000E+0009", "2.0000E+0009"));
         let number: u64 = alarm["certified"].trim_start_matches(">=").parse().unwrap();
         assert!(number >= 4_000_000_000, "{alarm:?}");
-        assert!(alarm["evidence"].contains("StateSpace-02.witness.json"), "{alarm:?}");
+        // The initial marking alone refutes it.
+        let detail = "the initial marking, with 4000000000";
+        assert!(alarm["detail"].starts_with(detail), "{alarm:?}");
+        let evidence = alarm["evidence"].split(' ').next().unwrap();
+        assert!(evidence.ends_with("StateSpace-02.initial.witness.json"), "{alarm:?}");
+        let file = at("certified").join(evidence);
+        let witness = mcc_checker::Witness::read(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((witness.value.to_string().as_str(), witness.runs[0].steps.len()), ("4000000000", 0));
+        let check = format!("check-witness {} --instances models", file.display());
+        harness(folder.path(), &check).assert().success();
     }
     // An organizer can take the points away from the wrong values.
     let overrides = rows(&at("certified/overrides.csv"));

@@ -530,6 +530,7 @@ fn a_native_run_leaves_the_authors_folder_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let head = "#!/bin/bash\necho x >> \"$BK_BIN_PATH/../log\"\necho x >> \"$BK_BIN_PATH/state\"\n\
                 rm \"$HOME/BenchKit/data\"\ncat \"$BK_BIN_PATH/state\" \"$HOME/BenchKit/link\" >&2\n\
+                echo {} > \"$BK_RESULT_DIR/00.witness.json\"\nln -s /etc/passwd \"$BK_RESULT_DIR/01.witness.json\"\n\
                 echo DO_NOT_COMPETE\n";
     let (_, tool) = tool(folder.path(), head);
     fs::write(tool.join("data"), "kept").unwrap();
@@ -551,7 +552,10 @@ fn a_native_run_leaves_the_authors_folder_unchanged() {
     // Each run has a new copy, as it has a new disk in a machine.
     for examination in ["StateSpace", "UpperBounds"] {
         let stderr = folder.path().join(format!("kept/planted/{INSTANCE}/{examination}/1/stderr"));
-        assert_eq!(fs::read_to_string(stderr).unwrap(), "x\nlinked");
+        assert_eq!(fs::read_to_string(&stderr).unwrap(), "x\nlinked");
+        // Evidence is kept, and links are not followed.
+        assert_eq!(fs::read_to_string(stderr.with_file_name("00.witness.json")).unwrap(), "{}\n");
+        assert!(!stderr.with_file_name("01.witness.json").exists());
     }
 }
 

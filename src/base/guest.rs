@@ -1,7 +1,7 @@
 //! The messages between host and guest agent: JSON, one object per line, over a virtio port that only root can open
 //! in the guest. The tool's output has ports of its own.
 
-use crate::guest_kernel_log;
+use crate::{evidence, guest_kernel_log};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -66,6 +66,10 @@ pub struct Job {
     /// this reserve. 0: no limit. Agents of older versions ignore it.
     #[serde(default)]
     pub memory_reserve_kib: u64,
+    /// The folder whose files of evidence (`crate::evidence`) the guest sends after the end of the command; None: no file is
+    /// sent. Agents of older versions ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_folder: Option<String>,
 }
 
 /// A block device to mount in the guest.
@@ -164,6 +168,13 @@ pub enum GuestEvent {
     /// creates this event.
     #[serde(skip)]
     UnexpectedMessage,
+    /// A part of a file of evidence in `Job::evidence_folder`; the parts of a file follow each other.
+    Evidence {
+        /// The name of the file.
+        file: String,
+        /// The part, at most `evidence::MAX_PART` bytes.
+        part: String,
+    },
     /// Every byte of output was written to the ports. It is the last event of a job.
     #[serde(rename = "drained")]
     OutputComplete {
@@ -228,9 +239,12 @@ const MAX_THREADS: u32 = 1 << 22;
 
 impl GuestEvent {
     /// Whether the values are possible in a machine: memory up to `max_memory_kib`, CPU time and I/O wait up to
-    /// `max_ms`.
+    /// `max_ms`; a file of evidence has one of the fixed names.
     pub fn is_possible(&self, max_memory_kib: u64, max_ms: u64) -> bool {
         match *self {
+            Self::Evidence { ref file, ref part } => {
+                evidence::parse_name(file).is_some() && part.len() <= evidence::MAX_PART
+            }
             Self::Ready { memory_kib, .. } => memory_kib <= max_memory_kib,
             Self::Sample { memory_kib, cpu_ms, io_wait_ms, runnable } => {
                 memory_kib <= max_memory_kib

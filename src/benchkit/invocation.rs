@@ -23,6 +23,8 @@ pub struct Invocation<'a> {
     pub memory_reserve_mib: u64,
     /// Whether the tool runs on its original disk, which mounts the inputs and sets the environment of the user itself.
     pub original: bool,
+    /// Whether the files of evidence in the folder BK_RESULT_DIR are kept. Original disks have no program that sends them.
+    pub keeps_evidence: bool,
 }
 
 impl Invocation<'_> {
@@ -44,6 +46,7 @@ impl Invocation<'_> {
                 archive: format!("{BENCHKIT}/INPUTS/{}.tgz", self.instance),
                 to: execution.clone(),
             }),
+            evidence_folder: self.keeps_evidence.then(|| results.clone()),
             env: self.environment(results),
             cwd: execution,
             // As in BenchKit; bash also runs a script without a `#!` line.

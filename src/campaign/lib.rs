@@ -55,6 +55,8 @@ pub struct Campaign {
     pub start: Start,
     /// Whether tools get `GenericPropertiesVerdict.xml` of an instance.
     pub generic_properties: GenericProperties,
+    /// Whether witnesses and certificates of tools are kept in the record.
+    pub tool_evidence: bool,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -273,6 +275,9 @@ pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
     in_proportion.max(confinement_s)
 }
 
+/// The setting of a record whose attempts keep the witnesses and certificates of tools.
+pub const EVIDENCE_SETTING: &str = "tool_evidence";
+
 impl Campaign {
     /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
@@ -344,6 +349,9 @@ impl Campaign {
         }
         if self.generic_properties != GenericProperties::default() {
             settings.insert("generic_properties".to_owned(), "remove".to_owned());
+        }
+        if self.tool_evidence {
+            settings.insert(EVIDENCE_SETTING.to_owned(), "keep".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {

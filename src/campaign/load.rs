@@ -62,6 +62,8 @@ struct RawCampaign {
     #[serde(default)]
     generic_properties: GenericProperties,
     #[serde(default)]
+    tool_evidence: bool,
+    #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
     limits: Overrides,
@@ -219,6 +221,7 @@ impl Campaign {
             phase: raw.phase,
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             generic_properties: raw.generic_properties,
+            tool_evidence: raw.tool_evidence,
             limits: raw.limits,
             hosts: raw.hosts,
             slurm: raw.slurm,

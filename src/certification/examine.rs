@@ -4,7 +4,7 @@ use super::results::{EVIDENCE, ExaminationResult, InstanceResult, ResultsFolder,
 use super::tasks::{Task, is_wanted};
 use super::{CertificationError, Input};
 use mcc_certify::{Accepted, Budget, Finding, Known, Statistics, Value};
-use mcc_judge::certified::Method;
+use mcc_judge::certified::{CertifiedValue, Method};
 use mcc_judge::judgement::Block;
 use mcc_model::Archive;
 use serde::Serialize;
@@ -85,6 +85,9 @@ pub fn examine(
                         result.id.clone_from(&finding.id);
                     }
                     keep(folder, name, finding, &mut result)?;
+                    if let Some(trusted) = &trusted.value {
+                        keep_initial_marking(folder, name, finding, trusted, &mut result)?;
+                    }
                     result
                 }
             });
@@ -166,6 +169,28 @@ fn keep(
     Ok(())
 }
 
+/// Writes the initial marking as further evidence, if it alone contradicts the trusted number: nobody needs to replay a run.
+fn keep_initial_marking(
+    folder: &ResultsFolder,
+    instance: &str,
+    finding: &Finding,
+    trusted: &mcc_benchkit::Value,
+    result: &mut ValueResult,
+) -> Result<(), CertificationError> {
+    let Some((number, witness)) = &finding.initially else { return Ok(()) };
+    if !CertifiedValue::AtLeast((*number).into()).contradicts(trusted) || result.detail == INITIAL_MARKING {
+        return Ok(());
+    }
+    let name =
+        format!("{EVIDENCE}/{instance}/{}-{:02}.initial.witness.json", finding.examination, result.position);
+    folder.write(&name, &json(witness)?)?;
+    result.evidence = format!("{name} {}", result.evidence).trim_end().to_owned();
+    result.detail = format!("{INITIAL_MARKING}, with {number}; {}", result.detail);
+    Ok(())
+}
+
+const INITIAL_MARKING: &str = "the initial marking";
+
 /// The runs of a witness in words.
 fn runs(witness: &mcc_checker::Witness) -> String {
     let [run] = witness.runs.as_slice() else {
@@ -176,7 +201,7 @@ fn runs(witness: &mcc_checker::Witness) -> String {
         Some(start) => {
             format!("firing sequence of {steps} transitions, of which those after {start} repeat for ever")
         }
-        None if steps == 0 => return "the initial marking".to_owned(),
+        None if steps == 0 => return INITIAL_MARKING.to_owned(),
         None => format!("firing sequence of {steps} transitions"),
     };
     if steps > SHOWN_STEPS {

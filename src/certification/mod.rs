@@ -6,9 +6,11 @@ mod examine;
 mod outputs;
 mod results;
 mod tasks;
+mod tool_evidence;
 
 pub use outputs::{Share, Summary};
 pub use tasks::Only;
+pub use tool_evidence::ToolEvidence;
 
 use mcc_base::digest;
 use mcc_judge::judgement::Judgement;
@@ -144,6 +146,8 @@ pub struct Input<'a> {
     pub instances: &'a Path,
     /// The record that was judged, for the outputs of tools.
     pub record: Option<&'a Record>,
+    /// Whether the evidence of tools in the record is checked.
+    pub tool_evidence: bool,
     /// Which values are certified.
     pub only: Only,
     /// Seconds for each examination on an instance.
@@ -170,6 +174,9 @@ pub struct Progress {
     /// Whether an earlier process had certified it.
     pub kept: bool,
 }
+
+/// Formulas are processed recursively.
+const STACK: usize = 64 << 20;
 
 /// Certifies the values of a judgement and writes all files to `out`. A killed certification is continued: instances that
 /// have a result in `out` are not certified again.
@@ -231,8 +238,7 @@ pub fn certify(
     };
     std::thread::scope(|scope| {
         for _ in 0..input.jobs.max(1) {
-            // Formulas are processed recursively.
-            let thread = std::thread::Builder::new().stack_size(64 << 20);
+            let thread = std::thread::Builder::new().stack_size(STACK);
             if let Err(source) = thread.spawn_scoped(scope, work) {
                 let path = out.to_owned();
                 lock(&failed).get_or_insert(CertificationError::Write { path, source });
@@ -248,9 +254,22 @@ pub fn certify(
     }
     results.sort_by_key(|(instance, _)| *instance);
     let results: BTreeMap<usize, InstanceResult> = results.into_iter().collect();
-    let outputs = outputs::write(judgement, &results, &folder)?;
+    let mut outputs = outputs::write(judgement, &results, &folder)?;
     bundles::write(input, &outputs.alarms, &archives, &folder)?;
+    if let (true, Some(record)) = (input.tool_evidence, input.record) {
+        let checked = with_large_stack(|| tool_evidence::check(input, record, &archives, &folder, stop));
+        let checked = checked.map_err(|source| CertificationError::Write { path: out.to_owned(), source })?;
+        outputs.summary.tool_evidence = Some(checked?);
+    }
     Ok(outputs.summary)
+}
+
+/// Runs `work` in a thread with a stack for deep formulas.
+fn with_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
+        thread.join().map_err(|_| io::Error::other("a check ended with a panic"))
+    })
 }
 
 fn judgement_version() -> String {

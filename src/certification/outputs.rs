@@ -2,6 +2,7 @@
 
 use super::CertificationError;
 use super::results::{InstanceResult, ResultsFolder, ValueResult};
+use super::tool_evidence::ToolEvidence;
 use mcc_judge::certified::{CERTIFIED_FILE, CertifiedValue, Method};
 use mcc_judge::judgement::{Basis, Block, Judgement};
 use mcc_judge::{CERTIFIED_HEADER, OVERRIDES_HEADER};
@@ -47,6 +48,9 @@ pub struct Summary {
     pub refuted: usize,
     /// Rows of `overrides.csv`.
     pub overrides: usize,
+    /// Evidence that tools wrote, if it was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_evidence: Option<ToolEvidence>,
 }
 
 /// How many values of an examination are certified.

@@ -21,6 +21,8 @@ pub struct Finding {
     pub id: String,
     /// What is known.
     pub known: Known,
+    /// A lower bound with its witness, which is the initial marking alone. For a largest number that evidence shows.
+    pub initially: Option<(u128, Witness)>,
 }
 
 /// What is known about a value by evidence that the checkers accepted, or by an exploration of all markings.
@@ -72,11 +74,22 @@ pub fn certify(
         certificates => certificates?,
     };
     let checks = Checks::new(archive, budget)?;
-    let findings = answers.into_iter().map(|Answer { examination, id, outcome }| {
+    let findings = answers.into_iter().map(|Answer { examination, id, outcome, initially }| {
         let is_of = |of: &&Certificate| of.examination == examination && of.property == id;
         let certificate = certificates.iter().find(is_of).cloned();
         let known = known(&checks, &examination, &id, outcome, certificate);
-        Finding { examination, id, known }
+        let initially = initially.and_then(|number| {
+            let witness =
+                checks.witness(&examination, &id, Value::Number(number), &Trace::Paths(vec![Vec::new()]));
+            Some((number, witness.ok()?))
+        });
+        let known = match (known, &initially) {
+            (Known::Open(_), Some((number, witness))) => {
+                Known::AtLeast(*number, Accepted { witness: Some(witness.clone()), ..Accepted::default() })
+            }
+            (known, _) => known,
+        };
+        Finding { examination, id, known, initially }
     });
     Ok(findings.collect())
 }

@@ -35,6 +35,8 @@ pub struct Answer {
     pub id: String,
     /// The outcome.
     pub outcome: Outcome,
+    /// For a largest number: what the initial marking alone has.
+    pub initially: Option<u128>,
 }
 
 /// Whether a value was found.
@@ -184,6 +186,7 @@ impl Engine<'_> {
             let Examination { name, questions, .. } = examination;
             questions.into_iter().zip(outcomes).map(move |(question, outcome)| Answer {
                 examination: name.clone(),
+                initially: initially(&question.kind, &self.named.net.initial),
                 id: question.id,
                 outcome: outcome.unwrap_or_else(|| open("it was not tried")),
             })
@@ -421,6 +424,16 @@ impl Engine<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+/// The number that the initial marking shows for a question about the largest one.
+fn initially(kind: &Kind, initial: &[u64]) -> Option<u128> {
+    match kind {
+        Kind::Bound(sum) => Some(sum.of(initial)),
+        Kind::Metric(Metric::InPlace) => initial.iter().copied().max().map(u128::from),
+        Kind::Metric(Metric::PerMarking) => Some(initial.iter().copied().map(u128::from).sum()),
+        _ => None,
     }
 }
 

@@ -76,14 +76,23 @@ impl Context<'_> {
         };
         let any = |conditions: Vec<Condition>| Condition::Any(conditions.into_iter().map(Rc::new).collect());
         Ok(match claim {
-            Claim::Formula(formula, truth) => match (formula, truth) {
-                (Expr::ExistsPath(path), false) | (Expr::AllPaths(path), true) => match (&**path, truth) {
-                    (Expr::Finally(inner), false) => Some(self.condition(inner, true)?),
-                    (Expr::Globally(inner), true) => Some(self.condition(inner, false)?),
+            Claim::Formula(formula, truth) => {
+                // A negation around the quantifier turns the value around.
+                let (mut formula, mut truth): (&Expr, bool) = (formula, *truth);
+                while let Expr::Not(inner) = formula {
+                    (formula, truth) = (inner, !truth);
+                }
+                match (formula, truth) {
+                    (Expr::ExistsPath(path), false) | (Expr::AllPaths(path), true) => {
+                        match (&**path, truth) {
+                            (Expr::Finally(inner), false) => Some(self.condition(inner, true)?),
+                            (Expr::Globally(inner), true) => Some(self.condition(inner, false)?),
+                            _ => None,
+                        }
+                    }
                     _ => None,
-                },
-                _ => None,
-            },
+                }
+            }
             Claim::Bound(places, bound) => {
                 let ranges = places.iter().map(|place| self.net.places[*place].clone()).collect();
                 Some(more(ranges, &BigInt::from((*bound).clone())))

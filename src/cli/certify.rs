@@ -1,6 +1,8 @@
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
-use crate::certification::{CertificationError, Input, Only, Progress, Share, Summary, certify};
+use crate::certification::{
+    CertificationError, Input, Only, Progress, Share, Summary, ToolEvidence, certify,
+};
 use anyhow::anyhow;
 use mcc_base::files::is_wrong_path;
 use mcc_judge::judgement::Judgement;
@@ -42,6 +44,10 @@ pub struct Args {
     /// The record that was judged: bundles then contain the outputs of the tools.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
+    /// Also check the witnesses and certificates that tools wrote, as far as the record has them (docs/certificates.md). The
+    /// result is tool-evidence.csv; it changes no values and no points.
+    #[arg(long, requires = "record")]
+    tool_evidence: bool,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -59,6 +65,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         judgement_dir: &args.judgement,
         instances: &args.instances,
         record: record.as_ref(),
+        tool_evidence: args.tool_evidence,
         only: args.only,
         budget_s: args.budget_s.get().into(),
         memory_mib: args.memory_mib.get().into(),
@@ -120,6 +127,11 @@ fn text(summary: &Summary, args: &Args) -> String {
          ({out}/overrides.csv)\n",
         summary.alarms, summary.refuted, summary.overrides
     );
+    if let Some(ToolEvidence { accepted, refused }) = summary.tool_evidence {
+        text += &format!(
+            "evidence of tools: accepted: {accepted}; refused: {refused} ({out}/tool-evidence.csv)\n"
+        );
+    }
     text
 }
 

@@ -5,6 +5,7 @@ use super::disturbance;
 use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced, LimitCheck};
 use super::usage::UsageMeter;
+use mcc_base::evidence;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
@@ -15,8 +16,11 @@ use mcc_host::Policy;
 use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
 use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -131,6 +135,7 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         environment: Environment::default(),
         marks: vec![],
         written: vec![],
+        evidence: EvidenceFiles::default(),
     };
     (run.enter)(State::Preparing);
     let (mut full_disk, mut by_signal) = (false, false);
@@ -161,6 +166,34 @@ struct AttemptRunner<'a> {
     environment: Environment,
     marks: Vec<Mark>,
     written: Vec<String>,
+    evidence: EvidenceFiles,
+}
+
+/// The files of evidence of a tool, which arrive in parts.
+#[derive(Default)]
+struct EvidenceFiles {
+    /// The folder of the attempt's outputs; None: no evidence is kept.
+    folder: Option<PathBuf>,
+    /// Bytes by name of the file.
+    files: BTreeMap<String, u64>,
+}
+
+impl EvidenceFiles {
+    /// Keeps a part; false if it is not wanted or exceeds a limit. The guest is not trusted with the limits.
+    fn keep(&mut self, file: &str, part: &str) -> Result<bool, VmError> {
+        let all: u64 = self.files.values().sum();
+        let bytes = self.files.get(file).copied().unwrap_or_default() + part.len() as u64;
+        let fits = bytes <= evidence::MAX_FILE + 1 && all + part.len() as u64 <= evidence::MAX_ALL;
+        let Some(folder) = self.folder.as_ref().filter(|_| fits && evidence::parse_name(file).is_some())
+        else {
+            return Ok(false);
+        };
+        let path = folder.join(file);
+        let to = OpenOptions::new().append(true).create(true).open(&path);
+        to.and_then(|mut to| to.write_all(part.as_bytes())).map_err(|source| VmError::Io { path, source })?;
+        self.files.insert(file.to_owned(), bytes);
+        Ok(true)
+    }
 }
 
 impl AttemptRunner<'_> {
@@ -191,6 +224,7 @@ impl AttemptRunner<'_> {
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
         let mut host_watch = HostWatch::new(&spec.vcpu_cpus);
         self.environment.host_state = Some(host_watch.settings());
+        self.evidence.folder = job.evidence_folder.as_ref().map(|_| folder.to_owned());
         self.enter(State::Booting);
         let booted = Instant::now();
         let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
@@ -504,6 +538,11 @@ impl AttemptRunner<'_> {
                         self.mark(Mark::FILE_SEARCH_CUT);
                     }
                     break tool.machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
+                }
+                Step::Guest(GuestEvent::Evidence { file, part }) => {
+                    if !self.evidence.keep(&file, &part)? {
+                        self.mark(Mark::GUEST_MESSAGES);
+                    }
                 }
                 Step::Over(outcome) => return Ok(Some(outcome)),
                 Step::Deadline => break false,

@@ -24,7 +24,7 @@ use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
 use mcc_benchkit::Invocation;
-use mcc_campaign::{Disturbance, History, Run};
+use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
@@ -494,6 +494,7 @@ impl Executor<'_> {
             memory_mib: self.edition.machine.memory_mib,
             memory_reserve_mib: limits.memory_reserve_mib,
             original: matches!(machine.guest, Guest::Ssh(_)),
+            keeps_evidence: self.record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);

@@ -166,6 +166,7 @@ impl Dispute<'_> {
                     memory_mib,
                     memory_reserve_mib: 0,
                     original: false,
+                    keeps_evidence: false,
                 };
                 let home = outputs.join("home");
                 let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);

@@ -3,7 +3,7 @@
 
 use super::RunLimits;
 use flate2::read::MultiGzDecoder;
-use mcc_base::Mark;
+use mcc_base::{Mark, evidence};
 use mcc_benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
 use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
@@ -41,7 +41,8 @@ pub struct NativeRun {
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the
-/// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`.
+/// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`, and
+/// files of evidence, if the invocation keeps them.
 ///
 /// # Errors
 /// The home folder cannot be created or removed, or the tool cannot be started.
@@ -142,6 +143,10 @@ fn run_in(
     let left_behind = remaining_processes(pid);
     for process in &left_behind {
         let _ = kill(*process, Signal::SIGKILL);
+    }
+    if job.evidence_folder.is_some() {
+        let keep = |name: &str, text: &str| fs::write(outputs.join(name), text);
+        evidence::read_all(&benchkit.join("results"), keep)?;
     }
     let outcome = match (cut, status.code(), status.signal()) {
         (true, ..) => Outcome::WallLimit,

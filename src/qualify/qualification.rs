@@ -330,6 +330,7 @@ impl Qualification {
             memory_mib: self.limits.memory_mib,
             memory_reserve_mib: 0,
             original,
+            keeps_evidence: true,
         }
     }
 

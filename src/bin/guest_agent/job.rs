@@ -4,7 +4,7 @@ use crate::boot;
 use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
-use mcc_base::guest_kernel_log;
+use mcc_base::{evidence, guest_kernel_log};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -34,6 +34,8 @@ pub struct Prepared {
     home: String,
     /// Folders of the job itself, which are not searched.
     empty_folders: Vec<String>,
+    /// The folder of files of evidence that are sent; None: none are sent.
+    evidence_folder: Option<String>,
     /// Files changed from this time on count as leftover, seconds since 1970.
     since: i64,
     /// Memory limit of the job's cgroup, KiB; None: it has none.
@@ -119,6 +121,7 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
         command,
         home,
         empty_folders: job.empty_folders.clone(),
+        evidence_folder: job.evidence_folder.clone(),
         since: (job.clock_ns / 1_000_000_000) as i64,
         memory_limit_kib,
     })
@@ -239,6 +242,15 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             .context("killing the processes that the tool left behind")?;
         let stdout_bytes = stdout.join().unwrap()?;
         let stderr_bytes = stderr.join().unwrap()?;
+        // No process of the tool is left that could change the files.
+        if let Some(folder) = &prepared.evidence_folder {
+            evidence::read_all(Path::new(folder), |file, text| {
+                evidence::parts(text).try_for_each(|part| {
+                    let (file, part) = (file.to_owned(), part.to_owned());
+                    control.send(GuestEvent::Evidence { file, part })
+                })
+            })?;
+        }
         let (written, search_cut) = written(&prepared, Instant::now() + SEARCH_TIME);
         control.send(GuestEvent::OutputComplete { stdout_bytes, stderr_bytes, written, search_cut })
     })

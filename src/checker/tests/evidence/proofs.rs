@@ -35,6 +35,10 @@ pub fn certain_files() -> Vec<(String, String)> {
             at_least(1, &["p0", "p0"]),
             at_least(2, &["p0", "p0"])
         ),
+        format!(
+            "<negation><exists-path><finally>{}</finally></exists-path></negation>",
+            at_least(1, &["p2"])
+        ),
     ];
     let formulas: Vec<_> = formulas.into_iter().enumerate().map(|(n, f)| (format!("f{n}"), f)).collect();
     vec![
@@ -104,6 +108,17 @@ fn cases() -> Vec<(String, [&'static str; 3])> {
                 {"contradiction":{"lemmas":[],"assumptions":[[1,"1"],[2,"2"]]}}]"#,
             ),
             [r#""bound":"0""#, r#""bound":"1/2""#, "a split with a number that is not an integer"],
+        ),
+        // A negation around the quantifier.
+        (
+            reachability(
+                "f3",
+                "TRUE",
+                &format!(
+                    r#""lemmas":[{SHARED},{NO_P2}],"proof":[{{"contradiction":{{"lemmas":[[1,"1"]],"assumptions":[[0,"1"]]}}}}]"#
+                ),
+            ),
+            [r#""value":"TRUE""#, r#""value":"FALSE""#, "no certificate shows that f3 is FALSE"],
         ),
         (
             certificate(
