@@ -222,7 +222,7 @@ impl AttemptRunner<'_> {
             folder,
         } = attempt_spec;
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
-        let mut host_watch = HostWatch::new(&spec.vcpu_cpus);
+        let host_watch = HostWatch::new(&spec.vcpu_cpus);
         self.environment.host_state = Some(host_watch.settings());
         self.evidence.folder = job.evidence_folder.as_ref().map(|_| folder.to_owned());
         self.enter(State::Booting);
