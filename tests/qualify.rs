@@ -275,41 +275,30 @@ fn values_that_all_arrive_at_the_end_are_a_warning() {
     assert_eq!(found(10_000, 8_999, finished()), [], "the first value arrived before");
     assert_eq!(found(9_999, 9_999, finished()), [], "a short run");
     assert_eq!(found(10_000, 10_000, Outcome::CpuLimit), [], "the limit ended the run");
-    // Times that are unknown, a single value and the values of StateSpace are not reported.
-    let mut run = Run::of(&two_values());
-    run.facts.wall_ms = 10_000;
-    assert_eq!(run.findings("ReachabilityCardinality"), []);
-    for (stdout, examination) in [
-        (DEADLOCK.to_owned(), "ReachabilityDeadlock"),
-        (
-            [("STATES", 14), ("TRANSITIONS", 30), ("MAX_TOKEN_IN_PLACE", 1), ("MAX_TOKEN_PER_MARKING", 6)]
-                .map(|(metric, value)| format!("STATE_SPACE {metric} {value} TECHNIQUES A\n"))
-                .concat(),
-            "StateSpace",
-        ),
-    ] {
-        let mut run = Run::of(&stdout);
+    // A single value and the values of StateSpace are not reported.
+    let metrics = "STATE_SPACE STATES 14 TECHNIQUES A\nSTATE_SPACE TRANSITIONS 30 TECHNIQUES A\n";
+    for (stdout, examination) in [(DEADLOCK, "ReachabilityDeadlock"), (metrics, "StateSpace")] {
+        let mut run = Run::of(stdout);
         run.facts.wall_ms = 10_000;
-        run.facts.arrivals =
-            Some(Arrivals { lines: (1..5).map(|line| (line, 10_000)).collect(), dropped: 0 });
-        assert_eq!(run.findings(examination), [], "{examination}");
+        run.facts.arrivals = Some(Arrivals { lines: vec![(1, 10_000), (2, 10_000)], dropped: 0 });
+        let found = run.findings(examination);
+        assert!(found.iter().all(|of| !of.problem.contains("arrived")), "{found:?}");
     }
 }
 
 #[test]
 fn a_buffer_until_the_end_is_found_in_a_native_run() {
     let folder = tempfile::tempdir().unwrap();
-    let text = two_values();
     // In the second examination the first value is printed at once.
     let head = format!(
         "#!/bin/bash\nanswers='{}'\nanswers=${{answers//ReachabilityCardinality/$BK_EXAMINATION}}\n\
          if [ $BK_EXAMINATION = CTLCardinality ]; then echo \"$answers\" | head -n 1; fi\n\
          sleep 11; echo \"$answers\" | if [ $BK_EXAMINATION = CTLCardinality ]; then tail -n +2; else cat; fi\n",
-        text.trim_end()
+        two_values().trim_end()
     );
     tool(folder.path(), &head);
-    let more = ["--examinations", "ReachabilityCardinality,CTLCardinality"];
-    let found = findings(&report(&qualify_native(folder.path(), &more)));
+    let examinations = ["--examinations", "ReachabilityCardinality,CTLCardinality"];
+    let found = findings(&report(&qualify_native(folder.path(), &examinations)));
     let late: Vec<_> = found.iter().filter(|of| of.contains("arrived in the last second")).collect();
     let [late] = &late[..] else { panic!("{found:?}") };
     assert!(late.starts_with("ReachabilityCardinality stdout 1: all 2 values arrived"), "{late}");

@@ -104,7 +104,8 @@ fn run_in(
             }
         }
     };
-    let watch = || -> io::Result<(Vec<Sample>, bool)> {
+    let printed = &stdout;
+    let watch = move || -> io::Result<(Vec<Sample>, bool)> {
         let mut samples = vec![];
         loop {
             let next = Duration::from_secs(1 + samples.len() as u64).min(limit);
@@ -121,7 +122,7 @@ fn run_in(
                 continue;
             }
             let at_ms = started.elapsed().as_millis() as u64;
-            let stdout_bytes = stdout.metadata().map_or(0, |found| found.len());
+            let stdout_bytes = printed.metadata().map_or(0, |found| found.len());
             samples.push(Sample { at_ms, stdout_bytes, ..Sample::default() });
             if started.elapsed() >= limit {
                 // Kills the process group of the tool. `wait` is called below.
@@ -136,7 +137,8 @@ fn run_in(
         drop(ended);
         (waited, watcher.join())
     });
-    let (samples, cut) = watched.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let (samples, cut) =
+        watched.unwrap_or_else(|_| Err(io::Error::other("the thread that watches the output panicked")))?;
     let (lines, dropped) = lines.finish(started);
     let (status, usage) = waited?;
     let wall = started.elapsed();
