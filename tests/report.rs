@@ -601,24 +601,16 @@ fn the_whole_contest_of_2018_has_pages_of_limited_size() {
 
 #[test]
 fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
-    let (answers, models) =
-        (data::published("mcc/2018/answers.csv.gz"), data::published("mcc/2018/models.csv"));
     let dir = tempfile::tempdir().expect("a folder");
-    let run = |arguments: &[&std::ffi::OsStr]| {
-        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
-        command.current_dir(dir.path()).args(arguments).assert().success();
-    };
-    run(&[
-        "judge".as_ref(),
-        answers.as_os_str(),
-        "--models".as_ref(),
-        models.as_os_str(),
-        "--edition".as_ref(),
-    ]
-    .into_iter()
-    .chain(["mcc-2018".as_ref(), "--out".as_ref(), "judged".as_ref()])
-    .collect::<Vec<_>>());
-    run(&["report".as_ref(), "judged".as_ref(), "--out".as_ref(), "site".as_ref()]);
+    let program = || Command::cargo_bin("mcc-harness").expect("the program");
+    let mut judge = program();
+    judge.current_dir(dir.path()).args(["judge", "--edition", "mcc-2018", "--out", "judged", "--models"]);
+    judge
+        .arg(data::published("mcc/2018/models.csv"))
+        .arg(data::published("mcc/2018/answers.csv.gz"))
+        .assert()
+        .success();
+    program().current_dir(dir.path()).args(["report", "judged", "--out", "site"]).assert().success();
     let page = text(dir.path().join("site/index.html"));
     let (_, podium) = page.split_once(">StateSpace</a></caption>").expect("the podium");
     let (gold, rest) = podium.split_once("title=\"gold\"").expect("gold");
@@ -685,38 +677,4 @@ fn a_judgement_that_contradicts_itself_is_refused_not_shown() {
     judgement.blocks.clear();
     judgement.unresolved.push(RunName { entry: "x".into(), instance: "y".into(), examination: "z".into() });
     write(&judgement, None, &dir.path().join("site")).expect("an unresolved run may have unknown names");
-}
-
-#[test]
-fn the_report_command_publishes_the_files_of_the_judgement() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let judgement = contest::small();
-    drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
-    let judged = dir.path().join("judged");
-    fs::create_dir(&judged).expect("a folder");
-    fs::write(judged.join("judgement.json"), serde_json::to_vec(&judgement).expect("JSON")).expect("a file");
-    fs::write(judged.join("podiums.csv"), "category,rank\n").expect("a file");
-    let report = |arguments: &[&str]| {
-        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
-        command.current_dir(dir.path()).arg("report").args(arguments);
-        command.assert()
-    };
-    report(&["judged", "--out", "site", "--record", "results"]).success();
-    let page = text(dir.path().join("site/index.html"));
-    assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
-    assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
-    assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
-    // Bad input: exit code 2, with place and remedy.
-    let refused = report(&["nowhere", "--out", "site2"]).code(2);
-    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(
-        message.contains("nowhere/judgement.json") && message.contains("mcc-harness judge --out"),
-        "{message}"
-    );
-    fs::write(judged.join("judgement.json"), "{\n\"version\": 3}").expect("a file");
-    let refused = report(&["judged", "--out", "site2"]).code(2);
-    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(message.contains("judgement.json:2:"), "{message}");
-    report(&["judged", "--out", "results"]).code(2);
-    report(&["results", "--out", "site2", "--record", "judged"]).code(2);
 }

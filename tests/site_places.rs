@@ -1,4 +1,4 @@
-//! The pages of the site that say why entries have their places, and the sums behind them.
+//! The command `report`, and the pages of the site that say why entries have their places.
 
 mod contest;
 mod data;
@@ -245,4 +245,38 @@ fn equal_points_are_tied_and_embargoed_models_unnamed() {
             assert!(!String::from_utf8_lossy(&content).contains("TokenRing"), "{}", file.display());
         }
     }
+}
+
+#[test]
+fn the_report_command_publishes_the_files_of_the_judgement() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let judgement = contest::small();
+    drop(contest::record(&judgement, &dir.path().join("results"), |_| None));
+    let judged = dir.path().join("judged");
+    fs::create_dir(&judged).expect("a folder");
+    fs::write(judged.join("judgement.json"), serde_json::to_vec(&judgement).expect("JSON")).expect("a file");
+    fs::write(judged.join("podiums.csv"), "category,rank\n").expect("a file");
+    let report = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+        command.current_dir(dir.path()).arg("report").args(arguments);
+        command.assert()
+    };
+    report(&["judged", "--out", "site", "--record", "results"]).success();
+    let page = text(dir.path().join("site/index.html"));
+    assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
+    assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
+    assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
+    // Bad input: exit code 2, with place and remedy.
+    let refused = report(&["nowhere", "--out", "site2"]).code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(
+        message.contains("nowhere/judgement.json") && message.contains("mcc-harness judge --out"),
+        "{message}"
+    );
+    fs::write(judged.join("judgement.json"), "{\n\"version\": 3}").expect("a file");
+    let refused = report(&["judged", "--out", "site2"]).code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("judgement.json:2:"), "{message}");
+    report(&["judged", "--out", "results"]).code(2);
+    report(&["results", "--out", "site2", "--record", "judged"]).code(2);
 }

@@ -2,10 +2,10 @@
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
 use super::disturbance;
+use super::evidence_files::EvidenceFiles;
 use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced, LimitCheck};
 use super::usage::UsageMeter;
-use mcc_base::evidence;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
@@ -16,11 +16,8 @@ use mcc_host::Policy;
 use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
 use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -167,33 +164,6 @@ struct AttemptRunner<'a> {
     marks: Vec<Mark>,
     written: Vec<String>,
     evidence: EvidenceFiles,
-}
-
-/// The files of evidence of a tool, which arrive in parts.
-#[derive(Default)]
-struct EvidenceFiles {
-    /// The folder of the attempt's outputs; None: no evidence is kept.
-    folder: Option<PathBuf>,
-    /// Bytes by name of the file.
-    files: BTreeMap<String, u64>,
-}
-
-impl EvidenceFiles {
-    /// Keeps a part; false if it is not wanted or exceeds a limit. The guest is not trusted with the limits.
-    fn keep(&mut self, file: &str, part: &str) -> Result<bool, VmError> {
-        let all: u64 = self.files.values().sum();
-        let bytes = self.files.get(file).copied().unwrap_or_default() + part.len() as u64;
-        let fits = bytes <= evidence::MAX_FILE + 1 && all + part.len() as u64 <= evidence::MAX_ALL;
-        let Some(folder) = self.folder.as_ref().filter(|_| fits && evidence::parse_name(file).is_some())
-        else {
-            return Ok(false);
-        };
-        let path = folder.join(file);
-        let to = OpenOptions::new().append(true).create(true).open(&path);
-        to.and_then(|mut to| to.write_all(part.as_bytes())).map_err(|source| VmError::Io { path, source })?;
-        self.files.insert(file.to_owned(), bytes);
-        Ok(true)
-    }
 }
 
 impl AttemptRunner<'_> {

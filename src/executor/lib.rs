@@ -7,6 +7,7 @@ mod attempt;
 mod counts;
 pub mod disturbance;
 pub mod doctor;
+mod evidence_files;
 mod file_stamps;
 mod host_facts;
 mod host_watch;
