@@ -34,7 +34,7 @@ impl Default for Disturbance {
             steal_percent: 1,
             foreign_percent: 2,
             pressure_percent: 10,
-            slower_percent: 10,
+            slower_percent: 5,
             repeats: 0,
         }
     }
@@ -48,8 +48,8 @@ mod tests {
     fn thresholds_have_defaults_and_bounds() {
         let of = |text: &str| toml::from_str::<Disturbance>(text);
         assert_eq!(of("").unwrap(), Disturbance::default());
-        let changed = Disturbance { slower_percent: 5, repeats: 1, ..Disturbance::default() };
-        assert_eq!(of("slower_percent = 5\nrepeats = 1").unwrap(), changed);
+        let changed = Disturbance { slower_percent: 7, repeats: 1, ..Disturbance::default() };
+        assert_eq!(of("slower_percent = 7\nrepeats = 1").unwrap(), changed);
         for bad in ["repeats = 11", "slower_percent = -1", "steal_percent = 1.5", "starved = 1"] {
             assert!(of(bad).is_err(), "{bad}");
         }

@@ -124,7 +124,7 @@ mod tests {
             (HostLoad { foreign_ms: Some(201), ..quiet() }, "others used the cores: 201 ms"),
             (HostLoad { memory_pressure_ms: Some(1001), ..quiet() }, "waited for memory: 1001 ms"),
             (HostLoad { io_pressure_ms: Some(1001), ..quiet() }, "waited for disks: 1001 ms"),
-            (with_speed(1101, 1000, 1000), "slower before the run: by 10.1 % (threshold 10 %)"),
+            (with_speed(1101, 1000, 1000), "slower before the run: by 10.1 % (threshold 5 %)"),
             (with_speed(1000, 1950, 1000), "slower during the run: by 95.0 %"),
             (with_speed(1000, 1000, 1101), "slower after the run: by 10.1 %"),
         ] {
