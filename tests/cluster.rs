@@ -335,7 +335,6 @@ fn without_a_submission_or_slurm_the_remedy_is_named() {
 #[test]
 fn a_dry_run_prints_the_jobs_without_slurm_and_writes_nothing() {
     let folder = Folder::new(&campaign());
-    fs::create_dir(folder.path().join("bin")).unwrap();
     let mut command = assert_cmd::Command::from(folder.harness(&[
         "submit",
         "campaign.toml",
