@@ -226,7 +226,7 @@ fn a_measured_host_is_shown_with_its_verdicts() {
     let page = text(dir.path().join("measured/index.html"));
     let start = page.split("Measured host").nth(1).expect("the host");
     for expected in
-        ["not fit for 2 machines at once", "compute: spread +1.2 %<", "disk: spread +25.0 %, not fit<"]
+        ["not fit for 2 machines at once", "compute: spread 1.2 %<", "disk: spread 25.0 %, not fit<"]
     {
         assert!(start.contains(expected), "{expected}: {}", &start[..600]);
     }

@@ -8,10 +8,8 @@ use crate::runner::Host;
 use crate::runner::measure::Measurement;
 use mcc_campaign::Backend;
 use mcc_edition::Edition;
-use mcc_store::measured_host::{Condition, Figure, MeasuredHost};
+use mcc_store::measured_host::{Condition, MeasuredHost};
 use mcc_vm::Image;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The options of `doctor --measure`.
@@ -29,7 +27,8 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u32).range(1..=64))]
     vcpus: Option<u32>,
     /// With --measure: number of repetitions under each condition.
-    #[arg(long, value_name = "N", requires = "measure", default_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, value_name = "N", requires = "measure", default_value = "10")]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeat: u32,
     /// With --measure: also write the result to this file as JSON, to keep it with the campaign.
     #[arg(long, value_name = "FILE", requires = "measure")]
@@ -50,15 +49,15 @@ impl Args {
         allow_degraded: bool,
         format: Format,
     ) -> Result<Exit, Failure> {
-        let image = &Image::open(image).map_err(Failure::usage)?;
         // A file that cannot be written is an error before the measurement, not after it.
-        let out = self.out.as_deref().map(|path| {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-            let with_path =
-                |source| Failure::usage(anyhow::anyhow!("cannot write {}: {source}", path.display()));
-            Ok::<_, Failure>((path, file.map_err(with_path)?))
-        });
-        let out = out.transpose()?;
+        if let Some(out) = &self.out {
+            let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir()) || out.is_dir() {
+                let problem = if out.is_dir() { "it is a folder" } else { "its folder does not exist" };
+                return Err(Failure::usage(anyhow::anyhow!("cannot write {}: {problem}", out.display())));
+            }
+        }
+        let image = &Image::open(image).map_err(Failure::usage)?;
         let host = Host::prepare(Backend::Qemu, allow_degraded)?;
         let stop = stop_on_signal()?;
         let measurement = Measurement {
@@ -72,10 +71,10 @@ impl Args {
         };
         let measured = measurement.run(&host)?;
         let json = format!("{}\n", serde_json::to_string_pretty(&measured)?);
-        if let Some((path, mut file)) = out {
-            file.set_len(0)?;
-            file.write_all(json.as_bytes())?;
-            note(&format!("the result is in {}", path.display()));
+        if let Some(out) = &self.out {
+            let with_path = |source| anyhow::anyhow!("cannot write {}: {source}", out.display());
+            mcc_base::text::write(out, &json).map_err(with_path)?;
+            note(&format!("the result is in {}", out.display()));
         }
         match format {
             Format::Json => print::raw(&json)?,
@@ -104,12 +103,9 @@ fn page(measured: &MeasuredHost) -> Page {
     for alone in series.iter().filter(|of| of.condition == Condition::Alone) {
         let mean = alone.cpu_ms.iter().sum::<u64>() as f64 / 1000.0 / alone.cpu_ms.len().max(1) as f64;
         page.item(0, &alone.workload, HEADING, &format!("{mean:.2} s of CPU time alone"));
-        for Figure { figure, value, goal, fit, .. } in
-            figures.iter().filter(|figure| figure.workload == alone.workload)
-        {
-            let (label, style) = if *fit { ("fit    ", GOOD) } else { ("NOT fit", ERROR) };
-            let text = format!("{figure}: {:+.1} % (at most {:.0} %)", value * 100.0, goal * 100.0);
-            page.item(2, label, style, &text);
+        for figure in figures.iter().filter(|figure| figure.workload == alone.workload) {
+            let (label, style) = if figure.fit { ("fit    ", GOOD) } else { ("NOT fit", ERROR) };
+            page.item(2, label, style, &format!("{figure} (at most {:.0} %)", figure.goal * 100.0));
         }
     }
     let fit = figures.iter().filter(|figure| figure.fit).count();

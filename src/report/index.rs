@@ -624,7 +624,7 @@ fn measured_lines(measured: &MeasuredHost) -> Vec<String> {
     lines.extend(workloads.into_iter().map(|workload| {
         let of = figures.iter().filter(|figure| figure.workload == *workload).map(|of| {
             let note = if of.fit { "" } else { ", not fit" };
-            format!("{} {:+.1} %{note}", of.figure, of.value * 100.0)
+            format!("{of}{note}")
         });
         format!("{}: {}", visible(workload), of.collect::<Vec<_>>().join("; "))
     }));
