@@ -432,9 +432,8 @@ fn instances(
         let archive = Archive::open(&path)?;
         let (family, stripped) = edition.unstripped(archive.instance.family());
         let known = !stripped && !archive.markers().new_model;
-        if purpose == Purpose::Comparison {
-            chosen.insert(name, archive);
-        } else if known && seen.insert((family.to_owned(), archive.instance.as_str().contains("-COL-"))) {
+        let mut is_first = || seen.insert((family.to_owned(), archive.instance.as_str().contains("-COL-")));
+        if purpose == Purpose::Comparison || known && is_first() {
             chosen.insert(name, archive);
         }
     }
