@@ -4,6 +4,7 @@ mod images;
 mod script;
 
 use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
+use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{AttemptSpec, Budget, Timeouts, attempt};
 use mcc_harness::host::Policy;
@@ -106,6 +107,7 @@ fn answers_arrive_in_order_while_the_tool_still_runs() {
         output_cap: 1 << 20,
         timeouts,
         crash_is_by_tool: false,
+        disturbance: &Disturbance::default(),
         folder: folder.path(),
     };
     let facts = attempt(attempt_spec, &mut |_| {}).facts.unwrap();
