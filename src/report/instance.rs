@@ -67,10 +67,13 @@ struct RareFields {
     techniques: PerPosition,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
-    /// When the values arrived, by position, in ms; and when half and all of them had.
     #[serde(skip_serializing_if = "Option::is_none")]
-    arrived: Option<(Vec<Option<u64>>, [Option<u64>; 2])>,
+    arrived: Option<ArrivalData>,
 }
+
+/// When the values arrived, by position, in ms; and when half and all of them had.
+#[derive(Serialize)]
+struct ArrivalData(Vec<Option<u64>>, [Option<u64>; 2]);
 
 fn is_zero(of: &usize) -> bool {
     *of == 0
@@ -166,7 +169,8 @@ fn cell_data(contest: &Contest, block: &Block, cell: &Cell) -> Option<CellData> 
         marks: contest.marks[&cell.marks],
         techniques: PerPosition::new(cell.techniques.iter().map(stated).collect()),
         remarks: cell.remarks.iter().map(|remark| visible(remark)).collect(),
-        arrived: (!cell.arrived_ms.is_empty()).then(|| (cell.arrived_ms.clone(), cell.half_and_all_ms())),
+        arrived: (!cell.arrived_ms.is_empty())
+            .then(|| ArrivalData(cell.arrived_ms.clone(), cell.half_and_all_ms())),
     };
     let ending = contest::ending_number(cell.ending);
     Some(CellData(entry, ending, verdicts, cell.points.to_string(), cost.unwrap_or_default(), rest))
