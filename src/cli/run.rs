@@ -119,11 +119,12 @@ pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     }
     // A log shows why the campaign ends.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::spawn(move || {
+    let say = move || {
         if let Some(signal) = signals.forever().next() {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
             eprintln!("run: {name}: stops after the running runs; a second signal ends them at once");
         }
-    });
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(say)?;
     Ok(stop)
 }
