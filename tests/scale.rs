@@ -86,7 +86,7 @@ fn judged_with_any_threads(judge: impl Fn(NonZeroUsize, &Path)) -> BTreeMap<Stri
         judge(NonZeroUsize::new(threads).unwrap(), dir.path());
         files(dir.path())
     });
-    assert_eq!(judged[0].len(), 11);
+    assert_eq!(judged[0].len(), 12);
     assert!(judged[0] == judged[1] && judged[0] == judged[2]);
     std::mem::take(&mut judged[0])
 }

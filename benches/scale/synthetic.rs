@@ -29,7 +29,7 @@ fn create(path: &Path) -> io::Result<BufWriter<File>> {
 pub struct Log {
     /// The number of lines that begin with `FORMULA ` or `STATE_SPACE `.
     pub results: u64,
-    /// For each id: value and line of its last result, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
+    /// For each id: its last value, and the first line since which it is that value, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
     pub last: Vec<Option<(bool, u64)>>,
 }
 
@@ -73,7 +73,9 @@ pub fn log(real_output: &Path, bytes: u64, every: usize, seed: u64, to: &Path) -
         let text = if rng.below(every) == 0 {
             let (at, value) = (rng.below(ids.len()), rng.below(2) == 0);
             log.results += 1;
-            log.last[at] = Some((value, line));
+            if log.last[at].is_none_or(|(before, _)| before != value) {
+                log.last[at] = Some((value, line));
+            }
             let word = if value { "TRUE" } else { "FALSE" };
             format!("FORMULA {} {word} TECHNIQUES {}\n", ids[at], tails[rng.below(tails.len())])
         } else {
