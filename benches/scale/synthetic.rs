@@ -29,7 +29,7 @@ fn create(path: &Path) -> io::Result<BufWriter<File>> {
 pub struct Log {
     /// The number of lines that begin with `FORMULA ` or `STATE_SPACE `.
     pub results: u64,
-    /// For each id: its last value, and the first of the last equal results, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
+    /// For each id: its last value, and the first line of the last equal results, for the 16 ids `Synthetic-PT-1-CTLCardinality-dd`.
     pub last: Vec<Option<(bool, u64)>>,
 }
 
