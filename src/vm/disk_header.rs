@@ -313,8 +313,6 @@ mod tests {
             refused("qcow2", &base(name), &shown);
         }
         refused("qcow2", &["-f", "qcow2", "-o", "data_file=data"], "an external data file");
-        let luks = "encrypt.format=luks,encrypt.key-secret=key,encrypt.iter-time=10";
-        refused("qcow2", &["--object", "secret,id=key,data=x", "-f", "qcow2", "-o", luks], "encrypted");
         refused(
             "vmdk",
             &["-f", "vmdk", "-b", "base.vmdk", "-F", "vmdk"],
@@ -344,6 +342,8 @@ mod tests {
         assert!(with(79, &[1]).contains("not closed properly"));
         assert!(with(79, &[0x80]).contains("0x80"));
         assert!(with(4, &[0, 0, 0, 9]).contains("version 9"));
+        // qemu-img measures the speed of the host before it encrypts, and fails on some hosts.
+        assert!(with(32, &[0, 0, 0, 2]).contains("encrypted"));
         assert!(with(20, &[0, 0, 0, 40]).contains("damaged"));
         assert!(with(112, &[0x44, 0x41, 0x54, 0x41, 0, 0, 0, 1, b'x']).contains("the data file \"x\""));
         for at in 0..whole.len().min(600) {
