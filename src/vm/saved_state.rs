@@ -5,13 +5,17 @@
 //! the controller. A restored machine maps the memory privately and shares with the others what it only reads.
 
 use super::overlay;
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::{Whence, lseek};
 use std::ffi::CStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::sync::{Arc, OnceLock};
 
 /// A saved state. It lasts as long as a copy of this value.
 #[derive(Clone, Debug)]
@@ -22,6 +26,8 @@ struct StateFiles {
     memory: File,
     devices: File,
     overlay: File,
+    /// The parts of the memory that were not empty when it was sealed.
+    saved: OnceLock<Vec<Range<u64>>>,
 }
 
 impl PartialEq for SavedState {
@@ -40,17 +46,36 @@ impl SavedState {
         let bytes = memory_mib.checked_mul(1 << 20).ok_or(io::ErrorKind::FileTooLarge)?;
         memory.set_len(bytes)?;
         overlay::write(&overlay, disk_bytes)?;
-        Ok(Self(Arc::new(StateFiles { memory, devices, overlay })))
+        Ok(Self(Arc::new(StateFiles { memory, devices, overlay, saved: OnceLock::new() })))
+    }
+
+    /// The memory that machines added since the state was sealed, in bytes. The kernel adds an empty page when a machine that
+    /// maps the file touches it, and keeps it as long as the file.
+    pub(super) fn growth(&self) -> io::Result<u64> {
+        let saved = self.0.saved.get().into_iter().flatten().map(|part| part.end - part.start).sum();
+        Ok((self.0.memory.metadata()?.blocks() * 512).saturating_sub(saved))
+    }
+
+    /// The same state without the pages that were added. The memory of this one is free when its last machine has ended.
+    pub(super) fn without_growth(&self) -> io::Result<Self> {
+        let StateFiles { memory, devices, overlay, saved } = &*self.0;
+        let copy = in_memory(c"mcc-memory")?;
+        copy.set_len(memory.metadata()?.len())?;
+        let (mut from, mut to) = (reopen(memory)?, &copy);
+        for part in saved.get().into_iter().flatten() {
+            from.seek(SeekFrom::Start(part.start))?;
+            to.seek(SeekFrom::Start(part.start))?;
+            io::copy(&mut Read::by_ref(&mut from).take(part.end - part.start), &mut to)?;
+        }
+        seal(&copy)?;
+        let (devices, overlay, saved) = (devices.try_clone()?, overlay.try_clone()?, saved.clone());
+        Ok(Self(Arc::new(StateFiles { memory: copy, devices, overlay, saved })))
     }
 
     /// Makes every later change of the files impossible, also for this process. QEMU must have ended.
     pub(super) fn seal(&self) -> io::Result<()> {
-        let seals =
-            SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
-        for file in [&self.0.memory, &self.0.devices, &self.0.overlay] {
-            fcntl(file.as_fd(), FcntlArg::F_ADD_SEALS(seals))?;
-        }
-        Ok(())
+        self.0.saved.set(parts(&self.0.memory)?).map_err(|_| io::ErrorKind::AlreadyExists)?;
+        [&self.0.memory, &self.0.devices, &self.0.overlay].into_iter().try_for_each(seal)
     }
 
     /// The file for QEMU to map: shared by the machine that is saved, private by a restored one.
@@ -83,6 +108,28 @@ fn in_memory(name: &CStr) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?.into())
 }
 
+fn seal(file: &File) -> io::Result<()> {
+    let seals =
+        SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+    fcntl(file.as_fd(), FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(())
+}
+
+/// The parts of a file that are not empty.
+fn parts(file: &File) -> io::Result<Vec<Range<u64>>> {
+    let mut parts = vec![];
+    let mut end = 0;
+    loop {
+        let start = match lseek(file, end, Whence::SeekData) {
+            Ok(start) => start,
+            Err(Errno::ENXIO) => return Ok(parts),
+            Err(error) => return Err(error.into()),
+        };
+        end = lseek(file, start, Whence::SeekHole)?;
+        parts.push(start as u64..end as u64);
+    }
+}
+
 fn reopen(file: &File) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -90,6 +137,7 @@ fn reopen(file: &File) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::libc;
     use std::os::unix::fs::FileExt;
 
     #[test]
@@ -106,5 +154,28 @@ mod tests {
         }
         assert!(saved.overlay_to_read().unwrap().write_at(b"x", 0).is_err());
         assert_eq!(saved.memory().unwrap().metadata().unwrap().len(), 1 << 20);
+    }
+
+    #[test]
+    fn memory_that_a_machine_adds_is_not_in_a_copy() {
+        let saved = SavedState::new(1, 1 << 20).unwrap();
+        saved.memory().unwrap().write_all_at(b"booted", 8192).unwrap();
+        saved.seal().unwrap();
+        assert_eq!(saved.growth().unwrap(), 0);
+        let (memory, protection) = (saved.memory().unwrap(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a private mapping of a file of this length, which nothing else uses.
+        unsafe {
+            let fd = memory.as_raw_fd();
+            let mapped = libc::mmap(std::ptr::null_mut(), 1 << 20, protection, libc::MAP_PRIVATE, fd, 0);
+            assert_ne!(mapped, libc::MAP_FAILED);
+            mapped.cast::<u8>().add(1 << 19).write(1);
+        }
+        assert!(saved.growth().unwrap() >= 4096, "the kernel adds the page");
+        let copy = saved.without_growth().unwrap();
+        assert_eq!(copy.growth().unwrap(), 0);
+        let content = &mut [0; 6];
+        copy.memory().unwrap().read_exact_at(content, 8192).unwrap();
+        assert_eq!((&*content, copy.memory().unwrap().metadata().unwrap().len()), (b"booted", 1 << 20));
+        assert!(copy.memory().unwrap().write_at(b"x", 0).is_err(), "sealed");
     }
 }
