@@ -66,6 +66,7 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
             name: "node".into(),
             cpu: "some cpu".into(),
             cores: 4,
+            usable_cores: None,
             memory_mib: 1 << 20,
             kernel: "6.1".into(),
             accelerator: "kvm".into(),

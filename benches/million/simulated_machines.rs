@@ -120,6 +120,7 @@ pub fn host(name: &str) -> HostFacts {
         name: name.to_owned(),
         cpu: "a processor of nodes like these".to_owned(),
         cores: 16,
+        usable_cores: None,
         memory_mib: 131_072,
         kernel: "6.1.0-18-amd64".to_owned(),
         accelerator: "kvm".to_owned(),

@@ -156,6 +156,7 @@ fn hosts(original: &HostFacts, replay: &HostFacts) -> Vec<DifferentHost> {
             ("name", host.name.clone()),
             ("cpu", host.cpu.clone()),
             ("cores", host.cores.to_string()),
+            ("usable cores", host.usable_cores.map_or("unknown".to_owned(), |cores| cores.to_string())),
             ("memory (MiB)", host.memory_mib.to_string()),
             ("kernel", host.kernel.clone()),
             ("accelerator", host.accelerator.clone()),
@@ -192,5 +193,23 @@ mod tests {
         assert_eq!(different.len(), 1);
         assert_eq!((different[0].id.as_str(), different[0].original.as_str()), ("F1", "12"));
         assert_eq!(differences(1, Some(&before), None).len(), 2);
+    }
+
+    #[test]
+    fn cores_that_the_controller_must_not_use_are_a_difference() {
+        let host = |usable_cores| HostFacts {
+            name: String::new(),
+            cpu: String::new(),
+            cores: 4,
+            usable_cores,
+            memory_mib: 0,
+            kernel: String::new(),
+            accelerator: String::new(),
+            qemu: String::new(),
+        };
+        let different = hosts(&host(Some(4)), &host(Some(2)));
+        assert_eq!(different.len(), 1);
+        assert_eq!((different[0].what, different[0].replay.as_str()), ("usable cores", "2"));
+        assert_eq!(hosts(&host(None), &host(Some(4)))[0].original, "unknown");
     }
 }

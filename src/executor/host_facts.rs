@@ -9,6 +9,7 @@ pub fn host_facts(survey: &Survey, accelerator: Accelerator, qemu: &Qemu) -> Hos
         name: survey.name.clone(),
         cpu: survey.cpu.clone(),
         cores: u32::try_from(survey.cores.cores.len()).unwrap_or(u32::MAX),
+        usable_cores: u32::try_from(survey.cores.usable_cores().count()).ok(),
         memory_mib: survey.memory.total_mib,
         kernel: survey.kernel.clone(),
         accelerator: accelerator.word().to_owned(),

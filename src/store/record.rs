@@ -317,6 +317,10 @@ pub struct HostFacts {
     pub cpu: String,
     /// Number of its cores.
     pub cores: u32,
+    /// Number of the cores that the controller was allowed to lease, less than `cores` with `taskset` or in a job of a
+    /// cluster. None: not recorded, by an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_cores: Option<u32>,
     /// Its memory.
     pub memory_mib: u64,
     /// Version of its kernel.

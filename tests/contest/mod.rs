@@ -348,6 +348,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
             name: "node-7".into(),
             cpu: "Example CPU E5".into(),
             cores: 2,
+            usable_cores: None,
             memory_mib: 24_576,
             kernel: "6.1.0-28-amd64".into(),
             accelerator: "tcg".into(),

@@ -91,6 +91,7 @@ fn attempt(run: &RunId) -> Attempt {
             name: "host".to_owned(),
             cpu: String::new(),
             cores: 1,
+            usable_cores: None,
             memory_mib: 16384,
             kernel: String::new(),
             accelerator: "kvm".to_owned(),

@@ -1,5 +1,6 @@
 //! Judging runs with the facts of a record, and properties that hold for every judgement.
 
+use mcc_harness::base::Mark;
 use mcc_harness::benchkit::Repeat;
 use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{CostComparison, Edition, InfrastructureRule, Status, Votes};
@@ -100,6 +101,10 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
         .collect();
     // G ran on several hosts. The degraded run of b on H is left out of the mean of b.
     assert_eq!(places, [(1, 0, 2, 10), (2, 1, 1, 20)]);
+    for block in &judgement.blocks {
+        let of_g = judgement.instances[block.instance].instance.starts_with("G-");
+        assert!(block.cells.iter().all(|cell| cell.marks.contains(&Mark::MIXED_HOST) == of_g));
+    }
     let mut edition = edition;
     edition.judging.cost_comparison = CostComparison::CommonRuns;
     let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();

@@ -338,9 +338,9 @@ fn a_tool_without_runs_where_others_ran_is_flagged() {
     judge(&dir, &[]).success();
     let flags = std::fs::read_to_string(dir.path().join("out/flags.csv")).unwrap();
     let expected = "kind,tool,examination,family,instance,position,detail\n\
-        absent,b,UpperBounds,,,,neither value nor ending on instances that other tools ran: 1; the entry ran in 1 of 9 examinations\n\
+        absent,b,UpperBounds,,,,neither value nor ending on instances that other tools ran: 1; the entry ran in 1 of 2 examinations\n\
         absent,b,ReachabilityDeadlock,G,,,no run on instances that other tools ran: 1; the entry ran on other models\n\
-        absent,c,UpperBounds,,,,no run on instances that other tools ran: 1; the entry ran in 1 of 9 examinations\n";
+        absent,c,UpperBounds,,,,no run on instances that other tools ran: 1; the entry ran in 1 of 2 examinations\n";
     assert_eq!(flags, expected);
 }
 

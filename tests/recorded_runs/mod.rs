@@ -55,6 +55,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
             name: "vm".into(),
             cpu: "some cpu".into(),
             cores: 2,
+            usable_cores: None,
             memory_mib: 24000,
             kernel: "6.1".into(),
             accelerator: "tcg".into(),

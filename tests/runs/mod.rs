@@ -32,6 +32,7 @@ fn host() -> HostFacts {
         name: "node-17".into(),
         cpu: "some cpu".into(),
         cores: 8,
+        usable_cores: None,
         memory_mib: 65_536,
         kernel: "6.1".into(),
         accelerator: "kvm".into(),
