@@ -174,14 +174,24 @@ fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
 
 #[test]
 fn a_machine_killed_during_a_run_is_an_infrastructure_failure() {
+    assert_killed_machine_is_repeated("boot");
+}
+
+#[test]
+fn a_killed_restored_machine_is_an_infrastructure_failure() {
+    assert_killed_machine_is_repeated("restore");
+}
+
+fn assert_killed_machine_is_repeated(start: &str) {
     images::image("images/depth-first");
     // The tool computes until its limit, so it still runs when its first output is seen.
-    let folder = Folder::new(&campaign::on_fixtures(
+    let campaign = campaign::on_fixtures(
         &["SwitchBoard-PT-0040"],
         &["CTLCardinality"],
         &["depth-first"],
         "[limits]\ncpu_s = 8\n[hosts]\nretries = 1\n",
-    ));
+    );
+    let folder = Folder::new(&format!("start = \"{start}\"\n{campaign}"));
     let id = "depth-first/SwitchBoard-PT-0040/CTLCardinality";
     let mut controller = folder.run_command(&[]).spawn().unwrap();
     until("output of the tool", || {
@@ -202,6 +212,10 @@ fn a_machine_killed_during_a_run_is_an_infrastructure_failure() {
         "the output of the killed attempt is kept"
     );
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::CpuLimit));
+    assert!(
+        attempts.iter().all(|of| of.marks.contains(&Mark::RESTORED) == (start == "restore")),
+        "{attempts:?}"
+    );
     assert!(folder.machines().is_empty() && folder.running_folders().is_empty());
     folder.judge().success();
 }

@@ -238,7 +238,7 @@ impl Executor<'_> {
         // A lease that is not possible is an error before the first run starts.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
-            if let Some(lease) = leases.lease(vcpus, self.edition.machine.memory_mib, self.policy)? {
+            if let Some(lease) = leases.lease(vcpus, self.leased_memory_mib(), self.policy)? {
                 leases.release(lease);
             }
         }
@@ -309,8 +309,7 @@ impl Scheduler<'_> {
     }
 
     fn lease(&self, shared: &mut SchedulerState, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
-        let memory_mib = self.executor.edition.machine.memory_mib;
-        Ok(shared.leases.lease(vcpus, memory_mib, self.executor.policy)?)
+        Ok(shared.leases.lease(vcpus, self.executor.leased_memory_mib(), self.executor.policy)?)
     }
 
     /// Makes attempts at a run until it is recorded.
@@ -439,6 +438,12 @@ impl Scheduler<'_> {
     }
 }
 
+/// The memory that the run of a machine leases, in MiB. A restored machine may need twice the memory of its guest: a page
+/// that it is the first to touch is added to the saved memory too, before it is copied (see [`mcc_vm::SavedStates`]).
+pub fn leased_memory_mib(machine_mib: u64, restored: bool) -> u64 {
+    if restored { machine_mib.saturating_mul(2) } else { machine_mib }
+}
+
 impl Executor<'_> {
     fn machine(&self, run: &Run, lease: &Lease, housekeeping: &[u32]) -> MachineSpec {
         let disks = &self.disks[&run.entry];
@@ -462,6 +467,10 @@ impl Executor<'_> {
         let entry = &self.disks[&run.entry];
         let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
         entry.digests.iter().chain([inputs]).cloned().collect()
+    }
+
+    fn leased_memory_mib(&self) -> u64 {
+        leased_memory_mib(self.edition.machine.memory_mib, self.states.is_some())
     }
 
     /// Sets the machine to start from a saved state, if the campaign restores states.

@@ -20,7 +20,7 @@ pub use shard::{BoundElsewhere, Shard};
 
 use mcc_campaign::{History, Hosts, Run};
 use mcc_edition::Edition;
-use mcc_executor::{Executor, Progress};
+use mcc_executor::{Executor, Progress, leased_memory_mib};
 use mcc_host::{Leases, restrict_to_cpus};
 use mcc_store::{Record, RecordSummary, Summary};
 use mcc_vm::SavedStates;
@@ -85,7 +85,8 @@ impl<'a> CampaignRunner<'a> {
         let leases = host.leases(options.file, stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
         record_summary.add_run_times_to(&mut history);
-        let capacity = leases.capacity(options.max_vcpus, edition.machine.memory_mib).max(1) as usize;
+        let memory_mib = leased_memory_mib(edition.machine.memory_mib, restore);
+        let capacity = leases.capacity(options.max_vcpus, memory_mib).max(1) as usize;
         let executor = Executor {
             record,
             edition,
