@@ -78,9 +78,14 @@ fn assert_complete(folder: &Folder, planned: u64) {
 
 /// Kills controllers of campaigns that `begin` creates, until the planned number of kills is reached. Each campaign
 /// is then run to its end and checked.
-fn kill_at_random(begin: impl Fn() -> (Folder, u64), longest: Duration, kills_per_campaign: u32) {
+fn kill_at_random(
+    begin: impl Fn() -> (Folder, u64),
+    longest: Duration,
+    planned_kills: u32,
+    kills_per_campaign: u32,
+) {
     let mut random = Random(0x2018_0624_5eed_0001);
-    let (mut kills, planned_kills) = (0, planned_kills());
+    let mut kills = 0;
     while kills < planned_kills {
         let (folder, planned) = begin();
         let most = kills + kills_per_campaign.min(planned_kills - kills);
@@ -104,7 +109,7 @@ fn after_200_random_kills_each_run_has_one_record() {
         );
         (folder, 4 * 9)
     };
-    kill_at_random(begin, Duration::from_millis(250), 40);
+    kill_at_random(begin, Duration::from_millis(250), planned_kills(), 40);
 }
 
 #[test]
@@ -120,7 +125,24 @@ fn after_200_kills_of_real_machines_each_run_has_one_record() {
         );
         (Folder::new(&campaign), 2 * 9)
     };
-    kill_at_random(begin, Duration::from_secs(9), 20);
+    kill_at_random(begin, Duration::from_secs(9), planned_kills(), 20);
+}
+
+/// The short form of `scripts/soak real`.
+#[test]
+#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
+fn killed_controllers_of_restored_machines_leave_nothing() {
+    images::image("images/breadth-first");
+    let begin = || {
+        let campaign = campaign::on_fixtures(
+            &["DiningTable-PT-03"],
+            &["ReachabilityDeadlock", "CTLCardinality", "UpperBounds", "StateSpace"],
+            &["breadth-first"],
+            "[hosts]\njobs = 2\nretries = 0\nboot_deadline_s = 600\n",
+        );
+        (Folder::new(&format!("start = \"restore\"\n{campaign}")), 4)
+    };
+    kill_at_random(begin, Duration::from_secs(9), 2, 2);
 }
 
 #[test]

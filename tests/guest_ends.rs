@@ -8,14 +8,24 @@ use mcc_harness::edition::{CpuReading, Edition, Limits};
 use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
 use mcc_harness::host::Policy;
 use mcc_harness::store::Outcome;
+use mcc_harness::vm::{MachineSpec, SavedStates, Start};
 use std::time::Duration;
 
 /// Far longer than any step of these tests: only a machine that hangs reaches it.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Makes an attempt in a machine of 256 MiB, in which `user` runs a bash script with this limit of CPU time. Returns it
-/// with its standard output.
+/// A machine of 256 MiB.
+fn machine() -> MachineSpec {
+    script::machine(&images::image("images/reference"), 256, 1)
+}
+
+/// Makes an attempt in a machine that boots, in which `user` runs a bash script with this limit of CPU time. Returns it with
+/// its standard output.
 fn run(user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
+    run_in(&machine(), user, script, cpu_s)
+}
+
+fn run_in(machine: &MachineSpec, user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
     let limits = Limits { cpu_s, cpu_reading: CpuReading::PerVcpu, wall_s: 900, ..limits() };
     let folder = tempfile::tempdir().unwrap();
     let edition = Edition::load("mcc-2018").unwrap();
@@ -23,7 +33,7 @@ fn run(user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
     job.env.insert("HOME".to_owned(), "/home/mcc".to_owned());
     job.memory_reserve_kib = 96 << 10;
     let attempt_spec = AttemptSpec {
-        machine: &script::machine(&images::image("images/reference"), 256, 1),
+        machine,
         cpu_flags: &edition.machine.cpu_flags,
         policy: Policy::AllowDegraded,
         job,
@@ -49,13 +59,24 @@ fn has(ended: &AttemptResult, mark: &str) -> bool {
 
 #[test]
 fn a_root_tool_that_ends_its_guest_changes_its_own_outcome() {
+    assert_ends_are_of_the_tool(&machine());
+}
+
+#[test]
+fn a_tool_that_ends_a_restored_guest_changes_its_own_outcome() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = SavedStates::new(folder.path().to_owned()).of(&machine(), "", TIMEOUT).unwrap();
+    assert_ends_are_of_the_tool(&MachineSpec { start: Start::Restore(saved), ..machine() });
+}
+
+fn assert_ends_are_of_the_tool(machine: &MachineSpec) {
     for (key, mark, words) in [
         ("c", "guest-panic", "the guest panicked"),
         ("o", "guest-shutdown", "the guest switched its machine off"),
         ("b", "guest-reset", "the guest reset its machine"),
     ] {
-        let (ended, stdout) =
-            run("root", &format!("echo 1; echo {key} > /proc/sysrq-trigger; sleep 1000"), 60);
+        let script = format!("echo 1; echo {key} > /proc/sysrq-trigger; sleep 1000");
+        let (ended, stdout) = run_in(machine, "root", &script, 60);
         assert_eq!(ended.outcome, Outcome::ToolCrash { signal: 9 }, "{key}");
         assert!(has(&ended, mark) && has(&ended, "output-incomplete"), "{:?}", ended.marks);
         assert_eq!(stdout, "1\n", "what it printed before counts");

@@ -5,7 +5,7 @@ use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
 use crate::qualify::{Checked, Machines, Purpose, Qualification, QualificationReport, Settings, counted};
 use mcc_base::names::EntryName;
-use mcc_edition::{Edition, Examination};
+use mcc_edition::Edition;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,11 @@ pub struct Args {
     /// This is fast, but does not replace the qualification of the image.
     #[arg(long, value_name = "DIR")]
     native: Option<PathBuf>,
-    /// The name of the entry (BK_TOOL).
-    #[arg(long, value_name = "T")]
-    tool: EntryName,
     /// Folder of instance archives (NAME.tgz). The first P/T and the first coloured instance of each known model are run.
     #[arg(long, value_name = "FOLDER")]
     instances: PathBuf,
-    /// The rules: the name of an edition, or the path of an edition file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
-    edition: String,
-    /// Only these examinations [default: all examinations of the edition].
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    examinations: Vec<String>,
-    /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
-    #[arg(long, value_enum, default_value_t)]
-    kind: Kind,
-    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    limit: NonZero<u32>,
+    #[command(flatten)]
+    conditions: Conditions,
     /// Number of attempts at every run, to find answers that differ between them.
     #[arg(long, value_name = "N", default_value = "1")]
     repeat: NonZero<u32>,
@@ -57,6 +44,11 @@ pub struct Args {
     /// Largest number of simultaneous runs [default: as many as cores and memory allow].
     #[arg(long, value_name = "N", conflicts_with = "native")]
     jobs: Option<NonZero<u32>>,
+    /// Boot the machine of every run. Without this flag, on a host with twice the memory of a machine, machines are restored
+    /// from the saved state of one after its boot, which is faster, and one run is repeated in a machine that boots, to
+    /// compare its answers.
+    #[arg(long, conflicts_with = "native")]
+    boot: bool,
     /// Run although this host does not meet the contest's machine requirements.
     #[arg(long, conflicts_with = "native")]
     allow_degraded: bool,
@@ -68,6 +60,58 @@ pub struct Args {
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// The conditions of runs, in `qualify` and `compare-runs`.
+#[derive(clap::Args)]
+pub(super) struct Conditions {
+    /// The name of the entry (BK_TOOL).
+    #[arg(long, value_name = "T")]
+    pub tool: EntryName,
+    /// The rules: the name of an edition, or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
+    edition: String,
+    /// Only these examinations [default: all examinations of the edition].
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    examinations: Vec<String>,
+    /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
+    #[arg(long, value_enum, default_value_t)]
+    pub kind: Kind,
+    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    limit: NonZero<u32>,
+}
+
+impl Conditions {
+    /// The settings of these conditions.
+    pub fn settings(
+        &self,
+        purpose: Purpose,
+        instances: &Path,
+        repeat: NonZero<u32>,
+        oracle: Option<PathBuf>,
+    ) -> Result<Settings, Failure> {
+        let edition = Edition::load(&self.edition).map_err(Failure::usage)?;
+        let examinations = match &*self.examinations {
+            [] => edition.examinations.clone(),
+            names => names
+                .iter()
+                .map(|name| Ok(super::lint::examination(&edition, name)?.clone()))
+                .collect::<Result<_, Failure>>()?,
+        };
+        Ok(Settings {
+            purpose,
+            entry: self.tool.clone(),
+            edition,
+            edition_source: self.edition.clone(),
+            examinations,
+            instances: instances.to_owned(),
+            kind: self.kind.into(),
+            limit_s: self.limit,
+            repeat,
+            oracle,
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -86,30 +130,10 @@ impl From<Kind> for mcc_campaign::Kind {
     }
 }
 
-/// The examinations of these names; all of the edition without names.
-pub(super) fn examinations(edition: &Edition, names: &[String]) -> Result<Vec<Examination>, Failure> {
-    match names {
-        [] => Ok(edition.examinations.clone()),
-        names => names.iter().map(|name| Ok(super::lint::examination(edition, name)?.clone())).collect(),
-    }
-}
-
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let examinations = examinations(&edition, &args.examinations)?;
-    let qualification = Qualification::new(Settings {
-        purpose: Purpose::Qualification,
-        entry: args.tool.clone(),
-        edition,
-        edition_source: args.edition.clone(),
-        examinations,
-        instances: args.instances.clone(),
-        kind: args.kind.into(),
-        limit_s: args.limit,
-        repeat: args.repeat,
-        oracle: args.oracle.clone(),
-    });
-    let qualification = qualification.map_err(qualify_failure)?;
+    let purpose = Purpose::Qualification;
+    let settings = args.conditions.settings(purpose, &args.instances, args.repeat, args.oracle.clone())?;
+    let qualification = Qualification::new(settings).map_err(qualify_failure)?;
     let temporary = tempfile::tempdir()?;
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
@@ -121,6 +145,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 image: image.as_deref().unwrap_or(Path::new("")),
                 ssh_key: args.ssh_key.as_deref(),
                 jobs: args.jobs,
+                boot: args.boot,
                 allow_degraded: args.allow_degraded,
                 stop: &*stop_on_signal()?,
                 show_inputs: &print::inputs,

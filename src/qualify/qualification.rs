@@ -8,13 +8,14 @@ use super::{
 use crate::runner::{
     CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunnerError,
 };
-use mcc_base::digest;
 use mcc_base::names::{EntryName, ExaminationName};
+use mcc_base::{Mark, digest};
 use mcc_benchkit::Invocation;
 use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run, qualification_wall_s};
 use mcc_edition::{Edition, Examination};
+use mcc_executor::leased_memory_mib;
 use mcc_model::Archive;
-use mcc_store::{CampaignFacts, Record, StoreError};
+use mcc_store::{CampaignFacts, Outcome, Record, StoreError};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -76,6 +77,9 @@ pub struct Machines<'a> {
     pub ssh_key: Option<&'a Path>,
     /// Runs at once; None: as many as cores and memory allow.
     pub jobs: Option<NonZero<u32>>,
+    /// Boot the machine of every run. Otherwise, if the host has twice the memory of a machine, all are restored but one, which
+    /// boots for a second attempt at a run, so that its answers are compared.
+    pub boot: bool,
     /// Run although this host does not meet the contest's machine requirements.
     pub allow_degraded: bool,
     /// Stop request, see `CampaignOptions::stop`.
@@ -210,40 +214,80 @@ impl Qualification {
         machines: &Machines,
         out: &Path,
     ) -> Result<QualificationReport, QualifyError> {
-        let (file, prepared) = self.prepare(machines.image, machines.ssh_key, machines.jobs, out)?;
+        let Machines { image, ssh_key, jobs, .. } = *machines;
+        let (file, prepared) = self.prepare(image, ssh_key, jobs, out)?;
         let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
         let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
-        for repetition in 1..=self.settings.repeat.get() {
+        // Original disks cannot be restored.
+        let may_restore = !machines.boot && ssh_key.is_none();
+        let needed_mib = leased_memory_mib(edition.machine.memory_mib, true);
+        let restore = may_restore && needed_mib <= host.survey.memory.available_mib;
+        let run_open = |reopen: &dyn Fn(&Record) -> Result<(), QualifyError>, restore| {
             let (record, disks) = prepared.record(out, false, create_or_open, machines.show_inputs)?;
-            if repetition > 1 {
-                let reason = format!("repetition {repetition} of {}", self.settings.repeat);
-                let mut to_repeat = BTreeSet::new();
-                for (run, _) in &self.runs {
-                    if record.attempts(&run.id())?.len() < repetition as usize {
-                        to_repeat.insert(run.id());
-                    }
-                }
-                record.rerun(|run| to_repeat.contains(&run.id()), &reason)?;
-            }
+            reopen(&record)?;
             let options = CampaignOptions {
                 record: &record,
                 edition,
                 hosts: &campaign.hosts,
-                restore: false,
+                restore,
                 disks,
                 file: &file,
-                jobs: machines.jobs.map(|jobs| jobs.get() as usize),
+                jobs: jobs.map(|jobs| jobs.get() as usize),
                 max_vcpus: plan.max_vcpus(),
                 marks: vec![],
                 history: History::with_instances(),
                 stop: machines.stop,
             };
             // A run that ended in infrastructure is a finding of the report.
-            if (machines.run)(CampaignRunner::new(&host, options)?)? == CampaignEnd::Stopped {
-                return Err(QualifyError::Stopped);
+            match (machines.run)(CampaignRunner::new(&host, options)?)? {
+                CampaignEnd::Stopped => Err(QualifyError::Stopped),
+                _ => Ok(()),
             }
+        };
+        for repetition in 1..=self.settings.repeat.get() {
+            run_open(&|record| self.reopen_for_repetition(record, repetition), restore)?;
+        }
+        if restore {
+            run_open(&|record| self.reopen_for_boot(record), false)?;
         }
         self.read(out, machines.ssh_key.is_some())
+    }
+
+    /// Reopens the runs with fewer attempts than this repetition.
+    fn reopen_for_repetition(&self, record: &Record, repetition: u32) -> Result<(), QualifyError> {
+        if repetition > 1 {
+            let reason = format!("repetition {repetition} of {}", self.settings.repeat);
+            let mut to_repeat = BTreeSet::new();
+            for (run, _) in &self.runs {
+                if record.attempts(&run.id())?.len() < repetition as usize {
+                    to_repeat.insert(run.id());
+                }
+            }
+            record.rerun(|run| to_repeat.contains(&run.id()), &reason)?;
+        }
+        Ok(())
+    }
+
+    /// Reopens a run for a machine that boots, so that its answers are compared with those of restored machines: the first
+    /// run that the tool ended itself, else the first. Reopens none if a machine of the record booted already.
+    fn reopen_for_boot(&self, record: &Record) -> Result<(), QualifyError> {
+        let (mut first, mut finished) = (None, None);
+        for (run, _) in &self.runs {
+            let id = run.id();
+            for attempt in record.attempts(&id)? {
+                if attempt.facts.is_some() && !attempt.marks.contains(&Mark::RESTORED) {
+                    return Ok(());
+                }
+                if matches!(attempt.outcome, Outcome::Finished { .. }) {
+                    finished.get_or_insert(id.clone());
+                }
+            }
+            first.get_or_insert(id);
+        }
+        let chosen = finished.or(first);
+        let reason = "a machine that boots, to compare its answers with those of restored machines";
+        record.rerun(|run| Some(run.id()) == chosen, reason)?;
+        Ok(())
     }
 
     /// Writes the campaign of an image to `OUT.toml`, and reads it with the image.
@@ -275,7 +319,7 @@ impl Qualification {
         checks.report.disks = disks.iter().map(|disk| (disk.role.clone(), disk.sha256.clone())).collect();
         checks.report.disks.extend(instances);
         let mut machine = BTreeSet::new();
-        let mut boots = vec![];
+        let (mut boots, mut restored) = (vec![], 0);
         for (run, run_questions) in &self.runs {
             let attempts = record.attempts(&run.id())?;
             // Infrastructure failures that were repeated are not about the tool.
@@ -284,7 +328,10 @@ impl Qualification {
             let kept = kept.filter(|(n, attempt)| *n == last || !attempt.outcome.is_infrastructure());
             let mut kept_outputs = vec![];
             for (_, attempt) in kept {
-                boots.extend(attempt.facts.as_ref().map(|facts| facts.boot_ms));
+                match &attempt.facts {
+                    Some(_) if attempt.marks.contains(&Mark::RESTORED) => restored += 1,
+                    facts => boots.extend(facts.as_ref().map(|facts| facts.boot_ms)),
+                }
                 machine.insert(format!("accelerator {}, {}", attempt.host.accelerator, attempt.host.qemu));
                 if !attempt.environment.guest_kernel.is_empty() {
                     machine.insert(format!("guest kernel {}", attempt.environment.guest_kernel));
@@ -316,6 +363,10 @@ impl Qualification {
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
             let times = counted(boots.len(), "time");
             machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
+        }
+        if restored > 0 {
+            let times = counted(restored, "time");
+            machine.insert(format!("restored {times} from the saved state of a machine after its boot"));
         }
         checks.report.machine = machine.into_iter().collect();
         Ok(checks.finish(self.unread()))
