@@ -7,7 +7,8 @@ use mcc_harness::base::guest::{Exit, GuestEvent, MAX_LINE};
 use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
-use mcc_harness::checker::{Certificate, Instance, Run, Value as Claimed, Witness};
+use mcc_harness::certification::read_trace;
+use mcc_harness::checker::{Certificate, Instance, Value as Claimed, Witness};
 use mcc_harness::container::{Container, Limits};
 use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
 use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
@@ -450,7 +451,7 @@ fn opposite(value: &Claimed) -> Option<Claimed> {
 /// A witness, or a trace of verifypn: what is accepted is accepted again from its text, and shows no value and its opposite.
 pub fn witness(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let _ = Run::from_trace(&text);
+    let _ = read_trace(&text);
     let Ok(witness) = Witness::read(&text) else { return };
     let again = Witness::read(&serde_json::to_string(&witness).expect("plain data")).expect("its own text");
     assert_eq!(again, witness);

@@ -129,7 +129,15 @@ struct Position {
 struct StatedValue {
     text: String,
     line: u64,
-    techniques: Vec<String>,
+    /// The techniques as printed, with a space before each.
+    techniques: Vec<u8>,
+}
+
+impl StatedValue {
+    fn techniques(&self) -> Vec<String> {
+        let words = self.techniques.split(|byte| *byte == b' ').skip(1);
+        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
 }
 
 struct Reader<'a> {
@@ -296,10 +304,10 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, known: Option<usize>, subject: &[u8], text: &str, statement: &Statement<'_>) -> bool {
         const ADD_TECHNIQUES: &str = "end the line with TECHNIQUES and at least one technique";
-        let id = self.shown(known, subject);
         let techniques = match statement.techniques() {
             Ok(Some(words)) if !words.is_empty() => words,
             Ok(_) if self.reading.strict => {
+                let id = self.shown(known, subject);
                 let problem = format!("{id} has no TECHNIQUES: the value is ignored (strict)");
                 self.anomaly(Severity::Error, "E-1.10", problem, ADD_TECHNIQUES);
                 return false;
@@ -307,6 +315,7 @@ impl<'a> Reader<'a> {
             Ok(_) => &[],
             Err(word) => {
                 if known.is_some() {
+                    let id = self.shown(known, subject);
                     let problem = format!("`{}` follows the value of {id}: the line is ignored", cut(word));
                     self.error(problem, "write TECHNIQUES directly after the value");
                 }
@@ -318,10 +327,11 @@ impl<'a> Reader<'a> {
             return false;
         };
         if techniques.is_empty() {
+            let id = self.shown(known, subject);
             self.warning("E-1.10", format!("{id} has no TECHNIQUES: the value counts"), ADD_TECHNIQUES);
         }
         if let Some(word) = techniques.iter().find(|word| !is_technique(word)) {
-            let word = cut(word);
+            let (id, word) = (self.shown(known, subject), cut(word));
             let problem = format!(
                 "the technique `{word}` of {id} has characters other than A-Z, 0-9 and _: it is kept unchanged"
             );
@@ -350,8 +360,15 @@ impl<'a> Reader<'a> {
                 self.error(problem, "print a value only when it is final");
             }
         }
-        let techniques = techniques.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        self.positions[position].given = Some(StatedValue { text: text.to_owned(), line, techniques });
+        let given = self.positions[position].given.get_or_insert_default();
+        given.line = line;
+        given.text.clear();
+        given.text.push_str(text);
+        given.techniques.clear();
+        for word in techniques {
+            given.techniques.push(b' ');
+            given.techniques.extend_from_slice(word);
+        }
     }
 
     fn set_cannot_compute(&mut self, known: Option<usize>, subject: &[u8]) -> bool {
@@ -534,7 +551,7 @@ impl<'a> Reader<'a> {
             answers.lines.push(position.given.as_ref().map(|given| given.line));
             let given = position.given.unwrap_or_default();
             answers.values.push(given.text.parse().ok());
-            answers.techniques.push(given.techniques);
+            answers.techniques.push(given.techniques());
         }
         answers
     }

@@ -9,23 +9,20 @@ use std::borrow::Cow;
 /// Splits a line into words at white space, control bytes and terminal escape codes (colours).
 pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
     let mut words = Vec::with_capacity(16);
-    let mut start = None;
-    let mut at = 0;
-    while at < line.len() {
-        let separator = match line[at] {
-            0x1b => escape_code(&line[at..]),
-            byte if byte <= b' ' || byte == 0x7f => 1,
-            _ => 0,
-        };
-        if separator == 0 {
-            start.get_or_insert(at);
-            at += 1;
-        } else {
-            words.extend(start.take().map(|start| &line[start..at]));
-            at += separator;
+    let mut left = line;
+    while !left.is_empty() {
+        let end = left.iter().position(|byte| *byte <= b' ' || *byte == 0x7f).unwrap_or(left.len());
+        let (word, rest) = left.split_at(end);
+        if !word.is_empty() {
+            words.push(word);
         }
+        let separator = match rest.first() {
+            Some(0x1b) => escape_code(rest),
+            Some(_) => 1,
+            None => 0,
+        };
+        left = &rest[separator..];
     }
-    words.extend(start.map(|start| &line[start..]));
     words
 }
 

@@ -2,7 +2,7 @@
 
 use super::keywords::CANDIDATE_WORDS;
 use aho_corasick::{AhoCorasick, MatchKind};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memrchr};
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
 
@@ -73,7 +73,15 @@ impl Default for LineSplitter {
 impl LineSplitter {
     /// Adds a block. Calls `take` for every line that ends in it and has a word of the protocol.
     pub fn add(&mut self, mut block: &[u8], mut take: impl FnMut(Line<'_>)) {
-        while let Some(end) = memchr(b'\n', block) {
+        loop {
+            if self.kept.text.is_empty() {
+                // Most lines have no keyword: one search passes over many of them.
+                let before = &block[..first_keyword(block).unwrap_or(block.len())];
+                let lines = memrchr(b'\n', before).map_or(0, |end| end + 1);
+                self.number += memchr_iter(b'\n', &block[..lines]).count() as u64;
+                block = &block[lines..];
+            }
+            let Some(end) = memchr(b'\n', block) else { break };
             self.kept.add(&block[..end]);
             self.end(&mut take);
             block = &block[end + 1..];

@@ -1,6 +1,8 @@
 //! Builds the graph of a net from its nodes and arcs in document order; ids are replaced by numbers.
 
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
+use hashbrown::hash_table::Entry as TableEntry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -19,8 +21,6 @@ pub(super) enum Node {
 /// An arc. Its ends are indices of `Graph::nodes`, because nodes may be declared after the arcs that use them.
 struct RawArc {
     line: u64,
-    /// The end of its id in `Graph::arc_ids`.
-    id_end: usize,
     source: usize,
     target: usize,
     weight: u64,
@@ -29,70 +29,89 @@ struct RawArc {
 /// A problem and its line.
 pub(super) type GraphError = (u64, Problem);
 
+/// Ids in one text, because large nets have millions.
+#[derive(Default)]
+struct Ids {
+    text: String,
+    /// The end of each id in `text`.
+    ends: Vec<usize>,
+}
+
+impl Ids {
+    fn push(&mut self, id: &str) {
+        self.text.push_str(id);
+        self.ends.push(self.text.len());
+    }
+
+    fn get(&self, number: usize) -> &str {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[number]]
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Graph {
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
-    /// The ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end: with them, the map would be
+    /// The ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end: with them, the table would be
     /// ten times as large.
-    arc_ids: String,
-    /// The number of each id of a node: an index of `nodes`.
-    ids: HashMap<String, usize>,
+    arc_ids: Ids,
     /// Each node and the line of its declaration.
     nodes: Vec<(Node, u64)>,
+    /// The ids of `nodes`.
+    node_ids: Ids,
+    /// The indices of `nodes` by the hash of the id.
+    numbers: HashTable<usize>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Graph {
     /// The number of the id of a node; a new one is undeclared.
-    fn number(&mut self, id: String) -> usize {
-        let next = self.nodes.len();
-        let number = *self.ids.entry(id).or_insert(next);
-        if number == next {
-            self.nodes.push((Node::Undeclared, 0));
+    fn number(&mut self, id: &str) -> usize {
+        let Self { nodes, node_ids, numbers, hasher, .. } = self;
+        let is_same = |number: &usize| node_ids.get(*number) == id;
+        let hash = |number: &usize| hasher.hash_one(node_ids.get(*number));
+        match numbers.entry(hasher.hash_one(id), is_same, hash) {
+            TableEntry::Occupied(known) => *known.get(),
+            TableEntry::Vacant(new) => {
+                let number = *new.insert(nodes.len()).get();
+                nodes.push((Node::Undeclared, 0));
+                node_ids.push(id);
+                number
+            }
         }
-        number
     }
 
-    fn declare(&mut self, id: String, line: u64, node: Node) -> Result<(), GraphError> {
+    fn declare(&mut self, id: &str, line: u64, node: Node) -> Result<(), GraphError> {
         let number = self.number(id);
         match mem::replace(&mut self.nodes[number], (node, line)) {
             (Node::Undeclared, _) => Ok(()),
-            (_, first) => Err((line, Problem::DuplicateId { id: self.id(number), first })),
+            (_, first) => Err((line, Problem::DuplicateId { id: id.to_owned(), first })),
         }
     }
 
-    /// Finds an id by its number in linear time, so it is for errors only.
-    fn id(&self, number: usize) -> String {
-        self.ids.iter().find(|(_, known)| **known == number).map(|(id, _)| id.clone()).unwrap_or_default()
-    }
-
-    pub fn add_page(&mut self, line: u64, id: String) -> Result<(), GraphError> {
+    pub fn add_page(&mut self, line: u64, id: &str) -> Result<(), GraphError> {
         self.declare(id, line, Node::Page)
     }
 
-    pub fn add_place(&mut self, line: u64, id: String) -> Result<(), GraphError> {
-        self.declare(id.clone(), line, Node::Place(self.places.len()))?;
-        self.places.push(Place { id, initial: 0 });
+    pub fn add_place(&mut self, line: u64, id: &str) -> Result<(), GraphError> {
+        self.declare(id, line, Node::Place(self.places.len()))?;
+        self.places.push(Place { id: id.to_owned(), initial: 0 });
         Ok(())
     }
 
-    pub fn add_transition(&mut self, line: u64, id: String) -> Result<(), GraphError> {
-        self.declare(id.clone(), line, Node::Transition(self.transitions.len()))?;
-        self.transitions.push(Transition { id, inputs: Vec::new(), outputs: Vec::new() });
+    pub fn add_transition(&mut self, line: u64, id: &str) -> Result<(), GraphError> {
+        self.declare(id, line, Node::Transition(self.transitions.len()))?;
+        self.transitions.push(Transition { id: id.to_owned(), inputs: Vec::new(), outputs: Vec::new() });
         Ok(())
     }
 
     /// Adds an arc with its id, source and target.
-    pub fn add_arc(&mut self, line: u64, [id, source, target]: [String; 3]) {
+    pub fn add_arc(&mut self, line: u64, [id, source, target]: [&str; 3]) {
         let (source, target) = (self.number(source), self.number(target));
-        self.arc_ids.push_str(&id);
-        self.arcs.push(RawArc { line, id_end: self.arc_ids.len(), source, target, weight: 1 });
-    }
-
-    fn arc_id(&self, arc: usize) -> &str {
-        let start = arc.checked_sub(1).map_or(0, |before| self.arcs[before].id_end);
-        &self.arc_ids[start..self.arcs[arc].id_end]
+        self.arc_ids.push(id);
+        self.arcs.push(RawArc { line, source, target, weight: 1 });
     }
 
     /// Sets the tokens of the last place.
@@ -110,7 +129,7 @@ impl Graph {
     }
 
     pub fn last_arc(&self) -> &str {
-        self.arcs.len().checked_sub(1).map_or("", |arc| self.arc_id(arc))
+        self.arcs.len().checked_sub(1).map_or("", |arc| self.arc_ids.get(arc))
     }
 
     /// Builds the net; `line` is the last line of the document.
@@ -142,32 +161,35 @@ impl Graph {
 
     /// Returns an error for the first id of an arc that another arc or a node has. Compares ids with equal hashes only.
     fn repeated_arc(&self) -> Option<GraphError> {
-        let hash = |arc| (self.ids.hasher().hash_one(self.arc_id(arc)), arc);
+        let hash = |arc| (self.hasher.hash_one(self.arc_ids.get(arc)), arc);
         let mut hashed: Vec<(u64, usize)> = (0..self.arcs.len()).map(hash).collect();
+        let with_nodes = hashed.iter().filter_map(|(hash, arc)| {
+            let is_same = |number: &usize| self.node_ids.get(*number) == self.arc_ids.get(*arc);
+            let (node, declared) = self.nodes[*self.numbers.find(*hash, is_same)?];
+            let line = self.arcs[*arc].line;
+            (node != Node::Undeclared).then(|| (line.max(declared), line.min(declared), *arc))
+        });
+        let with_node = with_nodes.min();
         hashed.sort_unstable();
         let alike = hashed.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
         let among_arcs = alike.filter_map(|alike| {
             let mut lines = HashMap::new();
             alike.iter().find_map(|(_, arc)| {
                 let line = self.arcs[*arc].line;
-                Some((line, lines.insert(self.arc_id(*arc), line)?, *arc))
+                Some((line, lines.insert(self.arc_ids.get(*arc), line)?, *arc))
             })
         });
-        let with_nodes = self.arcs.iter().enumerate().filter_map(|(arc, RawArc { line, .. })| {
-            let (node, declared) = self.nodes[*self.ids.get(self.arc_id(arc))?];
-            (node != Node::Undeclared).then(|| (*line.max(&declared), *line.min(&declared), arc))
-        });
-        let (line, first, arc) = among_arcs.chain(with_nodes).min()?;
-        Some((line, Problem::DuplicateId { id: self.arc_id(arc).to_owned(), first }))
+        let (line, first, arc) = among_arcs.chain(with_node).min()?;
+        Some((line, Problem::DuplicateId { id: self.arc_ids.get(arc).to_owned(), first }))
     }
 
     fn bad_arc(&self, number: usize) -> GraphError {
         let arc = &self.arcs[number];
         let is_node = |end: &usize| matches!(self.nodes[*end].0, Node::Place(_) | Node::Transition(_));
         let dangling = [arc.source, arc.target].into_iter().find(|end| !is_node(end));
-        let id = self.arc_id(number).to_owned();
+        let id = self.arc_ids.get(number).to_owned();
         let problem = match (dangling, self.nodes[arc.source].0) {
-            (Some(end), _) => Problem::Dangling { arc: id, id: self.id(end) },
+            (Some(end), _) => Problem::Dangling { arc: id, id: self.node_ids.get(end).to_owned() },
             (None, Node::Place(_)) => Problem::NotBipartite { arc: id, nodes: "places" },
             (None, _) => Problem::NotBipartite { arc: id, nodes: "transitions" },
         };
@@ -180,6 +202,12 @@ impl Graph {
 /// # Errors
 /// The place whose sum exceeds u64.
 fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
+    // Few lists have a place twice, and sorting is faster than a map.
+    let mut places: Vec<usize> = arcs.iter().map(|arc| arc.place).collect();
+    places.sort_unstable();
+    if places.is_sorted_by(|a, b| a < b) {
+        return Ok(());
+    }
     let mut first = HashMap::with_capacity(arcs.len());
     let mut merged: Vec<Arc> = Vec::with_capacity(arcs.len());
     for arc in arcs.iter() {

@@ -1,9 +1,10 @@
 //! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
 
 use super::graph::Graph;
-use super::xml::{Item, Xml, attribute, element_name};
+use super::xml::{Item, Xml, attribute, attributes, element_name};
 use super::{ModelError, Net, NetKind, Problem};
 use quick_xml::events::BytesStart;
+use std::borrow::Cow;
 use std::io::BufRead;
 
 impl Net {
@@ -64,12 +65,9 @@ impl Reader<'_> {
         let mut xml = Xml::new(source, self.file);
         let mut open: Vec<Element> = Vec::new();
         loop {
+            self.line = xml.next_line();
             match xml.next_item()? {
-                Item::Start(tag) => {
-                    let tag = tag.into_owned();
-                    self.line = xml.line();
-                    open.push(self.open(open.last().copied(), &tag)?);
-                }
+                Item::Start(tag) => open.push(self.open(open.last().copied(), &tag)?),
                 Item::End => match open.pop() {
                     Some(Element::InitialMarking) => self.set_marking()?,
                     Some(Element::Inscription) => self.set_weight()?,
@@ -81,10 +79,7 @@ impl Reader<'_> {
                     }
                 }
                 Item::Nothing => {}
-                Item::Eof => {
-                    self.line = xml.line();
-                    return Ok(());
-                }
+                Item::Eof => return Ok(()),
             }
         }
     }
@@ -98,13 +93,13 @@ impl Reader<'_> {
                 if self.head.is_some() {
                     return Err(self.repeated(name, "the file"));
                 }
-                let [id, kind] = [self.required(start, "id")?, self.required(start, "type")?];
+                let [id, kind] = self.required(start, ["id", "type"])?;
                 let kind = match kind.rsplit('/').next() {
                     Some("ptnet") => NetKind::PlaceTransition,
                     Some("symmetricnet") => NetKind::Coloured,
-                    _ => return Err(self.error(Problem::NetType(kind))),
+                    _ => return Err(self.error(Problem::NetType(kind.into_owned()))),
                 };
-                self.head = Some((id, kind));
+                self.head = Some((id.into_owned(), kind));
                 Ok(Element::Net)
             }
             (Some(Element::Net | Element::Page), _) => self.open_node(start, name),
@@ -141,16 +136,20 @@ impl Reader<'_> {
         let line = self.line;
         let (element, added) = match name {
             "page" => {
-                let added = attribute(start, "id").map_or(Ok(()), |id| self.graph.add_page(line, id));
+                let added = attribute(start, "id").map_or(Ok(()), |id| self.graph.add_page(line, &id));
                 (Element::Page, added)
             }
-            "place" => (Element::Place, self.graph.add_place(line, self.required(start, "id")?)),
+            "place" => {
+                let [id] = self.required(start, ["id"])?;
+                (Element::Place, self.graph.add_place(line, &id))
+            }
             "transition" => {
-                (Element::Transition, self.graph.add_transition(line, self.required(start, "id")?))
+                let [id] = self.required(start, ["id"])?;
+                (Element::Transition, self.graph.add_transition(line, &id))
             }
             "arc" => {
-                let [id, source, target] = ["id", "source", "target"].map(|name| self.required(start, name));
-                self.graph.add_arc(line, [id?, source?, target?]);
+                let ids = self.required(start, ["id", "source", "target"])?;
+                self.graph.add_arc(line, ids.each_ref().map(|id| &**id));
                 (Element::Arc, Ok(()))
             }
             "referencePlace" | "referenceTransition" => {
@@ -203,12 +202,26 @@ impl Reader<'_> {
         matches!(self.head, Some((_, NetKind::Coloured)))
     }
 
-    /// The value of a required attribute, which must not be empty.
-    fn required(&self, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
-        attribute(start, name).filter(|value| !value.is_empty()).ok_or_else(|| {
-            let (element, missing) = (element_name(start).to_owned(), format!("the attribute {name}"));
-            self.error(Problem::Missing { element, missing })
-        })
+    /// The values of required attributes, which must not be empty.
+    fn required<'a, const N: usize>(
+        &self,
+        start: &'a BytesStart<'_>,
+        names: [&str; N],
+    ) -> Result<[Cow<'a, str>; N], ModelError> {
+        let mut values = [const { Cow::Borrowed("") }; N];
+        for (key, value) in attributes(start) {
+            if let Some(at) = names.iter().position(|name| *name == key) {
+                values[at] = value;
+            }
+        }
+        match values.iter().position(|value| value.is_empty()) {
+            None => Ok(values),
+            Some(at) => {
+                let (element, missing) =
+                    (element_name(start).to_owned(), format!("the attribute {}", names[at]));
+                Err(self.error(Problem::Missing { element, missing }))
+            }
+        }
     }
 
     fn error(&self, problem: Problem) -> ModelError {

@@ -53,6 +53,32 @@ pub enum Expr {
     Deadlock,
 }
 
+impl Expr {
+    /// The formulas directly inside of this one; none in an atom.
+    pub fn parts(&self) -> Vec<&Expr> {
+        match self {
+            Self::AllPaths(inner)
+            | Self::ExistsPath(inner)
+            | Self::Globally(inner)
+            | Self::Finally(inner)
+            | Self::Next(inner)
+            | Self::Not(inner) => vec![&**inner],
+            Self::Until(before, reach) => vec![&**before, &**reach],
+            Self::And(parts) | Self::Or(parts) => parts.iter().collect(),
+            Self::Le(..) | Self::Fireable(_) | Self::Deadlock => vec![],
+        }
+    }
+
+    /// Whether this is a state formula: without path operators, so that one marking decides it.
+    pub fn is_state_formula(&self) -> bool {
+        match self {
+            Self::Le(..) | Self::Fireable(_) | Self::Deadlock => true,
+            Self::Not(_) | Self::And(_) | Self::Or(_) => self.parts().into_iter().all(Self::is_state_formula),
+            _ => false,
+        }
+    }
+}
+
 /// A number in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Count {

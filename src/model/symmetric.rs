@@ -4,6 +4,7 @@
 //! start, tuples of a product with the last component varying fastest. Counts of tokens are exact: a count that does not
 //! fit into 64 bits is an error, never a wrapped number.
 
+use super::{Arc, Net, Place, Transition};
 use std::collections::BTreeMap;
 
 /// The number of a colour within its sort.
@@ -336,6 +337,34 @@ impl std::fmt::Display for ColourName {
                 let parts: Vec<_> = parts.iter().map(ToString::to_string).collect();
                 write!(f, "({})", parts.join(","))
             }
+        }
+    }
+}
+
+/// A P/T net as a coloured net whose places have one colour.
+impl From<Net> for SymmetricNet {
+    fn from(net: Net) -> Self {
+        let bags = |arcs: Vec<Arc>| {
+            let bag = |arc: Arc| (arc.place, Bag::Times(arc.weight, Box::new(Bag::Each(Term::Constant(0)))));
+            arcs.into_iter().map(bag).collect()
+        };
+        let place = |place: Place| {
+            let tokens = (place.initial > 0).then_some((0, place.initial));
+            ColouredPlace { id: place.id, sort: 0, initial: Multiset::from_iter(tokens) }
+        };
+        let transition = |transition: Transition| ColouredTransition {
+            id: transition.id,
+            variables: Vec::new(),
+            guard: Guard::And(Vec::new()),
+            inputs: bags(transition.inputs),
+            outputs: bags(transition.outputs),
+        };
+        Self {
+            id: net.id,
+            sorts: vec![Sort { id: "dot".to_owned(), kind: SortKind::Dot, colours: 1 }],
+            variables: Vec::new(),
+            places: net.places.into_iter().map(place).collect(),
+            transitions: net.transitions.into_iter().map(transition).collect(),
         }
     }
 }

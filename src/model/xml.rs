@@ -95,6 +95,11 @@ impl<R: BufRead> Xml<R> {
         self.line
     }
 
+    /// The line in which the next item begins.
+    pub(super) fn next_line(&self) -> u64 {
+        self.reader.get_ref().newlines + 1
+    }
+
     /// An error at the line of the current item.
     pub fn error(&self, problem: Problem) -> ModelError {
         ModelError { file: self.file.clone(), line: self.line, problem }
@@ -105,8 +110,8 @@ impl<R: BufRead> Xml<R> {
     /// # Errors
     /// The source cannot be read, the document is not well-formed, or a limit is exceeded.
     pub fn next_item(&mut self) -> Result<Item<'_>, ModelError> {
-        let input = self.reader.get_mut();
-        (self.line, input.left) = (input.newlines + 1, LONGEST_ITEM);
+        self.line = self.next_line();
+        self.reader.get_mut().left = LONGEST_ITEM;
         self.item.clear();
         let error = |problem| ModelError { file: self.file.clone(), line: self.line, problem };
         let malformed = |what: &str| error(Problem::Malformed(what.to_owned()));
