@@ -426,17 +426,10 @@ fn size_of(formula: &Expr) -> usize {
         Count::Tokens(ids) => 2 + ids.len(),
     };
     match formula {
-        Expr::AllPaths(inner)
-        | Expr::ExistsPath(inner)
-        | Expr::Globally(inner)
-        | Expr::Finally(inner)
-        | Expr::Next(inner)
-        | Expr::Not(inner) => 1 + size_of(inner),
-        Expr::Until(before, reach) => 1 + size_of(before) + size_of(reach),
-        Expr::And(parts) | Expr::Or(parts) => 1 + parts.iter().map(size_of).sum::<usize>(),
         Expr::Le(left, right) => 1 + count(left) + count(right),
         Expr::Fireable(ids) => 5 + ids.len(),
         Expr::Deadlock => 5,
+        _ => 1 + formula.parts().into_iter().map(size_of).sum::<usize>(),
     }
 }
 

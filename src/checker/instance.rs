@@ -55,15 +55,8 @@ impl Instance {
         let model = Model::read(archive)?;
         let mut properties = BTreeMap::new();
         for examination in WITH_FORMULAS {
-            match archive.properties(examination) {
-                Ok(None) => {}
-                Ok(Some(read)) => {
-                    properties.insert(examination, Ok(read));
-                }
-                Err(error) => {
-                    properties.insert(examination, Err(error.to_string()));
-                }
-            }
+            let read = archive.properties(examination).map_err(|error| error.to_string());
+            properties.extend(read.transpose().map(|read| (examination, read)));
         }
         let deadlock = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(Expr::Deadlock))));
         let unfolded = OnceLock::new();
@@ -86,7 +79,7 @@ impl Instance {
         if instance != self.name {
             return Err(Refusal(format!("it is for the instance \"{instance}\", not {}", self.name)).into());
         }
-        let wrong_kind = || Refusal(format!("{value} is no value of {examination}, \"{property}\""));
+        let wrong_kind = || Refusal(format!("{value} is not a value of {examination}, \"{property}\""));
         let claim = match (examination, value) {
             ("StateSpace", Value::Number(number)) => match property {
                 "MAX_TOKEN_IN_PLACE" => Claim::MostInPlace(number),

@@ -18,7 +18,6 @@ mod number;
 mod path;
 mod prove;
 mod replay;
-mod trace;
 mod unfolded;
 mod witness;
 

@@ -2,17 +2,18 @@
 
 use crate::Refusal;
 use crate::binding::any_binding;
-use mcc_model::{Arc, Archive, ArchiveError, Bag, BagError, Colour, ColouredPlace, ColouredTransition};
-use mcc_model::{Guard, Multiset, Net, NetKind, Sort, SortKind, SymmetricNet, Term};
+use mcc_model::{Archive, ArchiveError, BagError, Colour, NetKind, SymmetricNet};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 /// A marking: by place, the tokens of each colour. Colours without tokens have no entry.
 pub(crate) type Marking = Vec<BTreeMap<Colour, u128>>;
 
-/// The tokens of a place, summed over its colours.
-pub(crate) fn tokens(marking: &Marking, place: usize) -> Result<u128, Refusal> {
-    sum(marking[place].values().copied())
+/// The exact sum of the tokens of these places, over their colours.
+pub(crate) fn tokens(marking: &Marking, places: &[usize]) -> Result<u128, Refusal> {
+    let mut tokens = places.iter().flat_map(|place| marking[*place].values());
+    let sum = tokens.try_fold(0, |sum: u128, tokens| sum.checked_add(*tokens));
+    sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
 }
 
 /// What a transition takes and puts with a binding: place, colour, tokens; each place and colour once.
@@ -37,37 +38,11 @@ impl From<BagError> for Refusal {
     }
 }
 
-/// A P/T net as a coloured net with one colour.
-fn with_one_colour(net: Net) -> SymmetricNet {
-    let bags = |arcs: Vec<Arc>| {
-        let bag = |arc: Arc| (arc.place, Bag::Times(arc.weight, Box::new(Bag::Each(Term::Constant(0)))));
-        arcs.into_iter().map(bag).collect()
-    };
-    let place = |place: mcc_model::Place| {
-        let tokens = (place.initial > 0).then_some((0, place.initial));
-        ColouredPlace { id: place.id, sort: 0, initial: Multiset::from_iter(tokens) }
-    };
-    let transition = |transition: mcc_model::Transition| ColouredTransition {
-        id: transition.id,
-        variables: Vec::new(),
-        guard: Guard::And(Vec::new()),
-        inputs: bags(transition.inputs),
-        outputs: bags(transition.outputs),
-    };
-    SymmetricNet {
-        id: net.id,
-        sorts: vec![Sort { id: "dot".to_owned(), kind: SortKind::Dot, colours: 1 }],
-        variables: Vec::new(),
-        places: net.places.into_iter().map(place).collect(),
-        transitions: net.transitions.into_iter().map(transition).collect(),
-    }
-}
-
 impl Model {
     pub fn read(archive: &Archive) -> Result<Model, ArchiveError> {
         let net = archive.net()?;
         Ok(Model::of(match net.kind {
-            NetKind::PlaceTransition => with_one_colour(net),
+            NetKind::PlaceTransition => net.into(),
             NetKind::Coloured => archive.symmetric_net()?,
         }))
     }
@@ -199,10 +174,4 @@ pub(crate) fn has(marking: &Marking, tokens: &[(usize, Colour, u128)]) -> bool {
         marking[*place].get(colour).is_some_and(|have| have >= count)
     };
     tokens.iter().all(enough)
-}
-
-/// An exact sum.
-pub(crate) fn sum(mut numbers: impl Iterator<Item = u128>) -> Result<u128, Refusal> {
-    let sum = numbers.try_fold(0, |sum: u128, number| sum.checked_add(number));
-    sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
 }

@@ -1,7 +1,7 @@
 //! Checks witnesses: replays their runs and evaluates the claim on the markings.
 
 use crate::instance::{Claim, Instance};
-use crate::model::{Marking, Model, sum, tokens};
+use crate::model::{Marking, Model, tokens};
 use crate::path::{End, Path, Truth};
 use crate::{CheckError, Refusal, Run, VERSION, Witness};
 use mcc_model::{Colour, Count, Expr};
@@ -43,11 +43,7 @@ impl Instance {
             false => Err(Refusal(format!("the last marking has {found} tokens there, not {bound}"))),
         };
         Ok(match claim {
-            Claim::Bound(places, bound) => {
-                let tokens: Vec<u128> =
-                    places.iter().map(|place| tokens(&last, *place)).collect::<Result<_, _>>()?;
-                at_least(sum(tokens.into_iter())?, bound)
-            }
+            Claim::Bound(places, bound) => at_least(tokens(&last, &places)?, bound),
             Claim::MostInPlace(bound) => {
                 let most = last.iter().flat_map(|tokens| tokens.values().copied()).max();
                 at_least(most.unwrap_or_default(), bound)
@@ -55,7 +51,7 @@ impl Instance {
             Claim::OneSafe(false) => {
                 let mut most = 0;
                 for place in 0..model.net.places.len() {
-                    most = most.max(tokens(&last, place)?);
+                    most = most.max(tokens(&last, &[place])?);
                 }
                 at_least(most, &BigUint::from(2_u8))
             }
@@ -129,7 +125,7 @@ impl<'a> Replay<'a> {
         if let (Expr::ExistsPath(path), true) | (Expr::AllPaths(path), false) = (formula, truth)
             && let Expr::Finally(inner) | Expr::Globally(inner) = &**path
             && matches!(**path, Expr::Finally(_)) == truth
-            && is_state_formula(inner)
+            && inner.is_state_formula()
             && Atoms::new(self.model, inner)?.holds(inner, &last)? == truth
         {
             return Ok(());
@@ -154,15 +150,6 @@ impl<'a> Replay<'a> {
             Truth::Unknown => Err(Refusal("the run does not determine the truth of the formula".to_owned())),
             found => Err(Refusal(format!("the run shows that the formula is {found:?}"))),
         }
-    }
-}
-
-fn is_state_formula(formula: &Expr) -> bool {
-    match formula {
-        Expr::Le(..) | Expr::Fireable(_) | Expr::Deadlock => true,
-        Expr::Not(inner) => is_state_formula(inner),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(is_state_formula),
-        _ => false,
     }
 }
 
@@ -208,24 +195,12 @@ impl<'a> Atoms<'a> {
             })
         };
         let atom = match formula {
-            Expr::AllPaths(inner)
-            | Expr::ExistsPath(inner)
-            | Expr::Globally(inner)
-            | Expr::Finally(inner)
-            | Expr::Next(inner)
-            | Expr::Not(inner) => return self.collect(inner),
-            Expr::Until(before, reach) => {
-                self.collect(before)?;
-                return self.collect(reach);
-            }
-            Expr::And(parts) | Expr::Or(parts) => {
-                return parts.iter().try_for_each(|part| self.collect(part));
-            }
             Expr::Le(left, right) => Atom::Le(number(left)?, number(right)?),
             Expr::Fireable(ids) => {
                 Atom::Fireable(ids.iter().map(|id| model.transition(id)).collect::<Result<_, _>>()?)
             }
             Expr::Deadlock => Atom::Deadlock,
+            _ => return formula.parts().into_iter().try_for_each(|part| self.collect(part)),
         };
         let mut places: Vec<usize> = match &atom {
             Atom::Le(left, right) => {
@@ -280,10 +255,7 @@ impl<'a> Atoms<'a> {
     fn truth(&self, atom: usize, marking: &Marking) -> Result<bool, Refusal> {
         let number = |number: &Number| match number {
             Number::Constant(number) => Ok(*number),
-            Number::Tokens(places) => places.iter().try_fold(0_u128, |sum, place| {
-                let sum = sum.checked_add(tokens(marking, *place)?);
-                sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
-            }),
+            Number::Tokens(places) => tokens(marking, places),
         };
         match &self.atoms[atom] {
             Atom::Le(left, right) => Ok(number(left)? <= number(right)?),
@@ -337,7 +309,7 @@ fn no_stable_place(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
     for run in runs {
         run.fire_all(|_, marking, touched| {
             for place in touched.iter().filter(|place| !changed[**place]).copied().collect::<Vec<_>>() {
-                changed[place] = tokens(marking, place)? != tokens(&initial, place)?;
+                changed[place] = tokens(marking, &[place])? != tokens(&initial, &[place])?;
             }
             Ok(())
         })?;

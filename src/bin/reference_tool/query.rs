@@ -143,7 +143,7 @@ impl Compiler<'_> {
         match inner {
             Expr::ExistsPath(path) => {
                 if let Expr::Finally(state) = &**path
-                    && is_label(state)
+                    && state.is_state_formula()
                 {
                     let label = self.label(state)?;
                     return Ok(Query::Reach { label: self.add(label), found: !negated });
@@ -151,7 +151,7 @@ impl Compiler<'_> {
             }
             Expr::AllPaths(path) => {
                 if let Expr::Globally(state) = &**path
-                    && is_label(state)
+                    && state.is_state_formula()
                 {
                     let label = Label::Not(Box::new(self.label(state)?));
                     return Ok(Query::Reach { label: self.add(label), found: negated });
@@ -163,7 +163,7 @@ impl Compiler<'_> {
     }
 
     fn ctl(&mut self, expr: &Expr) -> Result<Ctl, QueryError> {
-        if is_label(expr) {
+        if expr.is_state_formula() {
             let label = self.label(expr)?;
             return Ok(Ctl::Label(self.add(label)));
         }
@@ -253,15 +253,5 @@ impl Compiler<'_> {
             Expr::Le(..) | Expr::Fireable(_) | Expr::Deadlock => "an atom",
         };
         Err(QueryError::Unsupported { property: self.property.to_owned(), found })
-    }
-}
-
-/// Whether the formula has no path operators, so that one marking decides it.
-fn is_label(expr: &Expr) -> bool {
-    match expr {
-        Expr::Not(inner) => is_label(inner),
-        Expr::And(parts) | Expr::Or(parts) => parts.iter().all(is_label),
-        Expr::Le(..) | Expr::Fireable(_) | Expr::Deadlock => true,
-        _ => false,
     }
 }

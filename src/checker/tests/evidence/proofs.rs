@@ -270,24 +270,3 @@ fn files_of_another_form_are_errors_with_their_line() {
     }
     assert!(Witness::read("{}").unwrap_err().to_string().contains("missing field"));
 }
-
-#[test]
-fn a_trace_of_verifypn_is_read() {
-    use mcc_checker::Run;
-    let trace = "Query is satisfied.\nTrace:\n<trace>\n\t<transition id=\"t0\" index=\"3\">\n\t\t<token place=\"p0\" age=\"0\"/>\n\
-                 \t</transition>\n\t<loop/>\n\t<transition id=\"t1\"><bindings><variable id=\"x\"><color>c1</color></variable>\
-                 </bindings></transition>\n</trace>\n";
-    let run = Run::from_trace(trace).unwrap();
-    assert_eq!((run.steps.len(), run.loop_start), (2, Some(1)));
-    assert_eq!(run.steps[0], mcc_checker::Step::from("t0"));
-    assert_eq!(run.steps[1].binding["x"].to_string(), "c1");
-    for (part, wrong, message) in [
-        ("<token place", "<tokens place", "line 5: <tokens> is unknown here"),
-        ("<trace>", "<race>", "there is no <trace>"),
-        ("</variable>", "", "line 8: "),
-        ("id=\"t0\"", "", "line 4: <transition> is unknown here, or lacks its id"),
-    ] {
-        let error = Run::from_trace(&trace.replacen(part, wrong, 1)).unwrap_err().to_string();
-        assert!(error.contains(message), "{error}\nexpected: {message}");
-    }
-}
