@@ -1,8 +1,9 @@
 //! The commands `check-witness` and `check-certificate`.
 
 use super::{Exit, Failure, Format, print};
+use crate::certification::read_trace;
 use anyhow::{Context, anyhow};
-use mcc_checker::{Certificate, CheckError, Instance, LARGEST_FILE, Run, VERSION, Witness};
+use mcc_checker::{Certificate, CheckError, Instance, LARGEST_FILE, VERSION, Witness};
 use mcc_model::{Archive, InstanceName, MODEL};
 use serde_json::json;
 use std::fs;
@@ -58,7 +59,7 @@ pub fn witness(args: WitnessArgs) -> Result<Exit, Failure> {
             examination: examination.clone(),
             property: property.clone(),
             value: value.parse().map_err(|error: String| Failure::usage(anyhow!(error)))?,
-            runs: vec![Run::from_trace(&text).map_err(bad)?],
+            runs: vec![read_trace(&text).map_err(bad)?],
         },
         Some(_) => {
             return Err(Failure::usage(anyhow!("--claim needs an examination, a property and a value")));

@@ -1,5 +1,5 @@
 use super::failure::qualify_failure;
-use super::qualify::{Kind, examinations};
+use super::qualify::{Conditions, Kind};
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
@@ -9,7 +9,6 @@ use crate::qualify::{
     Settings, Tests, ValueCount, counted,
 };
 use mcc_base::names::EntryName;
-use mcc_edition::Edition;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -24,9 +23,8 @@ pub struct Args {
     a: PathBuf,
     /// The second disk image.
     b: PathBuf,
-    /// The name of the entry (BK_TOOL).
-    #[arg(long, value_name = "T")]
-    tool: EntryName,
+    #[command(flatten)]
+    conditions: Conditions,
     /// BK_TOOL of B, if it differs.
     #[arg(long, value_name = "T")]
     tool_b: Option<EntryName>,
@@ -36,21 +34,9 @@ pub struct Args {
     /// Number of repetitions of each run by each image.
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeat: u32,
-    /// The rules: the name of an edition, or the path of an edition file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
-    edition: String,
-    /// Only these examinations [default: all examinations of the edition].
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    examinations: Vec<String>,
-    /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
-    #[arg(long, value_enum, default_value_t)]
-    kind: Kind,
     /// The kind of B, if it differs.
     #[arg(long, value_enum)]
     kind_b: Option<Kind>,
-    /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    limit: NonZero<u32>,
     /// The private key for ssh, if A and B are original disks.
     #[arg(long, value_name = "FILE")]
     ssh_key: Option<PathBuf>,
@@ -69,28 +55,19 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let examinations = examinations(&edition, &args.examinations)?;
     let repetitions = NonZero::new(args.repeat).unwrap_or(NonZero::<u32>::MIN);
-    let contender = |image, tool: &EntryName, kind: Kind| {
-        let runs = Qualification::new(Settings {
-            purpose: Purpose::Comparison,
-            entry: tool.clone(),
-            edition: edition.clone(),
-            edition_source: args.edition.clone(),
-            examinations: examinations.clone(),
-            instances: args.instances.clone(),
-            kind: kind.into(),
-            limit_s: args.limit,
-            repeat: repetitions,
-            oracle: None,
-        });
-        let runs = runs.map_err(qualify_failure)?;
+    let a = args.conditions.settings(Purpose::Comparison, &args.instances, repetitions, None)?;
+    let b = Settings {
+        entry: args.tool_b.clone().unwrap_or_else(|| a.entry.clone()),
+        kind: args.kind_b.map_or(a.kind, Into::into),
+        ..a.clone()
+    };
+    let contender = |image, settings| {
+        let runs = Qualification::new(settings).map_err(qualify_failure)?;
         Ok::<_, Failure>(Contender { runs, image, ssh_key: args.ssh_key.as_deref() })
     };
-    let (tool_b, kind_b) = (args.tool_b.as_ref().unwrap_or(&args.tool), args.kind_b.unwrap_or(args.kind));
     let comparison = Comparison {
-        contenders: [contender(&args.a, &args.tool, args.kind)?, contender(&args.b, tool_b, kind_b)?],
+        contenders: [contender(&args.a, a)?, contender(&args.b, b)?],
         allow_degraded: args.allow_degraded,
         stop: &*stop_on_signal()?,
         show_inputs: &print::inputs,

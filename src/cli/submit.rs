@@ -7,7 +7,8 @@ use crate::cluster::{
 };
 use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
-use mcc_campaign::{Campaign, LostNode};
+use mcc_campaign::{Campaign, LostNode, Start};
+use mcc_executor::leased_memory_mib;
 use mcc_store::{Record, RecordSummary};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -131,7 +132,8 @@ fn dry_run(args: &Args, campaign: Campaign) -> Result<Exit, Failure> {
 
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
     let PreparedCampaign { campaign, edition, plan, .. } = prepared;
-    Ok(ModelDemand::of(plan, edition.machine.memory_mib, &campaign.slurm, &history_of(history)?))
+    let memory_mib = leased_memory_mib(edition.machine.memory_mib, campaign.start == Start::Restore);
+    Ok(ModelDemand::of(plan, memory_mib, &campaign.slurm, &history_of(history)?))
 }
 
 fn submission_line(job: &str, batch: &Batch) -> String {

@@ -73,7 +73,7 @@ impl Container {
             NodeKind::File(content) if content.size <= MAX_ACCOUNTS => {
                 Ok(Some(String::from_utf8_lossy(&self.content(*content, MAX_ACCOUNTS)?).into_owned()))
             }
-            _ => Err(self.unsuitable(format!("its {path} is no file of at most {MAX_ACCOUNTS} bytes"))),
+            _ => Err(self.unsuitable(format!("its {path} is not a file of at most {MAX_ACCOUNTS} bytes"))),
         }
     }
 

@@ -97,6 +97,10 @@ fn absences<'i>(
             }
         }
     }
+    let total = |examination: usize| -> usize {
+        instances_run[examination * families..(examination + 1) * families].iter().sum()
+    };
+    let examinations_run = (0..counts.len()).filter(|examination| total(*examination) > 0).count();
     let judged = |entry: usize| {
         let status = entries[entry].status;
         status.votes() || status == Status::OutOfCompetition
@@ -114,7 +118,6 @@ fn absences<'i>(
         }
         for examination in 0..counts.len() {
             let instances_run = &instances_run[examination * families..(examination + 1) * families];
-            let total: usize = instances_run.iter().sum();
             let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere_text: String| {
                 // These need not be instances that others ran, so their number is given separately.
                 let declined = match at.declined {
@@ -137,14 +140,15 @@ fn absences<'i>(
             };
             let at = of(examination);
             let failed = at.iter().any(|at| at.failed > 0);
-            if total > 0 && !present(examination) && !failed {
+            if total(examination) > 0 && !present(examination) && !failed {
                 let sum = |of: fn(&FamilyRuns) -> u32| at.iter().map(of).sum();
                 let at = FamilyRuns {
                     declined: sum(|at| at.declined),
                     ran: sum(|at| at.ran),
                     ..FamilyRuns::default()
                 };
-                flag("", total, at, format!("the entry ran in {elsewhere} of {} examinations", counts.len()));
+                let elsewhere = format!("the entry ran in {elsewhere} of {examinations_run} examinations");
+                flag("", total(examination), at, elsewhere);
                 continue;
             }
             for (family, number) in &family_numbers {

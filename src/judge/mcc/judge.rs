@@ -151,7 +151,7 @@ impl Judge {
         let (weights, weight_class) = set_weights(edition, &ballots, &competing, &mut instances);
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
-        let mixed_hosts = mixed_hosts(&ballots.rows, &instances);
+        let mixed_hosts = mixed_hosts(&mut ballots.rows, &instances);
         let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
         let mut judge = Self {
             header: JudgementHeader {
@@ -528,15 +528,22 @@ fn set_weights(
     (classes, of)
 }
 
-/// Returns for every instance whether its family has runs on more than one host.
-fn mixed_hosts(rows: &[RunRow], instances: &[Instance]) -> Vec<bool> {
+/// Returns for every instance whether its family has runs on more than one host, and marks these runs.
+fn mixed_hosts(rows: &mut [RunRow], instances: &[Instance]) -> Vec<bool> {
     let mut hosts: HashMap<&str, BTreeSet<&str>> = HashMap::new();
-    for row in rows {
+    for row in &*rows {
         if let Some(facts) = row.facts.as_deref().filter(|facts| !facts.host.is_empty()) {
             hosts.entry(&instances[row.instance as usize].family).or_default().insert(&facts.host);
         }
     }
     let mixed =
         |instance: &Instance| hosts.get(instance.family.as_str()).is_some_and(|hosts| hosts.len() > 1);
-    instances.iter().map(mixed).collect()
+    let mixed: Vec<bool> = instances.iter().map(mixed).collect();
+    let of_mixed = rows.iter_mut().filter(|row| mixed[row.instance as usize]);
+    for facts in of_mixed.filter_map(|row| row.facts.as_deref_mut()) {
+        if !facts.host.is_empty() && !facts.marks.contains(&Mark::MIXED_HOST) {
+            facts.marks.push(Mark::MIXED_HOST);
+        }
+    }
+    mixed
 }

@@ -27,19 +27,15 @@ struct Curve<'a> {
     steps: Vec<(f64, u64)>,
 }
 
-/// The picture `solved`: for each time the number of values (instances) that each tool has right in runs of at most
-/// that time. None if no time is known.
-pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
-    // By entry: time and number of right values of each run with a right value.
-    let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
-    for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
-        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
-    }
+/// The curves of the entries and the rows of their table. `found`: for each entry, the number of right values by time in ms,
+/// in the order of the times.
+fn curves<'a>(
+    runs: &'a Runs,
+    found: impl IntoIterator<Item = impl IntoIterator<Item = (u64, u64)>>,
+) -> (Vec<Curve<'a>>, Vec<[String; 3]>) {
     let (mut curves, mut rows) = (Vec::new(), Vec::new());
-    for (entry, mut found) in found.into_iter().enumerate() {
-        found.sort_unstable();
-        let mut right = 0;
-        let mut steps = Vec::with_capacity(found.len());
+    for (entry, found) in found.into_iter().enumerate() {
+        let (mut right, mut steps) = (0, Vec::new());
         for (ms, values) in found {
             right += values;
             steps.push((right as f64, ms));
@@ -48,6 +44,19 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
         curves.push(Curve { entry, name: &runs.entries[entry], start: 0.0, steps });
     }
     curves.retain(|curve| !curve.steps.is_empty());
+    (curves, rows)
+}
+
+/// The picture `solved`: for each time the number of values (instances) that each tool has right in runs of at most
+/// that time. None if no time is known.
+pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
+    // By entry: time and number of right values of each run with a right value.
+    let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
+    for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
+        found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
+    }
+    found.iter_mut().for_each(|found| found.sort_unstable());
+    let (mut curves, rows) = curves(runs, found);
     let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
     let title = format!("Right {} {} by {} of the run", runs.what, runs.place(group), runs.time.word);
     let description = format!(
@@ -77,18 +86,7 @@ pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
         }
     }
     let unknown: u64 = found.iter().map(|of| of.1).sum();
-    let (mut curves, mut rows) = (Vec::new(), Vec::new());
-    for (entry, (found, _)) in found.into_iter().enumerate() {
-        let mut right = 0;
-        let mut steps = Vec::with_capacity(found.len());
-        for (ms, values) in found {
-            right += values;
-            steps.push((right as f64, ms));
-            rows.push([runs.entries[entry].clone(), right.to_string(), ms.to_string()]);
-        }
-        curves.push(Curve { entry, name: &runs.entries[entry], start: 0.0, steps });
-    }
-    curves.retain(|curve| !curve.steps.is_empty());
+    let (mut curves, rows) = curves(runs, found.into_iter().map(|(found, _)| found));
     let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
     let title = format!("Right values {} by time of arrival", runs.place(group));
     let description = format!(
