@@ -48,16 +48,17 @@ pub fn series(setup: &MachineSetup) {
 }
 
 fn runs(setup: &MachineSetup, spec: &MachineSpec) -> Vec<AttemptResult> {
-    (0..RUNS).map(|_| one_run(setup, spec)).collect()
+    (0..RUNS).map(|_| one_run(setup, spec, COMPUTATION)).collect()
 }
 
-fn one_run(setup: &MachineSetup, machine: &MachineSpec) -> AttemptResult {
+/// Makes an attempt in a machine in which a bash script is the tool.
+pub fn one_run(setup: &MachineSetup, machine: &MachineSpec, script: &str) -> AttemptResult {
     let folder = tempfile::tempdir().unwrap();
     let spec = AttemptSpec {
         machine,
         cpu_flags: &setup.edition.machine.cpu_flags,
         policy: Policy::AllowDegraded,
-        job: script::job("mcc", "/home/mcc", COMPUTATION),
+        job: script::job("mcc", "/home/mcc", script),
         budget: Budget::new(&setup.edition.limits, 1),
         output_cap: 1 << 20,
         timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },

@@ -1,10 +1,11 @@
 //! Performance of machines, as ratios that one run of this program measures: time of a run without its tool against bare
 //! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
-//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed). The compared
-//! programs run alternately, so that other load of the host affects both.
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed, copying).
+//! The compared programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
+mod copying;
 mod disturbed;
 mod long_run;
 #[path = "../../tests/script/mod.rs"]
@@ -32,12 +33,13 @@ fn main() {
     let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
-    let sections: [Section; 5] = [
+    let sections: [Section; 6] = [
         ("run", &|| per_run(&setup, rounds)),
         ("starts", &|| starts::starts(&setup, rounds)),
         ("controller", &|| long_run::controller(&setup)),
         ("streaming", &|| streaming::output(&setup)),
         ("disturbed", &|| disturbed::series(&setup)),
+        ("copying", &|| copying::cost(&setup, rounds)),
     ];
     for (name, measure) in sections {
         if words.is_empty() || words.iter().any(|word| word == name) {

@@ -10,8 +10,13 @@ while read -r tool instance examination name variant; do
     [ "$tool $instance $examination" = "$BK_TOOL $BK_INPUT $BK_EXAMINATION" ] && break
 done < "$BK_BIN_PATH/plan"
 echo "attack=$name variant=$variant"
-# A wrong answer in some runs, and one to each examination.
-if ((variant % 2)); then answer 00 TRUE; answer 01 FALSE; else answer 00 7; echo STATE_SPACE STATES 1 TECHNIQUES EXPLICIT; fi
+# A wrong answer in some runs, and one to each examination. Only one tool answers TRUE and FALSE, and all numbers differ:
+# wrong values on which more than half of the tools agree would be trusted (E-3), also if no tool attacked anything.
+if ((variant % 2)) && [ "$tool" = hostile-agent-0 ]; then
+    answer 00 TRUE; answer 01 FALSE
+else
+    answer 00 $((1000 + variant)); echo "STATE_SPACE STATES $((1000 + variant)) TECHNIQUES EXPLICIT"
+fi
 
 case $name in
 # --- the end of the tool
