@@ -1,8 +1,8 @@
 //! Reads the output of a tool line by line in bounded memory, also with long lines, NUL bytes and invalid UTF-8.
 
 use super::keywords::CANDIDATE_WORDS;
-use aho_corasick::{AhoCorasick, MatchKind};
 use memchr::{memchr, memchr_iter, memrchr};
+use regex::bytes::Regex;
 use std::io::{self, BufRead};
 use std::sync::LazyLock;
 
@@ -30,12 +30,9 @@ pub(super) enum Truncation {
 
 /// The offset of the first keyword.
 fn first_keyword(text: &[u8]) -> Option<usize> {
-    // Leftmost: STATE_SPACE is found before SPACE, which is a part of it.
-    static SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(CANDIDATE_WORDS);
-        searcher.expect("a few short words")
-    });
-    SEARCHER.find(text).map(|found| found.start())
+    static WORDS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&CANDIDATE_WORDS.join("|")).expect("a few short words"));
+    WORDS.find(text).map(|found| found.start())
 }
 
 /// Calls `take` for every line that has a word of the protocol, in order.

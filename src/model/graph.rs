@@ -1,10 +1,9 @@
 //! Builds the graph of a net from its nodes and arcs in document order; ids are replaced by numbers.
 
 use super::{Arc, Net, NetKind, Place, Problem, Transition};
-use hashbrown::hash_table::Entry as TableEntry;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use hashbrown::HashMap;
+use hashbrown::hash_map::{Entry, EntryRef};
+use smol_str::SmolStr;
 use std::hash::BuildHasher;
 use std::mem;
 
@@ -47,6 +46,10 @@ impl Ids {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[number]]
     }
+
+    fn all(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len()).map(|number| self.get(number))
+    }
 }
 
 #[derive(Default)]
@@ -59,26 +62,18 @@ pub(super) struct Graph {
     arc_ids: Ids,
     /// Each node and the line of its declaration.
     nodes: Vec<(Node, u64)>,
-    /// The ids of `nodes`.
-    node_ids: Ids,
-    /// The indices of `nodes` by the hash of the id.
-    numbers: HashTable<usize>,
-    hasher: DefaultHashBuilder,
+    /// The indices of `nodes` by id. A `SmolStr` has short ids in the table: arcs look up millions, at random places.
+    numbers: HashMap<SmolStr, usize>,
 }
 
 impl Graph {
     /// The number of the id of a node; a new one is undeclared.
     fn number(&mut self, id: &str) -> usize {
-        let Self { nodes, node_ids, numbers, hasher, .. } = self;
-        let is_same = |number: &usize| node_ids.get(*number) == id;
-        let hash = |number: &usize| hasher.hash_one(node_ids.get(*number));
-        match numbers.entry(hasher.hash_one(id), is_same, hash) {
-            TableEntry::Occupied(known) => *known.get(),
-            TableEntry::Vacant(new) => {
-                let number = *new.insert(nodes.len()).get();
-                nodes.push((Node::Undeclared, 0));
-                node_ids.push(id);
-                number
+        match self.numbers.entry_ref(id) {
+            EntryRef::Occupied(known) => *known.get(),
+            EntryRef::Vacant(new) => {
+                self.nodes.push((Node::Undeclared, 0));
+                *new.insert_with_key(id.into(), self.nodes.len() - 1)
             }
         }
     }
@@ -159,28 +154,23 @@ impl Graph {
         Ok(Net { id, kind, places: self.places, transitions: self.transitions })
     }
 
-    /// Returns an error for the first id of an arc that another arc or a node has. Compares ids with equal hashes only.
+    /// Returns an error for the first id of an arc that another arc or a node has.
     fn repeated_arc(&self) -> Option<GraphError> {
-        let hash = |arc| (self.hasher.hash_one(self.arc_ids.get(arc)), arc);
-        let mut hashed: Vec<(u64, usize)> = (0..self.arcs.len()).map(hash).collect();
-        let with_nodes = hashed.iter().filter_map(|(hash, arc)| {
-            let is_same = |number: &usize| self.node_ids.get(*number) == self.arc_ids.get(*arc);
-            let (node, declared) = self.nodes[*self.numbers.find(*hash, is_same)?];
-            let line = self.arcs[*arc].line;
-            (node != Node::Undeclared).then(|| (line.max(declared), line.min(declared), *arc))
+        let ids = self.arc_ids.all().chain(self.numbers.keys().map(SmolStr::as_str));
+        let mut hashes: Vec<u64> = ids.map(|id| self.numbers.hasher().hash_one(id)).collect();
+        hashes.sort_unstable();
+        if hashes.is_sorted_by(|a, b| a < b) {
+            return None;
+        }
+        let nodes = self.numbers.iter().map(|(id, number)| (id.as_str(), self.nodes[*number]));
+        let declared = nodes.filter(|(_, (node, _))| *node != Node::Undeclared);
+        let mut lines: HashMap<&str, u64> = declared.map(|(id, (_, line))| (id, line)).collect();
+        let repeated = self.arc_ids.all().zip(&self.arcs).filter_map(|(id, arc)| {
+            let other = lines.insert(id, arc.line)?;
+            Some((arc.line.max(other), arc.line.min(other), id))
         });
-        let with_node = with_nodes.min();
-        hashed.sort_unstable();
-        let alike = hashed.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1);
-        let among_arcs = alike.filter_map(|alike| {
-            let mut lines = HashMap::new();
-            alike.iter().find_map(|(_, arc)| {
-                let line = self.arcs[*arc].line;
-                Some((line, lines.insert(self.arc_ids.get(*arc), line)?, *arc))
-            })
-        });
-        let (line, first, arc) = among_arcs.chain(with_node).min()?;
-        Some((line, Problem::DuplicateId { id: self.arc_ids.get(arc).to_owned(), first }))
+        let (line, first, id) = repeated.min_by_key(|(line, first, _)| (*line, *first))?;
+        Some((line, Problem::DuplicateId { id: id.to_owned(), first }))
     }
 
     fn bad_arc(&self, number: usize) -> GraphError {
@@ -189,7 +179,10 @@ impl Graph {
         let dangling = [arc.source, arc.target].into_iter().find(|end| !is_node(end));
         let id = self.arc_ids.get(number).to_owned();
         let problem = match (dangling, self.nodes[arc.source].0) {
-            (Some(end), _) => Problem::Dangling { arc: id, id: self.node_ids.get(end).to_owned() },
+            (Some(end), _) => {
+                let name = self.numbers.iter().find(|(_, number)| **number == end);
+                Problem::Dangling { arc: id, id: name.map_or_else(String::new, |(name, _)| name.to_string()) }
+            }
             (None, Node::Place(_)) => Problem::NotBipartite { arc: id, nodes: "places" },
             (None, _) => Problem::NotBipartite { arc: id, nodes: "transitions" },
         };
