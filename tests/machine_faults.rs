@@ -261,21 +261,28 @@ fn by_position(commands: &[&str]) -> String {
 /// What a fake QEMU does in a run, the state of the machine then, and a part of the reason of the failure.
 type Fault<'t> = (&'t str, &'t str, &'t str);
 
+/// The faults are the same for machines that boot and for restored ones.
+const STARTS: [&str; 2] = ["boot", "restore"];
+
 /// Each fault ends one run as an infrastructure failure, and a retry without faults gives each run its record. Less than
 /// ten faults, because ten consecutive failures stop a campaign.
 fn assert_infrastructure_failures(faults: &[Fault]) {
+    STARTS.into_iter().for_each(|start| assert_failures_of_machines(start, faults));
+}
+
+fn assert_failures_of_machines(start: &str, faults: &[Fault]) {
     let examination = EXAMINATIONS[0];
     let hosts = format!(
         "[hosts]\njobs = {}\nretries = 0\nboot_deadline_s = 3\nprepare_deadline_s = 3\n",
         faults.len()
     );
-    let folder = Folder::with_fake_qemu(faults.len(), &[examination], &hosts);
+    let folder = Folder::with_fake_qemu(faults.len(), &[examination], &hosts).starting_by(start);
     folder.fake_qemu(&by_position(&faults.iter().map(|(commands, ..)| *commands).collect::<Vec<_>>()));
     folder.run(&[]).code(1);
     for ((commands, state, reason), tool) in faults.iter().zip(0..) {
         let found = infrastructure_failures(&folder, &format!("tool-{tool}/DiningTable-PT-03/{examination}"));
         assert_eq!(found.len(), 1);
-        assert!(found[0].0 == *state && found[0].1.contains(reason), "{commands}: {found:?}");
+        assert!(found[0].0 == *state && found[0].1.contains(reason), "{start}: {commands}: {found:?}");
     }
     assert_eq!(folder.machines(), [0; 0]);
     folder.judge().code(1);
@@ -322,6 +329,31 @@ fn faults_before_a_tool_starts_are_infrastructure_failures() {
 }
 
 #[test]
+fn a_state_that_is_not_saved_or_restored_is_infrastructure() {
+    let folder =
+        Folder::with_fake_qemu(1, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n").starting_by("restore");
+    let id = format!("tool-0/DiningTable-PT-03/{}", EXAMINATIONS[0]);
+    fs::write(folder.path().join("saving-fails"), "").unwrap();
+    folder.run(&[]).code(1);
+    fs::remove_file(folder.path().join("saving-fails")).unwrap();
+    folder.fake_qemu("migration=failed; power_on");
+    folder.run(&["--retry", "infrastructure"]).code(1);
+    let failures = infrastructure_failures(&folder, &id);
+    assert_eq!(failures.len(), 2);
+    let expected = [("preparing", "migrate of the machine"), ("booting", "migrate-incoming of the machine")];
+    for ((state, reason), (when, what)) in failures.iter().zip(expected) {
+        assert!(
+            state == when && reason.contains(what) && reason.contains("state: failed"),
+            "{state}: {reason}"
+        );
+    }
+    assert_eq!(folder.machines(), [0; 0]);
+    folder.fake_qemu("whole_run x");
+    folder.run(&["--retry", "infrastructure"]).success();
+    assert_eq!(folder.runs()[&id].last.outcome, Outcome::Finished { exit_code: 0 });
+}
+
+#[test]
 fn faults_of_qemu_while_a_tool_runs_are_infrastructure_failures() {
     assert_infrastructure_failures(&[
         ("RUNNING; kill -9 $$", "examining", "(signal: 9 (SIGKILL))"),
@@ -363,15 +395,19 @@ fn limits_apply_to_machines_that_flood_or_are_silent() {
         ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
     ];
     let settings = "[limits]\nwall_s = 2\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\nboot_deadline_s = 10\ncollect_deadline_s = 10\n";
-    let folder = Folder::with_fake_qemu(7, &EXAMINATIONS[..1], settings);
-    folder.fake_qemu(&by_position(&cases.clone().map(|(commands, _)| commands)));
-    folder.run(&[]).success();
-    let runs = folder.runs();
-    for ((commands, outcome), run) in cases.iter().zip(runs.values()) {
-        assert_eq!(run.last.outcome, *outcome, "{commands}");
+    for start in STARTS {
+        let folder = Folder::with_fake_qemu(7, &EXAMINATIONS[..1], settings).starting_by(start);
+        folder.fake_qemu(&by_position(&cases.clone().map(|(commands, _)| commands)));
+        folder.run(&[]).success();
+        let runs = folder.runs();
+        for ((commands, outcome), run) in cases.iter().zip(runs.values()) {
+            assert_eq!(run.last.outcome, *outcome, "{start}: {commands}");
+            assert_eq!(run.last.marks.contains(&Mark::RESTORED), start == "restore", "{commands}");
+        }
+        let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
+        assert!(marks(4).contains(&"output-truncated".into()));
+        assert!(marks(6).contains(&"output-incomplete".into()));
     }
-    let marks = |tool: usize| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last.marks;
-    assert!(marks(4).contains(&"output-truncated".into()) && marks(6).contains(&"output-incomplete".into()));
 }
 
 #[test]
@@ -429,17 +465,20 @@ fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
             "guest-messages",
         ),
     ];
-    let folder = Folder::with_fake_qemu(cases.len(), &EXAMINATIONS[..1], "[hosts]\njobs = 10\nretries = 0\n");
-    folder.fake_qemu(&by_position(&cases.each_ref().map(|(commands, ..)| commands.as_str())));
-    folder.run(&[]).success();
-    let runs = folder.runs();
-    for ((commands, outcome, mark), tool) in cases.iter().zip(0..) {
-        let last = &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last;
-        assert_eq!(&last.outcome, *outcome, "{commands}");
-        for mark in [*mark, "output-incomplete"] {
-            assert!(last.marks.contains(&mark.into()), "{commands}: {mark} in {:?}", last.marks);
+    let hosts = "[hosts]\njobs = 10\nretries = 0\n";
+    for start in STARTS {
+        let folder = Folder::with_fake_qemu(cases.len(), &EXAMINATIONS[..1], hosts).starting_by(start);
+        folder.fake_qemu(&by_position(&cases.each_ref().map(|(commands, ..)| commands.as_str())));
+        folder.run(&[]).success();
+        let runs = folder.runs();
+        for ((commands, outcome, mark), tool) in cases.iter().zip(0..) {
+            let last = &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")].last;
+            assert_eq!(&last.outcome, *outcome, "{start}: {commands}");
+            for mark in [*mark, "output-incomplete"] {
+                assert!(last.marks.contains(&mark.into()), "{start}: {commands}: {mark} in {:?}", last.marks);
+            }
+            assert!(last.facts.as_ref().unwrap().guest_end.is_some(), "{start}: {commands}");
         }
-        assert!(last.facts.as_ref().unwrap().guest_end.is_some(), "{commands}");
     }
 }
 
@@ -465,7 +504,11 @@ fn a_tool_that_panics_its_guest_excludes_no_block() {
 
 #[test]
 fn a_tool_that_always_crashes_qemu_has_its_own_outcome() {
-    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    STARTS.into_iter().for_each(assert_crashes_of_qemu);
+}
+
+fn assert_crashes_of_qemu(start: &str) {
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n").starting_by(start);
     let crash = "RUNNING; kill -SEGV $$";
     let once = "if [[ ${position#*-} == 2* ]]; then whole_run x; else RUNNING; kill -ABRT $$; fi";
     folder.fake_qemu(&by_position(&[crash, once, "kill -SEGV $$"]));

@@ -233,31 +233,3 @@ fn an_invalid_original_disk_is_refused_a_good_one_imported() {
         assert!(printed.contains(part), "{part} in {printed}");
     }
 }
-
-#[test]
-fn runs_from_a_saved_state_are_marked_and_give_the_same_answers() {
-    let campaign = campaign::on_fixtures(
-        &["DiningTable-PT-03"],
-        &["StateSpace", "ReachabilityDeadlock"],
-        &["breadth-first"],
-        "[hosts]\nretries = 0\n",
-    );
-    images::image("images/breadth-first");
-    let outcome = |campaign: &str, restored: bool| {
-        let folder = Folder::new(campaign);
-        folder.run(&[]).success();
-        let runs = folder.runs();
-        for run in runs.values() {
-            assert_eq!(run.last.marks.contains(&"restored".into()), restored, "{:?}", run.last.marks);
-        }
-        let facts = |(id, run): (String, mcc_harness::store::RunRecord)| {
-            let stdout =
-                run.last.outputs.iter().find(|output| output.role == "stdout").unwrap().sha256.clone();
-            (id, run.last.outcome, stdout)
-        };
-        runs.into_iter().map(facts).collect::<Vec<_>>()
-    };
-    let restored = outcome(&format!("start = \"restore\"\nphase = \"qualification\"\n{campaign}"), true);
-    assert_eq!(restored.len(), 2);
-    assert_eq!(restored, outcome(&format!("phase = \"qualification\"\n{campaign}"), false));
-}

@@ -2,6 +2,7 @@
 # The QEMU that tests/campaign puts on PATH sources this file and then calls its functions.
 # It starts no process, so that nothing remains after its SIGKILL.
 
+words=$*
 # The numbers of the sockets are read once, from `-chardev socket,id=NAME,fd=N`.
 for word; do
     if [[ $word =~ ^socket,id=(mcc\.)?([a-z]+),fd=([0-9]+)$ ]]; then declare "${BASH_REMATCH[2]}=${BASH_REMATCH[3]}"; fi
@@ -22,6 +23,10 @@ answer_until() {
         query-cpus-fast) echo "{\"return\":[{\"thread-id\":$$}]$id}" >&"$qmp" ;;
         human-monitor-command) echo "{\"return\":\"TCP[HOST_FORWARD] 9 127.0.0.1 ${forwarded:?} 10.0.2.15 22\"$id}" >&"$qmp" ;;
         query-status) echo "{\"return\":{\"status\":\"${status:-running}\"}$id}" >&"$qmp" ;;
+        migrate | migrate-incoming)
+            echo "{\"return\":{}$id}" >&"$qmp"
+            event MIGRATION "{\"status\":\"${migration:-completed}\"}"
+            ;;
         *) echo "{\"return\":{}$id}" >&"$qmp" ;;
         esac
         [[ $command != "$1" ]] || return 0
@@ -40,7 +45,11 @@ event() { echo "{\"event\":\"$1\",\"data\":${2:-{\}}}" >&"$qmp"; }
 # Sends an event of the guest agent: name, further members.
 agent_event() { echo "{\"nonce\":\"$nonce\",\"event\":\"$1\"${2:+,$2}}" >&"$control"; }
 
-ready() { agent_event ready '"kernel":"6.1","cpu_flags":["sse4_2","avx"],"memory_kib":16000000'; }
+ready() {
+    # The agent of a restored machine is ready again when the host asks for it.
+    [[ " $words " != *' -incoming '* ]] || read_request
+    agent_event ready '"kernel":"6.1","cpu_flags":["sse4_2","avx"],"memory_kib":16000000'
+}
 
 # Reads a request of the host; that of the job contains the nonce.
 read_request() {
@@ -64,3 +73,11 @@ whole_run() {
     ended; drained "${#1}"
     answer_until quit
 }
+
+# The machine whose state is saved: it boots without a fault, and saves its state unless there is a file `saving-fails`.
+if [[ $TMPDIR == */saving-* ]]; then
+    [[ ! -e ${BASH_SOURCE[0]%/*}/saving-fails ]] || migration=failed
+    power_on; ready
+    answer_until quit
+    exit
+fi

@@ -105,6 +105,14 @@ impl Folder {
         folder
     }
 
+    /// Sets the start of the machines in campaign.toml: `boot` or `restore`.
+    pub fn starting_by(self, start: &str) -> Self {
+        let path = self.path().join("campaign.toml");
+        let campaign = fs::read_to_string(&path).unwrap();
+        fs::write(path, format!("start = {start:?}\n{campaign}")).unwrap();
+        self
+    }
+
     /// Makes QEMU a fake from now on that executes these commands, with the functions of `fake-qemu.bash`.
     pub fn fake_qemu(&self, commands: &str) {
         // A copy that the unprivileged user of QEMU can read.
