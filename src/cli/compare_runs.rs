@@ -76,15 +76,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let temporary = tempfile::tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
     let report = comparison.run(repetitions, out).map_err(qualify_failure)?;
-    match args.format {
-        Format::Text => {
-            page(&report, args.details).print()?;
-            if args.out.is_none() {
-                note("the outputs of the runs were deleted; --out FOLDER keeps them");
-            }
+    print::result(args.format, &report, || {
+        page(&report, args.details).print()?;
+        if args.out.is_none() {
+            note("the outputs of the runs were deleted; --out FOLDER keeps them");
         }
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-    }
+        Ok(())
+    })?;
     Ok(if report.same_answers { Exit::Done } else { Exit::Failed })
 }
 

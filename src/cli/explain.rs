@@ -63,9 +63,6 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn show<T: Display + Serialize>(explained: &T, format: Format) -> Result<Exit, Failure> {
-    match format {
-        Format::Text => print::text(&explained.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(explained)?))?,
-    }
+    print::result(format, explained, || print::text(&explained.to_string()))?;
     Ok(Exit::Done)
 }

@@ -38,7 +38,7 @@ enum Embargo {
     Off,
 }
 
-fn fail(error: ReportError) -> Failure {
+pub(super) fn fail(error: ReportError) -> Failure {
     if error.is_bad_input() { Failure::usage(error) } else { error.into() }
 }
 
