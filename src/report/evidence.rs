@@ -167,7 +167,7 @@ fn flags(contest: &Contest) -> List {
     };
     let row = |flag: &Flag| {
         vec![
-            Field::Text(flag.kind.word().into()),
+            Field::Text(flag.kind.to_string()),
             Field::from(contest.entry_number(flag.entry)),
             Field::from(flag.examination),
             Field::Text(visible(&flag.family)),

@@ -124,7 +124,7 @@ fn runs(judgement: &Judgement, category: usize) -> List {
             answer,
             expected,
             property,
-            Field::Text(cell.verdict.word().to_owned()),
+            Field::Text(cell.verdict.to_string()),
             Field::Text(cell.points.to_string()),
             Field::Text(visible(&cell.why)),
         ]

@@ -320,7 +320,7 @@ impl fmt::Display for Explanation {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
             let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
-            let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
+            let weak = position.weak.map_or(String::new(), |weak| format!(" ({weak})"));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(|of| of.label.to_owned());
             let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
@@ -348,8 +348,7 @@ impl RunSummary {
             line += &format!(", {}", self.status.word());
         }
         if self.ending != Ending::NotStated {
-            let ending = serde_json::to_value(self.ending).unwrap_or_default();
-            line += &format!(", {}", ending.as_str().unwrap_or_default());
+            line += &format!(", {}", self.ending);
         }
         if !self.marks.is_empty() {
             line += &format!(" [{}]", self.marks.join(" "));
@@ -392,7 +391,7 @@ impl Position {
                 Weak::SingleBacker => "only one entry gave the value",
                 Weak::SingleFamily => "only variants of one tool gave the value",
             };
-            writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
+            writeln!(out, "Weak evidence ({weak}): {of}")?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

@@ -135,7 +135,7 @@ impl fmt::Display for Explanation {
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
                     of.entry,
-                    of.verdict.word(),
+                    of.verdict,
                     why.join("; ")
                 );
                 writeln!(out, "{}", line.trim_end())?;

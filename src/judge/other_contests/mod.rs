@@ -11,7 +11,7 @@ pub use rank::{Contender, Ties, podium};
 pub use tool::{ToolExplanation, explain_tool};
 pub use write::write;
 
-use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
+use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status, display_as_in_files};
 use mcc_edition::{OtherEdition, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -142,22 +142,7 @@ pub enum RunVerdict {
     Inexpressible,
 }
 
-impl RunVerdict {
-    /// The verdict as a word of the written files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Right => "right",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Wrong => "wrong",
-            Self::Unjudged => "unjudged",
-            Self::Unknown => "unknown",
-            Self::Timeout => "timeout",
-            Self::Crash => "crash",
-            Self::NotStarted => "not-started",
-            Self::Inexpressible => "inexpressible",
-        }
-    }
-}
+display_as_in_files!(RunVerdict);
 
 /// A measurement of a run, or the mean and the range of several experiments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
