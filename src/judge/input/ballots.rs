@@ -3,14 +3,15 @@
 use super::certified::CertifiedValues;
 use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::Mark;
-use mcc_benchkit::{Repeat, Value};
+use mcc_benchkit::{Answers, Repeat, Value};
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 /// One run as input of judging.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ballot {
     /// The values, by position. The list may be shorter than the examination; positions after its end have no value.
     pub values: Vec<Option<Value>>,
@@ -36,16 +37,17 @@ pub struct Ballot {
 impl Ballot {
     /// Returns a ballot of a published table that has values and no facts of the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
+        Self { values, ..Self::default() }
+    }
+
+    /// Returns a ballot with values, techniques and repeated values of an output.
+    pub(crate) fn of_output(answers: Answers) -> Self {
+        let Answers { values, techniques, repeated, .. } = answers;
+        let stated = techniques.iter().any(|techniques| !techniques.is_empty());
         Self {
-            values,
-            ending: Ending::NotStated,
-            cost: None,
-            marks: Vec::new(),
-            techniques: Vec::new(),
-            remarks: Vec::new(),
-            repeated: Vec::new(),
-            arrived_ms: Vec::new(),
-            host: String::new(),
+            techniques: if stated { techniques } else { vec![] },
+            repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
+            ..Self::published(values)
         }
     }
 }
@@ -167,7 +169,7 @@ pub(crate) struct RunRow {
 }
 
 /// What a ballot has beside values and ending.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<Mark>,
@@ -179,15 +181,14 @@ pub(crate) struct RunFacts {
 }
 
 /// The facts of a ballot without facts of its run.
-pub(crate) static NO_FACTS: RunFacts = RunFacts {
-    cost: None,
-    marks: vec![],
-    techniques: vec![],
-    remarks: vec![],
-    repeated: vec![],
-    arrived_ms: vec![],
-    host: String::new(),
-};
+static NO_FACTS: LazyLock<RunFacts> = LazyLock::new(RunFacts::default);
+
+impl RunRow {
+    /// Returns the facts of the run; those of `NO_FACTS` if there are none.
+    pub fn facts(&self) -> &RunFacts {
+        self.facts.as_deref().unwrap_or(&NO_FACTS)
+    }
+}
 
 /// Facts of an entry, from a tools file or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -335,9 +336,19 @@ impl Ballots {
         self.rows.push(row);
     }
 
+    /// Returns the numbers of the values of a run, by position.
+    pub(crate) fn values_of(&self, row: &RunRow) -> &[u32] {
+        &self.given[row.first..row.first + self.examinations[row.examination as usize].1]
+    }
+
+    /// Returns whether a run has a value.
+    pub(crate) fn has_value(&self, row: &RunRow) -> bool {
+        self.values_of(row).iter().any(|value| *value != NONE)
+    }
+
     /// Sets the facts of the row that was added last.
     pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
-        if facts != NO_FACTS {
+        if facts != *NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }
     }

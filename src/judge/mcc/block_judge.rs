@@ -7,7 +7,7 @@ use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::ballots::{NO_FACTS, NONE, NOT_KEPT, RunFacts, RunRow};
+use crate::input::ballots::{NONE, NOT_KEPT, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::NotKept;
@@ -199,7 +199,6 @@ impl<'j> BlockJudge<'j> {
         known: bool,
     ) -> Cell {
         let judge = self.judge;
-        let count = verdicts.len();
         let (examination, instance, entry) =
             (row.examination as usize, row.instance as usize, row.entry as usize);
         let unjudged = verdicts.count(ValueVerdict::Unjudged);
@@ -208,9 +207,8 @@ impl<'j> BlockJudge<'j> {
         tally.took_part |= row.ending != Ending::DidNotCompete;
         tally.add(class, counts, unjudged);
         tally.unique += unique;
-        let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } =
-            row.facts.as_deref().unwrap_or(&NO_FACTS);
+        let complete = known && counts.right == verdicts.len() as u64;
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts();
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
@@ -220,7 +218,7 @@ impl<'j> BlockJudge<'j> {
         if let (true, Some(cost)) = (complete, judge.comparable_cost(row)) {
             self.complete.push(CompleteRun { examination, instance, entry, cost });
         }
-        let given = &judge.ballots.given[row.first..row.first + count];
+        let given = judge.ballots.values_of(row);
         Cell {
             entry,
             ending: row.ending,
