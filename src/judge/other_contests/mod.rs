@@ -14,7 +14,7 @@ pub use write::write;
 use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status, display_as_in_files};
 use mcc_edition::{OtherEdition, fraction};
 use num_rational::BigRational;
-use num_traits::Signed;
+use num_traits::{Signed, ToPrimitive};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek};
@@ -143,6 +143,14 @@ pub enum RunVerdict {
 }
 
 display_as_in_files!(RunVerdict);
+
+impl Cell {
+    /// Returns the first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
+    pub fn figure(&self, what: &[&str], factor: u64) -> Option<u64> {
+        let mean = &self.measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
+        (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
+    }
+}
 
 /// A measurement of a run, or the mean and the range of several experiments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
