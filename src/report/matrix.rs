@@ -2,7 +2,7 @@
 //! entry.
 
 use super::contest::{self, CellCounts, Contest};
-use super::show;
+use super::{show, tables};
 use mcc_judge::judgement::{Block, Cell, JudgementError};
 use serde::Serialize;
 
@@ -89,10 +89,9 @@ impl Matrix {
 /// The runs of an examination as CSV, one in a row. Columns: instance,family,status,tool,right,wrong,unjudged,values,
 /// ending,points,cpu_ms,wall_ms,memory_kib,marks.
 pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
-    let mut table = csv::Writer::from_writer(Vec::new());
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
-    table.write_record(head).expect("writing to memory cannot fail");
+    let mut rows = vec![head.map(str::to_owned).collect::<Vec<_>>()];
     for &instance in &contest.instances {
         let Some(block) = contest.block(examination, instance) else { continue };
         let of = &contest.judgement.instances[instance];
@@ -107,8 +106,8 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
             let row =
                 row.chain(costs.map(|figure| figure.map_or(String::new(), |figure| figure.to_string())));
             let row = row.chain([show::visible(&cell.marks.join(" "))]);
-            table.write_record(row).expect("writing to memory cannot fail");
+            rows.push(row.collect());
         }
     }
-    table.into_inner().expect("writing to memory cannot fail")
+    tables::csv(&rows)
 }
