@@ -11,7 +11,7 @@ use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::{RecordError, edition_of};
-use mcc_judge::schema::TEAM_VALUES;
+use mcc_judge::schema::{ANSWERS, TEAM_VALUES};
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, Record};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub fn stage(
 ) -> Result<(), ArchiveError> {
     let paths = ArchivePaths(to);
     let cores = cores(record)?;
-    let answers = paths.answers();
+    let answers = to.join(ANSWERS.file);
     export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
     let judge = Judge::new(edition, ballots)?;
     let kept: BTreeSet<String> = judge.header.entries.iter().map(|entry| entry.entry.clone()).collect();
