@@ -9,6 +9,7 @@ use crate::qualify::{
     Settings, Tests, ValueCount, counted,
 };
 use mcc_base::names::EntryName;
+use mcc_benchkit::abridged;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -180,18 +181,10 @@ fn values(different: &DifferentValues) -> String {
     let DifferentValues { run, position, difference, a, b } = different;
     let side = |counts: &[ValueCount]| {
         let count = |of: &ValueCount| {
-            let value = of.value.as_deref().map_or("no value".to_owned(), abbreviated);
+            let value = of.value.as_deref().map_or("no value".to_owned(), abridged);
             format!("{value} ({})", counted(of.times, "time"))
         };
         counts.iter().map(count).collect::<Vec<_>>().join(", ")
     };
     format!("{run} {position}: {difference}. A: {}. B: {}", side(a), side(b))
-}
-
-/// A value without the digits after the first 20, because a number can have 24,000.
-fn abbreviated(value: &str) -> String {
-    match value.get(..20) {
-        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
-        _ => value.to_owned(),
-    }
 }

@@ -132,10 +132,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
     let totals = write::write(&judge, out).map_err(write_failure)?;
-    let sensitivity = match args.sensitivity {
-        Some(few) => Some(sensitivity(&judge, &totals, few)?),
-        None => None,
-    };
+    let sensitivity = args.sensitivity.map(|few| sensitivity(&judge, &totals, few)).transpose()?;
     if let Some(sensitivity) = &sensitivity {
         write::write_sensitivity(sensitivity, out).map_err(write_failure)?;
     }
