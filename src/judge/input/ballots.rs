@@ -115,7 +115,7 @@ pub enum BallotError {
 
 /// All ballots of a contest, with the facts of its entries and instances. The order in which they are added has no
 /// effect on the judgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ballots {
     pub(crate) edition: String,
     pub(crate) examinations: Vec<(String, usize)>,
@@ -216,19 +216,7 @@ impl Ballots {
         Self {
             edition: edition.name.clone(),
             examinations: edition.examinations.iter().map(|e| (e.name.clone(), e.values)).collect(),
-            entries: NameTable::default(),
-            instances: NameTable::default(),
-            values: Values::new(),
-            rows: Vec::new(),
-            given: Vec::new(),
-            ids: HashMap::new(),
-            known_entries: BTreeMap::new(),
-            known_instances: HashMap::new(),
-            overrides: Vec::new(),
-            certified: None,
-            inputs: Vec::new(),
-            notes: Vec::new(),
-            publication: None,
+            ..Self::default()
         }
     }
 
@@ -539,20 +527,18 @@ pub(crate) struct Values {
     rounded: Vec<u32>,
 }
 
-impl Values {
-    fn new() -> Self {
-        let mut values = Self {
-            list: vec![None],
-            numbers: HashMap::new(),
-            texts: Default::default(),
-            rounded: Vec::new(),
-        };
+impl Default for Values {
+    fn default() -> Self {
+        let (numbers, texts, rounded) = Default::default();
+        let mut values = Self { list: vec![None], numbers, texts, rounded };
         assert_eq!(values.number(Value::False), FALSE);
         assert_eq!(values.number(Value::True), TRUE);
         assert_eq!(values.number(Value::NotKept), NOT_KEPT);
         values
     }
+}
 
+impl Values {
     /// Returns, by its number in `others`, the number of each value here.
     pub fn numbers_of(&mut self, others: &Self) -> Vec<u32> {
         let number = |value: &Option<Value>| value.clone().map_or(NONE, |value| self.number(value));

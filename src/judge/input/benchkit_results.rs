@@ -122,12 +122,11 @@ fn read_summary(
             check_name("the host", &host).map_err(|bad| format!("OUTPUTS/{output}: {bad}"))?;
         }
         let answers = read_output(examination, edition.judging.strict, path)?;
-        let number = |column: usize, factor| {
-            decimal(field(column), factor)
-                .map_err(|error| format!("column {}: {error}", name_of_column(names, columns, column)))
+        let number = |column: usize, name: &str, factor| {
+            decimal(field(column), factor).map_err(|error| format!("column {name}: {error}"))
         };
-        let (cpu_ms, wall_ms) = (number(cpu, 1)?, number(time, 1)?);
-        let memory_kib = number(memory, 1024)?.filter(|kib| *kib > 0);
+        let (cpu_ms, wall_ms) = (number(cpu, "CPU (ms)", 1)?, number(time, "Time (ms)", 1)?);
+        let memory_kib = number(memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
         let cost = cost(cpu_ms, wall_ms, memory_kib)?;
         let ending = match field(status) {
             "timeout" => Ending::WallLimit,
@@ -147,11 +146,6 @@ fn read_summary(
         added.map_err(|error: BallotError| error.to_string())
     })?;
     Ok(())
-}
-
-/// Returns the name of a column of the summary, for errors.
-fn name_of_column(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
-    columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
 }
 
 /// Reads the answers between `BK_START` and the next line that BenchKit writes. BenchKit copies the tool's stderr

@@ -121,11 +121,9 @@ pub(crate) fn value_number(
         let shown: String = cell.chars().take(60).collect();
         format!("column {column}: `{shown}` is no answer; expected {expected}")
     };
-    if cell == "?" {
-        return Ok(NONE);
-    }
     let boolean = kind == AnswerKind::Boolean;
     match cell {
+        "?" => return Ok(NONE),
         "T" if boolean => return Ok(TRUE),
         "F" if boolean => return Ok(FALSE),
         _ => {}

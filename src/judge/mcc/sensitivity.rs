@@ -148,10 +148,7 @@ pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<
         }
     }
     let order = |l: &LeftOut| judge.header.edition.podiums.iter().position(|p| p.category == l.category);
-    left_out.sort_by(|a, b| {
-        let key = |l: &LeftOut| (order(l), l.left_out.clone(), l.rank_rejudged, l.tool.clone());
-        key(a).cmp(&key(b))
-    });
+    left_out.sort_by_cached_key(|l| (order(l), l.left_out.clone(), l.rank_rejudged, l.tool.clone()));
     Ok(Sensitivity { few, left_out, margins: margins(judge, totals, few) })
 }
 

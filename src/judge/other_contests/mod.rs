@@ -177,7 +177,7 @@ fn is_once(experiments: &u64) -> bool {
 }
 
 /// The score of one entry in one category.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Score {
     /// Index of the entry.
     pub entry: usize,
