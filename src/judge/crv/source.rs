@@ -172,10 +172,10 @@ impl Row<'_> {
     fn name(&self, at: usize, column: &str) -> Result<String, String> {
         match self.row[at].trim() {
             "" => Err(format!("column {column} must not be empty")),
-            name => match check_name("the name", name) {
-                Ok(()) => Ok(name.to_owned()),
-                Err(bad) => Err(format!("column {column}: {bad}")),
-            },
+            name => {
+                check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
+                Ok(name.to_owned())
+            }
         }
     }
 

@@ -160,9 +160,8 @@ pub fn explain(
     examination: &str,
     position: Option<usize>,
 ) -> Result<Explanation, ExplainError> {
-    let number = find("examination", examination, &judgement.examinations)?;
-    let names: Vec<&str> = judgement.instances.iter().map(|known| known.instance.as_str()).collect();
-    let place = find("instance", instance, &names)?;
+    let number = find("examination", examination, judgement.examinations.iter())?;
+    let place = find("instance", instance, judgement.instances.iter().map(|known| &known.instance))?;
     let block = judgement.blocks.iter().find(|block| block.examination == number && block.instance == place);
     let block = block.ok_or_else(|| {
         let excluded = |run: &&RunName| run.instance == instance && run.examination == examination;
@@ -200,9 +199,13 @@ pub fn explain(
 }
 
 /// The index of `name` in `known`; the error suggests similar names.
-pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
-    known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
-        let names = || known.iter().map(AsRef::as_ref);
+pub(super) fn find<'k>(
+    what: &'static str,
+    name: &str,
+    known: impl ExactSizeIterator<Item = &'k String> + Clone,
+) -> Result<usize, ExplainError> {
+    known.clone().position(|known| known == name).ok_or_else(|| {
+        let names = || known.clone().map(String::as_str);
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
         let mut near: Vec<&str> = names().filter(close).take(5).collect();
         if near.is_empty() {

@@ -133,8 +133,7 @@ pub struct UniqueValue {
 /// # Errors
 /// The judgement does not have the entry.
 pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
-    let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
-    let number = find("tool", entry, &names)?;
+    let number = find("tool", entry, judgement.entries.iter().map(|known| &known.entry))?;
     let Entry { entry, tool, status, note } = &judgement.entries[number];
     let confidence = &judgement.confidence[number];
     let mut explanation = ToolExplanation {

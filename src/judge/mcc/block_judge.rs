@@ -156,11 +156,9 @@ impl<'j> BlockJudge<'j> {
         if !known || (bonuses.time.is_zero() && bonuses.memory.is_zero()) {
             return counts;
         }
-        let cost = |(row, verdicts): (&RunRow, &ValueVerdicts)| match verdicts.count(ValueVerdict::Right)
-            == verdicts.len() as u64
-        {
-            true => self.judge.comparable_cost(row),
-            false => None,
+        let cost = |(row, verdicts): (&RunRow, &ValueVerdicts)| {
+            let complete = verdicts.count(ValueVerdict::Right) == verdicts.len() as u64;
+            self.judge.comparable_cost(row).filter(|_| complete)
         };
         let costs: Vec<Option<Cost>> = rows.iter().zip(verdicts).map(cost).collect();
         let least_cpu = costs.iter().flatten().map(|cost| cost.cpu_ms).min();

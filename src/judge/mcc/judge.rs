@@ -390,20 +390,13 @@ impl Judge {
 
 /// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
 fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
-    match ballots.known_entries.get(name) {
-        Some(facts) => Entry {
-            entry: name.to_owned(),
-            tool: facts.tool.clone(),
-            status: facts.status,
-            note: facts.note.clone(),
-        },
-        None => Entry {
-            entry: name.to_owned(),
-            tool: edition.tool_of(name).to_owned(),
-            status: edition.status_of(name),
-            note: edition.note_of(name).to_owned(),
-        },
-    }
+    let facts = ballots.known_entries.get(name).cloned().unwrap_or_else(|| EntryFacts {
+        tool: edition.tool_of(name).to_owned(),
+        status: edition.status_of(name),
+        note: edition.note_of(name).to_owned(),
+    });
+    let EntryFacts { tool, status, note } = facts;
+    Entry { entry: name.to_owned(), tool, status, note }
 }
 
 /// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).
