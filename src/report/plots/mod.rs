@@ -62,6 +62,6 @@ pub fn pictures(runs: &Runs) -> Vec<Picture> {
 
 /// A table as CSV.
 fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let rows: Vec<Vec<String>> = [header.map(str::to_owned)].into_iter().chain(rows).map(Vec::from).collect();
-    String::from_utf8(tables::csv(&rows)).expect("all cells are UTF-8")
+    let rows = [header.map(str::to_owned)].into_iter().chain(rows);
+    String::from_utf8(tables::csv(rows)).expect("all cells are UTF-8")
 }
