@@ -7,6 +7,7 @@ use mcc_edition::Edition;
 use mcc_judge::contest_table::Cores;
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{edition_of, read_record};
+use mcc_judge::schema::{ENTRIES, INSTANCES};
 use mcc_judge::{Ballots, source};
 use mcc_store::{Disk, Record};
 use serde::{Deserialize, Serialize};
@@ -64,34 +65,9 @@ impl ArchivePaths<'_> {
         self.0.join("SHA256SUMS")
     }
 
-    /// `SHA256SUMS.sig`: the signature of `SHA256SUMS`; absent if the archive is not signed.
-    pub fn signature(&self) -> PathBuf {
-        self.0.join("SHA256SUMS.sig")
-    }
-
     /// The folder of the judgement.
     pub fn judgement(&self) -> PathBuf {
         self.0.join("judgement")
-    }
-
-    /// The folder of the disks.
-    pub fn disks(&self) -> PathBuf {
-        self.0.join("disks")
-    }
-
-    /// `answers.csv`: the table of the contest with all answers.
-    pub fn answers(&self) -> PathBuf {
-        self.0.join("answers.csv")
-    }
-
-    /// `answers.models.csv`: family and status of the instances.
-    pub fn models(&self) -> PathBuf {
-        self.0.join("answers.models.csv")
-    }
-
-    /// `answers.tools.csv`: tool and status of the entries.
-    pub fn tools(&self) -> PathBuf {
-        self.0.join("answers.tools.csv")
     }
 
     /// `names.csv`: the names of obfuscated instances; absent if there are none.
@@ -139,8 +115,8 @@ impl ArchivePaths<'_> {
         if self.names().exists() {
             source::read_names(&mut ballots, &self.names())?;
         }
-        source::read_models(&edition, &mut ballots, &self.models())?;
-        source::read_tools(&mut ballots, &self.tools())?;
+        source::read_models(&edition, &mut ballots, &self.0.join(INSTANCES.file))?;
+        source::read_tools(&mut ballots, &self.0.join(ENTRIES.file))?;
         if self.overrides().exists() {
             read_overrides(&edition, &mut ballots, &self.overrides())?;
         }

@@ -42,8 +42,8 @@ impl Verified {
     pub fn check_signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
         files::open(allowed).map_err(io_at(allowed))?;
         let paths = ArchivePaths(folder);
-        let (sums, signature) = (paths.sums(), paths.signature());
         let place = "SHA256SUMS.sig";
+        let (sums, signature) = (paths.sums(), folder.join(place));
         match files::open_own(&signature).and_then(|file| file.metadata()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.differs(place, "is missing: the archive is not signed");

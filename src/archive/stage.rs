@@ -11,7 +11,7 @@ use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::{RecordError, edition_of};
-use mcc_judge::schema::TEAM_VALUES;
+use mcc_judge::schema::{ANSWERS, TEAM_VALUES};
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, Record};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub fn stage(
 ) -> Result<(), ArchiveError> {
     let paths = ArchivePaths(to);
     let cores = cores(record)?;
-    let answers = paths.answers();
+    let answers = to.join(ANSWERS.file);
     export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
     let judge = Judge::new(edition, ballots)?;
     let kept: BTreeSet<String> = judge.header.entries.iter().map(|entry| entry.entry.clone()).collect();
@@ -176,9 +176,7 @@ fn verdict(cell: &Cell, position: usize) -> &'static str {
 
 /// The reason of a missing value: how the run ended, and the remarks on its output.
 fn reason(cell: &Cell) -> String {
-    let ending = serde_json::to_value(cell.ending).expect("an ending is a word");
-    let ending = ending.as_str().unwrap_or_default().to_owned();
-    [vec![ending], cell.remarks.clone()].concat().join("; ")
+    [vec![cell.ending.to_string()], cell.remarks.clone()].concat().join("; ")
 }
 
 fn write_rules(

@@ -156,14 +156,7 @@ impl Verified {
                 );
                 continue;
             }
-            self.files += 1;
-            match digest::file(&folder.join(name)) {
-                Ok((found, _)) if found == sha256 => {}
-                Ok((found, _)) => {
-                    self.differs(name, format!("has sha256 {found}, but {sha256} in SHA256SUMS"));
-                }
-                Err(error) => self.differs(name, format!("cannot be read: {error}")),
-            }
+            self.digest(&folder.join(name), sha256, "SHA256SUMS", name);
         }
         for file in WalkDir::new(folder).sort_by_file_name() {
             let file = file.map_err(|error| io_at(folder)(error.into()))?;
@@ -215,15 +208,18 @@ impl Verified {
     fn outputs(&mut self, record: &Record, attempt: &Attempt) {
         let folder = record.outputs_dir(&attempt.run, attempt.number);
         for output in &attempt.outputs {
-            self.files += 1;
             let place = format!("{} attempt {} {}", attempt.run, attempt.number, output.role);
-            match digest::file(&folder.join(&output.role)) {
-                Ok((found, _)) if found == output.sha256 => {}
-                Ok((found, _)) => {
-                    self.differs(place, format!("has sha256 {found}, but {} in the record", output.sha256));
-                }
-                Err(error) => self.differs(place, format!("cannot be read: {error}")),
-            }
+            self.digest(&folder.join(&output.role), &output.sha256, "the record", &place);
+        }
+    }
+
+    /// Compares a file with the digest that it has in `list`.
+    fn digest(&mut self, path: &Path, sha256: &str, list: &str, place: &str) {
+        self.files += 1;
+        match digest::file(path) {
+            Ok((found, _)) if found == sha256 => {}
+            Ok((found, _)) => self.differs(place, format!("has sha256 {found}, but {sha256} in {list}")),
+            Err(error) => self.differs(place, format!("cannot be read: {error}")),
         }
     }
 }

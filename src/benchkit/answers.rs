@@ -574,8 +574,8 @@ fn cut(word: &[u8]) -> String {
         .collect()
 }
 
-/// A value truncated for display: a number can have 24,000 digits.
-fn abridged(value: &str) -> String {
+/// Returns a value truncated for display: a number can have 24,000 digits.
+pub fn abridged(value: &str) -> String {
     match value.get(..20) {
         Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
         _ => value.to_owned(),

@@ -17,7 +17,7 @@ mod questions;
 mod value;
 
 pub use anomaly::Anomaly;
-pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat};
+pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat, abridged};
 pub use arrivals::{AnswerLines, MOST_ANSWER_LINES};
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};

@@ -158,12 +158,6 @@ impl Serialize for Value {
     }
 }
 
-impl From<Value> for String {
-    fn from(value: Value) -> Self {
-        value.to_string()
-    }
-}
-
 impl TryFrom<String> for Value {
     type Error = NotAValue;
 

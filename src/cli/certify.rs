@@ -73,10 +73,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let stop = stop_on_signal()?;
     let summary = certify(&input, &args.out, &stop, show).map_err(failure)?;
-    match args.format {
-        Format::Text => print::text(&text(&summary, &args))?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&summary)?))?,
-    }
+    print::result(args.format, &summary, || print::text(&text(&summary, &args)))?;
     Ok(Exit::Done)
 }
 

@@ -110,15 +110,12 @@ impl CommonArgs {
             Err(CheckError::Refused(refusal)) => Some(refusal.to_string()),
             Err(error) => return Err(Failure::usage(error)),
         };
-        match self.format {
-            Format::Text => match &reason {
-                None => print::text(&format!("accepted: {shown}\n"))?,
-                Some(reason) => print::text(&format!("refused: {shown}: {reason}\n"))?,
-            },
-            Format::Json => {
-                print::raw(&format!("{:#}\n", json!({"accepted": reason.is_none(), "reason": reason})))?;
-            }
-        }
+        let text = match &reason {
+            None => format!("accepted: {shown}\n"),
+            Some(reason) => format!("refused: {shown}: {reason}\n"),
+        };
+        let result = json!({"accepted": reason.is_none(), "reason": reason});
+        print::result(self.format, &result, || print::text(&text))?;
         Ok(if reason.is_none() { Exit::Done } else { Exit::Failed })
     }
 }

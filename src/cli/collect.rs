@@ -45,17 +45,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let summary = record.summary()?;
     let report = CollectReport { collected, planned: summary.planned, recorded: summary.recorded, missing };
-    match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-        Format::Text => print::text(&as_text(&report))?,
-    }
-    if args.format == Format::Text {
+    print::result(args.format, &report, || {
+        print::text(&as_text(&report))?;
         let results = argument(&args.results);
         match report.missing.is_empty() {
             true => next(&format!("mcc-harness judge {results} --out judged")),
             false => next(&format!("`mcc-harness status {results}` shows which models are open")),
         }
-    }
+        Ok(())
+    })?;
     Ok(if report.missing.is_empty() { Exit::Done } else { Exit::Failed })
 }
 

@@ -9,6 +9,7 @@ use crate::qualify::{
     Settings, Tests, ValueCount, counted,
 };
 use mcc_base::names::EntryName;
+use mcc_benchkit::abridged;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -76,15 +77,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let temporary = tempfile::tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
     let report = comparison.run(repetitions, out).map_err(qualify_failure)?;
-    match args.format {
-        Format::Text => {
-            page(&report, args.details).print()?;
-            if args.out.is_none() {
-                note("the outputs of the runs were deleted; --out FOLDER keeps them");
-            }
+    print::result(args.format, &report, || {
+        page(&report, args.details).print()?;
+        if args.out.is_none() {
+            note("the outputs of the runs were deleted; --out FOLDER keeps them");
         }
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-    }
+        Ok(())
+    })?;
     Ok(if report.same_answers { Exit::Done } else { Exit::Failed })
 }
 
@@ -182,18 +181,10 @@ fn values(different: &DifferentValues) -> String {
     let DifferentValues { run, position, difference, a, b } = different;
     let side = |counts: &[ValueCount]| {
         let count = |of: &ValueCount| {
-            let value = of.value.as_deref().map_or("no value".to_owned(), abbreviated);
+            let value = of.value.as_deref().map_or("no value".to_owned(), abridged);
             format!("{value} ({})", counted(of.times, "time"))
         };
         counts.iter().map(count).collect::<Vec<_>>().join(", ")
     };
     format!("{run} {position}: {difference}. A: {}. B: {}", side(a), side(b))
-}
-
-/// A value without the digits after the first 20, because a number can have 24,000.
-fn abbreviated(value: &str) -> String {
-    match value.get(..20) {
-        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
-        _ => value.to_owned(),
-    }
 }

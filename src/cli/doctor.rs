@@ -36,10 +36,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return args.measurement.run(image, &edition, args.allow_degraded, args.format);
     }
     let report = HostReport::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
-    match args.format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-        Format::Text => page(&report).print()?,
-    }
+    print::result(args.format, &report, || page(&report).print())?;
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
 }

@@ -43,10 +43,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn show(edition: &impl Serialize, format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Text => print::text(&toml::to_string_pretty(edition)?),
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(edition)?)),
-    }
+    print::result(format, edition, || print::text(&toml::to_string_pretty(edition)?))
 }
 
 fn list(format: Format) -> Result<(), Failure> {

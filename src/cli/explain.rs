@@ -1,7 +1,7 @@
 use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
-use mcc_judge::explain::{explain, explain_tool};
+use mcc_judge::explain::{ExplainError, explain, explain_tool};
 use mcc_judge::judgement::Judgement;
 use mcc_judge::other_contests;
 use serde::Serialize;
@@ -45,27 +45,19 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         if let Some(tool) = &args.tool {
-            return show(
-                &other_contests::explain_tool(&judgement, tool).map_err(Failure::usage)?,
-                args.format,
-            );
+            return show(other_contests::explain_tool(&judgement, tool), args.format);
         }
-        let explanation =
-            other_contests::explain(&judgement, &instance, &examination).map_err(Failure::usage)?;
-        return show(&explanation, args.format);
+        return show(other_contests::explain(&judgement, &instance, &examination), args.format);
     }
     let judgement = Judgement::read(&source.folder).map_err(Failure::usage)?;
     if let Some(tool) = &args.tool {
-        return show(&explain_tool(&judgement, tool).map_err(Failure::usage)?, args.format);
+        return show(explain_tool(&judgement, tool), args.format);
     }
-    let explanation = explain(&judgement, &instance, &examination, args.position);
-    show(&explanation.map_err(Failure::usage)?, args.format)
+    show(explain(&judgement, &instance, &examination, args.position), args.format)
 }
 
-fn show<T: Display + Serialize>(explained: &T, format: Format) -> Result<Exit, Failure> {
-    match format {
-        Format::Text => print::text(&explained.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(explained)?))?,
-    }
+fn show<T: Display + Serialize>(explained: Result<T, ExplainError>, format: Format) -> Result<Exit, Failure> {
+    let explained = explained.map_err(Failure::usage)?;
+    print::result(format, &explained, || print::text(&explained.to_string()))?;
     Ok(Exit::Done)
 }

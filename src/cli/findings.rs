@@ -3,6 +3,7 @@
 use super::terminal::{ERROR, HEADING, Page, WARNING};
 use crate::edition::{rule_sections, rules_of};
 use crate::qualify::{Finding, counted};
+use anstyle::Style;
 use mcc_model::Severity;
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,13 +16,18 @@ struct Group<'f> {
     places: Vec<String>,
 }
 
+/// The label of a finding, and its style.
+pub fn label(severity: Severity) -> (&'static str, Style) {
+    match severity {
+        Severity::Error => ("error", ERROR),
+        Severity::Warning => ("warning", WARNING),
+    }
+}
+
 /// Adds the findings to a page, and the titles of the rules in them.
 pub fn show(page: &mut Page, findings: &[Finding]) {
     for Group { first, places } in groups(findings) {
-        let (label, style) = match first.severity {
-            Severity::Error => ("error", ERROR),
-            Severity::Warning => ("warning", WARNING),
-        };
+        let (label, style) = label(first.severity);
         page.item(0, label, style, &format!("{}: {}", first.rule, first.problem));
         page.item(4, "fix:", HEADING, &first.fix);
         let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");

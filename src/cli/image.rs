@@ -203,13 +203,9 @@ struct DiskSize {
 
 impl DiskSize {
     fn parse(text: &str) -> Result<Self, String> {
-        let (number, unit) = match text.as_bytes().last() {
-            Some(b'K') => (&text[..text.len() - 1], 1 << 10),
-            Some(b'M') => (&text[..text.len() - 1], 1 << 20),
-            Some(b'G') => (&text[..text.len() - 1], 1 << 30),
-            Some(b'T') => (&text[..text.len() - 1], 1 << 40),
-            _ => (text, 1),
-        };
+        let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)];
+        let with_unit = units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
+        let (number, unit) = with_unit.unwrap_or((text, 1));
         let number = number.parse::<u64>().ok().filter(|number| *number > 0);
         let bytes = number.and_then(|number| number.checked_mul(unit));
         let bytes = bytes.ok_or("expected a number of bytes such as 8G or 512M")?;

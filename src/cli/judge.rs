@@ -96,17 +96,14 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
         (None, Some(of)) => Err(CompareError::Contests("mcc".to_owned(), of.contest)),
     };
     let comparison = compared.map_err(Failure::usage)?;
-    match args.format {
-        Format::Text => print::text(&comparison.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&comparison)?))?,
-    }
+    print::result(args.format, &comparison, || print::text(&comparison.to_string()))?;
     Ok(Exit::Done)
 }
 
 fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let mut read = args.inputs.files();
     read.extend(inputs.iter().cloned().chain(args.categories.clone()).chain(args.certified.clone()));
-    refuse_inputs(&read, write::FILES.map(|name| out.join(name)))?;
+    refuse_inputs(&read, write::files().map(|name| out.join(name)))?;
     let rules = args.inputs.edition.as_deref().map(Rules::load).transpose().map_err(Failure::usage)?;
     if let Some(Rules::Other(edition)) = rules {
         let mcc_only_option = args.inputs.mcc_only_option();
@@ -135,10 +132,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
     let totals = write::write(&judge, out).map_err(write_failure)?;
-    let sensitivity = match args.sensitivity {
-        Some(few) => Some(sensitivity(&judge, &totals, few)?),
-        None => None,
-    };
+    let sensitivity = args.sensitivity.map(|few| sensitivity(&judge, &totals, few)).transpose()?;
     if let Some(sensitivity) = &sensitivity {
         write::write_sensitivity(sensitivity, out).map_err(write_failure)?;
     }

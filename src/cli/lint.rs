@@ -1,6 +1,7 @@
 use super::ci_reports::CiReports;
+use super::findings::label;
 use super::record_source::{self, RecordSource};
-use super::terminal::{ERROR, Page, WARNING, next};
+use super::terminal::{ERROR, Page, next};
 use super::{Exit, Failure, Format, print};
 use crate::qualify::{Checked, Finding, Oracle, RunQuestions, check_output};
 use anyhow::anyhow;
@@ -190,9 +191,8 @@ fn page(answers: &Answers, findings: &[Finding]) -> Page {
     }
     for Finding { line, severity, rule, problem, fix, .. } in findings {
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        let style = if *severity == Severity::Error { ERROR } else { WARNING };
-        let label = format!("{place}{}:", severity_name(*severity));
-        page.item(0, &label, style, &format!("{problem}; {fix} ({rule})"));
+        let (label, style) = label(*severity);
+        page.item(0, &format!("{place}{label}:"), style, &format!("{problem}; {fix} ({rule})"));
     }
     if answers.is_empty() {
         page.item(0, "error:", ERROR, "no well-formed answer: it counts as not computed (E-1.7)");
@@ -220,11 +220,4 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
         "findings": findings,
     });
     format!("{report:#}\n")
-}
-
-fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    }
 }

@@ -1,10 +1,11 @@
 //! Output of the commands: results on stdout, errors on stderr.
 
-use super::Failure;
 use super::failure::write_failure;
+use super::{Failure, Format};
 use crate::runner::InputsEvent;
 use mcc_judge::WriteError;
 use mcc_report::visible;
+use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -26,6 +27,18 @@ pub fn raw(text: &str) -> Result<(), Failure> {
 pub fn stream(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     printed(write(&mut out).and_then(|()| out.flush()))
+}
+
+/// Prints a result as JSON, or as the text that `text` prints.
+pub fn result(
+    format: Format,
+    result: &impl Serialize,
+    text: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match format {
+        Format::Text => text(),
+        Format::Json => raw(&format!("{}\n", serde_json::to_string_pretty(result)?)),
+    }
 }
 
 fn printed(done: std::io::Result<()>) -> Result<(), Failure> {

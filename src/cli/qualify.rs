@@ -161,13 +161,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         findings: &report.findings,
         file: None,
     })?;
-    match args.format {
-        Format::Text => {
-            page(&report, args.details).print()?;
-            next_steps(&report, &args);
-        }
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(&report)?))?,
-    }
+    print::result(args.format, &report, || {
+        page(&report, args.details).print()?;
+        next_steps(&report, &args);
+        Ok(())
+    })?;
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
 }
 

@@ -1,7 +1,8 @@
 use super::judge_inputs::JudgeInputs;
+use super::report::fail;
 use super::{Exit, Failure, Format, print};
 use mcc_judge::rate::{combine_field, rate};
-use mcc_report::{ReportError, write_rating};
+use mcc_report::write_rating;
 use std::path::PathBuf;
 
 /// Rate an author's runs within a published field.
@@ -48,14 +49,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         super::terminal::note(note);
     }
     if let Some(out) = &args.out {
-        let fail =
-            |error: ReportError| if error.is_bad_input() { Failure::usage(error) } else { error.into() };
         write_rating(&rating, out).map_err(fail)?;
         super::terminal::note(&format!("the rating is in {}", super::terminal::argument(out)));
     }
-    match args.format {
-        Format::Text => print::text(&rating.to_string())?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&rating)?))?,
-    }
+    print::result(args.format, &rating, || print::text(&rating.to_string()))?;
     Ok(Exit::Done)
 }

@@ -74,10 +74,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         terminal::note(&format!("the records of the replays are in {}/1, ...", out.display()));
     }
     let comparison = compare(replay.original(), &replays);
-    match args.format {
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&comparison)?))?,
-        Format::Text => print::text(&text(&comparison))?,
-    }
+    print::result(args.format, &comparison, || print::text(&text(&comparison)))?;
     Ok(if comparison.answers_equal { Exit::Done } else { Exit::Failed })
 }
 

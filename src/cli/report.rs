@@ -38,7 +38,7 @@ enum Embargo {
     Off,
 }
 
-fn fail(error: ReportError) -> Failure {
+pub(super) fn fail(error: ReportError) -> Failure {
     if error.is_bad_input() { Failure::usage(error) } else { error.into() }
 }
 
@@ -81,10 +81,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let judgement = Judgement::read(judgement_dir).map_err(Failure::usage)?;
-    let record = match args.record.as_ref().or(source.record.as_ref()) {
-        Some(dir) => Some(Record::open_readonly(dir).map_err(|error| fail(error.into()))?),
-        None => None,
-    };
+    let record = args.record.as_ref().or(source.record.as_ref()).map(|dir| Record::open_readonly(dir));
+    let record = record.transpose().map_err(|error| fail(error.into()))?;
     let unfinished = |record: &Record| record.summary().map(|counts| counts.recorded < counts.planned);
     let embargo = match (args.embargo, &record) {
         (Embargo::On, _) => true,

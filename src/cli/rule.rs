@@ -17,10 +17,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let Some(code) = args.code else {
-        match args.format {
-            Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(rule_sections())?))?,
-            Format::Text => print::text(&list())?,
-        }
+        print::result(args.format, &rule_sections(), || print::text(&list()))?;
         return Ok(Exit::Done);
     };
     let rules = rules_of(&code);
@@ -29,19 +26,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let all = "`mcc-harness rule` lists all rules";
         return Err(Failure::usage(anyhow::anyhow!("no rule `{code}`{hint}; {all}")));
     }
-    match args.format {
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&rules)?))?,
-        Format::Text => {
-            let mut page = Page::new();
-            for (number, rule) in rules.iter().enumerate() {
-                if number > 0 {
-                    page.gap();
-                }
-                show(&mut page, rule);
+    print::result(args.format, &rules, || {
+        let mut page = Page::new();
+        for (number, rule) in rules.iter().enumerate() {
+            if number > 0 {
+                page.gap();
             }
-            page.print()?;
+            show(&mut page, rule);
         }
-    }
+        page.print()
+    })?;
     Ok(Exit::Done)
 }
 

@@ -65,8 +65,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let time = Duration::from_secs(args.time.get().into());
     let reduced = dispute.reduce(&archive, time, &args.out).map_err(qualify_failure)?;
-    match args.format {
-        Format::Text => print::text(&format!(
+    print::result(args.format, &reduced, || {
+        print::text(&format!(
             "{}: {} or {}; reduced from {} to {} places and transitions in {} attempts\n",
             args.property,
             reduced.values[0],
@@ -74,8 +74,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             reduced.nodes_before,
             reduced.nodes_after,
             reduced.attempts
-        ))?,
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&reduced)?))?,
-    }
+        ))
+    })?;
     Ok(Exit::Done)
 }

@@ -91,10 +91,11 @@ impl From<&Attempt> for AttemptSummary {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let Some(interval) = args.watch else {
         let report = report(&args)?;
-        print(&report, args.format)?;
-        if args.format == Format::Text {
+        print::result(args.format, &report, || {
+            print::text(&as_text(&report)?)?;
             next_step(&report, &args.results);
-        }
+            Ok(())
+        })?;
         return Ok(Exit::Done);
     };
     // A terminal shows the newest report only; elsewhere each report that differs from the one before is printed.
@@ -147,13 +148,6 @@ fn cut_to_screen(text: &str) -> String {
         cut += &format!("... further lines: {more}\n");
     }
     cut
-}
-
-fn print(report: &StatusReport, format: Format) -> Result<(), Failure> {
-    match format {
-        Format::Json => print::raw(&format!("{}\n", serde_json::to_string_pretty(report)?)),
-        Format::Text => print::text(&as_text(report)?),
-    }
 }
 
 /// Prints the command that usually follows.

@@ -159,14 +159,10 @@ fn create_campaign(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> 
         allow_degraded: args.allow_degraded,
         longest_run_s: plan.longest_run_s,
         settings: campaign.slurm.clone(),
-        history: absolute(&args.history)?,
+        history: args.history.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
         needs: demands(&prepared, &args.history)?,
     };
     Cluster::create(&args.out, facts).map_err(cluster_failure)
-}
-
-fn absolute(paths: &[PathBuf]) -> std::io::Result<Vec<PathBuf>> {
-    paths.iter().map(std::path::absolute).collect()
 }
 
 /// The models to submit again, with the nodes on which they may run.

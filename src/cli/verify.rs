@@ -72,10 +72,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    match args.format {
-        Format::Json => print::raw(&format!("{:#}\n", serde_json::to_value(&verified)?))?,
-        Format::Text => print::text(&text(&verified))?,
-    }
+    print::result(args.format, &verified, || print::text(&text(&verified)))?;
     if args.allowed_signers.is_none() && record_source.folder.join("SHA256SUMS.sig").exists() {
         eprintln!("note: the archive is signed; to check who signed it, give --allowed-signers FILE");
     }

@@ -4,31 +4,23 @@ use super::error::EditionError;
 use mcc_base::suggest::nearest;
 use std::path::Path;
 
+/// The names and the texts of editions.
+macro_rules! built_in {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
+}
+
 /// The built-in editions of the MCC: name and text.
-pub(super) const MCC: &[(&str, &str)] = &[
-    ("mcc-2017", include_str!("../../editions/mcc-2017.toml")),
-    ("mcc-2018", include_str!("../../editions/mcc-2018.toml")),
-    ("mcc-2019", include_str!("../../editions/mcc-2019.toml")),
-    ("mcc-2020", include_str!("../../editions/mcc-2020.toml")),
-    ("mcc-2021", include_str!("../../editions/mcc-2021.toml")),
-    ("mcc-2022", include_str!("../../editions/mcc-2022.toml")),
-    ("mcc-2023", include_str!("../../editions/mcc-2023.toml")),
-    ("mcc-2024", include_str!("../../editions/mcc-2024.toml")),
-    ("mcc-2025", include_str!("../../editions/mcc-2025.toml")),
-    ("mcc-2026", include_str!("../../editions/mcc-2026.toml")),
-];
+pub(super) const MCC: &[(&str, &str)] = built_in!(
+    "mcc-2017" "mcc-2018" "mcc-2019" "mcc-2020" "mcc-2021" "mcc-2022" "mcc-2023" "mcc-2024" "mcc-2025" "mcc-2026"
+);
 
 /// The names of the built-in editions of the MCC.
 pub fn known() -> impl Iterator<Item = &'static str> {
     MCC.iter().map(|(name, _)| *name)
 }
 
-macro_rules! other_contests {
-    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../../editions/", $name, ".toml")))),*] };
-}
-
 /// The built-in editions of other contests: name and text.
-pub(super) const OTHER_EDITIONS: &[(&str, &str)] = other_contests!(
+pub(super) const OTHER_EDITIONS: &[(&str, &str)] = built_in!(
     "svcomp-2012" "svcomp-2013" "svcomp-2014" "svcomp-2015" "svcomp-2016" "svcomp-2017" "svcomp-2018"
     "svcomp-2019" "svcomp-2020" "svcomp-2021" "svcomp-2022" "svcomp-2023" "svcomp-2024" "svcomp-2025"
     "svcomp-2026" "crv-2014"

@@ -196,7 +196,7 @@ pub enum EntryName {
 }
 
 /// A category. It is a meta category if others have it as their parent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
     /// Its name.
@@ -221,14 +221,7 @@ pub struct Category {
 impl Category {
     /// A category that is part of no other, with no known number of tasks.
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            parents: Vec::new(),
-            tasks: None,
-            new: false,
-            role: CategoryRole::Ranked,
-            participants: Vec::new(),
-        }
+        Self { name: name.to_owned(), ..Self::default() }
     }
 }
 

@@ -15,9 +15,22 @@ use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+
+/// Implements `Display` for enums whose words in files are those in texts and on pages.
+macro_rules! display_as_in_files {
+    ($($words:ty),*) => {
+        $(impl std::fmt::Display for $words {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                serde::Serialize::serialize(self, out)
+            }
+        })*
+    };
+}
+pub(crate) use display_as_in_files;
+
+display_as_in_files!(Basis, Weak, Ending, Medal, VariantRank, FlagKind);
 
 /// Name of the input that every judged record has and no judged table has.
 pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
@@ -317,7 +330,7 @@ impl Trusted {
     pub fn basis_shown(&self) -> String {
         match (self.weak, self.reason.as_str()) {
             (None, "") => self.basis.to_string(),
-            (Some(weak), _) => format!("{} ({})", self.basis, weak.word()),
+            (Some(weak), _) => format!("{} ({weak})", self.basis),
             (None, reason) => format!("{}: {reason}", self.basis),
         }
     }
@@ -368,12 +381,6 @@ impl Basis {
     }
 }
 
-impl fmt::Display for Basis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
 /// Why the evidence for a trusted value is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -382,16 +389,6 @@ pub enum Weak {
     SingleBacker,
     /// Several voters gave it, and all of them are variants of one tool.
     SingleFamily,
-}
-
-impl Weak {
-    /// Returns the word for the kind of weak evidence in files and on pages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::SingleBacker => "single-backer",
-            Self::SingleFamily => "single-family",
-        }
-    }
 }
 
 /// The run of one entry in one block, judged.
@@ -434,7 +431,7 @@ impl Cell {
 }
 
 /// How a run ended, as scored. E-1.7 requires that these cases stay distinct.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// The tool ended by itself and gave at least one well-formed answer.
@@ -460,6 +457,7 @@ pub enum Ending {
     /// The published table does not state how the run ended.
     // Judgements of earlier versions have the word `unsaid`.
     #[serde(alias = "unsaid")]
+    #[default]
     NotStated,
 }
 
@@ -576,12 +574,6 @@ impl Medal {
     }
 }
 
-impl fmt::Display for Medal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
-    }
-}
-
 /// How an entry on a podium compares with the other variants of its tool (E-4.6). Files have a word, or an empty text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -594,17 +586,6 @@ pub enum VariantRank {
     #[default]
     #[serde(rename = "")]
     Only,
-}
-
-impl VariantRank {
-    /// Returns the word in files; empty for `Only`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Best => "best",
-            Self::Other => "other",
-            Self::Only => "",
-        }
-    }
 }
 
 /// An award of a category: a prize beside the podium (E-4.5).
@@ -683,16 +664,4 @@ pub enum FlagKind {
     Contradiction,
     /// The run gave the same value for one position more than once.
     Repeat,
-}
-
-impl FlagKind {
-    /// Returns the word in files and on pages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::NoConfidence => "no-confidence",
-            Self::Absent => "absent",
-            Self::Contradiction => "contradiction",
-            Self::Repeat => "repeat",
-        }
-    }
 }

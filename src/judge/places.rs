@@ -3,12 +3,10 @@
 //! verdicts of a judgement.
 
 use crate::judgement::*;
-use crate::mcc::ValuePoints;
 use crate::mcc::sensitivity::{examinations_of_podiums, holders_and_rivals, nearest_rivals};
-use num_bigint::BigInt;
-use num_integer::Integer;
+use crate::mcc::{ValuePoints, Weights};
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{Signed, Zero};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -22,9 +20,7 @@ pub struct Places<'j> {
     classes: Vec<Class<'j>>,
     /// By instance.
     class_of: Vec<usize>,
-    /// The weights of the classes with one denominator, so that a sum of weights is a sum of integers.
-    weights: Vec<BigInt>,
-    denominator: BigInt,
+    weights: Weights,
     /// By entry, examination and class.
     counts: Vec<ClassCounts>,
     /// Number of positions and of trusted values, by examination and class.
@@ -139,10 +135,7 @@ impl<'j> Places<'j> {
             });
             class_of.push(class);
         }
-        let weights = || classes.iter().map(|class: &Class| class.weight);
-        let denominator = weights().fold(BigInt::one(), |all, weight| all.lcm(weight.denom()));
-        let numerator = |weight: &BigRational| weight.numer() * (&denominator / weight.denom());
-        let weights = weights().map(numerator).collect();
+        let weights: Vec<BigRational> = classes.iter().map(|class: &Class| class.weight.clone()).collect();
         let (entries, examinations) = (judgement.entries.len(), judgement.examinations.len());
         let mut places = Self {
             judgement,
@@ -150,8 +143,7 @@ impl<'j> Places<'j> {
             positions: vec![(0, 0); examinations * classes.len()],
             classes,
             class_of,
-            weights,
-            denominator,
+            weights: Weights::new(&weights),
             unique: vec![Vec::new(); entries],
             wrong: vec![Vec::new(); entries],
             margins: Vec::new(),
@@ -278,7 +270,7 @@ impl<'j> Places<'j> {
             let of = |examination: usize| {
                 let of = counts.iter().filter(move |((at, _), _)| *at == examination);
                 self.worth(examination).right
-                    * self.weighted(of.map(|((_, class), count)| (*class, count[side])))
+                    * self.weights.sum(of.map(|((_, class), count)| (*class, count[side])))
             };
             let count = counts.values().map(|count| count[side]).sum();
             (count, examinations.iter().map(|&examination| of(examination)).sum())
@@ -293,13 +285,6 @@ impl<'j> Places<'j> {
     fn worth(&self, examination: usize) -> ValuePoints {
         let edition = &self.judgement.edition;
         ValuePoints::new(&edition.judging, edition.examinations[examination].values)
-    }
-
-    /// The sum of the weights of counted values.
-    fn weighted(&self, counts: impl Iterator<Item = (usize, u64)>) -> BigRational {
-        let counts = counts.filter(|(_, count)| *count > 0);
-        let sum: BigInt = counts.map(|(class, count)| &self.weights[class] * count).sum();
-        if sum.is_zero() { BigRational::zero() } else { BigRational::new(sum, self.denominator.clone()) }
     }
 
     /// The model statuses of the judged instances, such as `known` and `surprise`, in this order.
@@ -341,7 +326,7 @@ impl<'j> Places<'j> {
                     list.push((class, count));
                 }
             }
-            let [right, wrong, missed, unique] = weighted.map(|list| self.weighted(list.into_iter()));
+            let [right, wrong, missed, unique] = weighted.map(|list| self.weights.sum(list.into_iter()));
             let penalties = -&worth.wrong * &wrong;
             tally.points += &worth.right * right - &penalties;
             tally.unique_points += &worth.right * unique;
@@ -359,7 +344,7 @@ impl<'j> Places<'j> {
             let positions =
                 |class: usize| (class, self.positions[examination * self.classes.len() + class].0);
             let counts = (0..self.classes.len()).filter(wanted).map(positions);
-            maximum += self.worth(examination).right * self.weighted(counts);
+            maximum += self.worth(examination).right * self.weights.sum(counts);
         }
         maximum
     }

@@ -3,12 +3,15 @@
 
 use crate::input::ballots::{Ballots, EntryFacts};
 use crate::input::sources::{CombineError, Source, combine};
-use crate::judgement::{Block, Cell, Entry, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict};
+use crate::judgement::{
+    Block, Cell, Entry, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict, display_as_in_files,
+};
 use crate::mcc::{Judge, JudgeError, JudgementTotals};
 use crate::show::{columns, decimals, short};
 use mcc_benchkit::Value;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
+use num_traits::Signed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -118,18 +121,7 @@ pub enum ValueKind {
     Gain,
 }
 
-impl ValueKind {
-    /// The word of files and pages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Wrong => "wrong",
-            Self::Missed => "missed",
-            Self::Alone => "alone",
-            Self::Regression => "regression",
-            Self::Gain => "gain",
-        }
-    }
-}
+display_as_in_files!(ValueKind);
 
 /// A listed value of a run. The run is the entry, the instance and the examination.
 #[derive(Debug, Serialize)]
@@ -315,11 +307,7 @@ impl RatedEntry {
             let rival = |of: Option<&&PodiumPlace>| {
                 of.map(|of| Rival {
                     entry: entries[of.entry].entry.clone(),
-                    points: if of.points > own.points {
-                        &of.points - &own.points
-                    } else {
-                        &own.points - &of.points
-                    },
+                    points: (&of.points - &own.points).abs(),
                 })
             };
             let in_rank = ranked.iter().position(|place| place.entry == self.entry);
@@ -409,7 +397,7 @@ impl fmt::Display for EntryRating {
             if of.is_empty() {
                 continue;
             }
-            writeln!(out, "  {}: {}", kind.word(), of.len())?;
+            writeln!(out, "  {kind}: {}", of.len())?;
             for value in of.iter().take(SHOWN) {
                 writeln!(out, "    {}/{value}", self.entry)?;
             }

@@ -2,6 +2,7 @@
 
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use std::fmt;
 
 /// Shortens a value of more than 14 characters to its first 5 and last 3 digits and their count.
 pub fn short(value: &str) -> String {
@@ -50,6 +51,20 @@ pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes the first of `all` rows as indented columns, and the number of the others.
+pub(crate) fn first_rows(
+    out: &mut fmt::Formatter<'_>,
+    rows: &[Vec<String>],
+    right: &[usize],
+    all: usize,
+) -> fmt::Result {
+    columns(rows, right).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+    match all - rows.len() {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more (--format json)"),
+    }
 }
 
 /// Wraps words into lines of at most `width` characters; lines after the first are indented by `indent` blanks. A

@@ -6,7 +6,7 @@ use mcc_base::Mark;
 use mcc_base::names::file_names;
 use mcc_edition::Status;
 use mcc_judge::judgement::{
-    Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, RunName, ValueVerdict,
+    Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
 use mcc_judge::places::{Places, Position};
 use mcc_store::{Record, StoreError};
@@ -282,6 +282,31 @@ impl<'a> Contest<'a> {
         self.judgement.blocks.iter().filter(|block| self.instance_number(block.instance).is_some())
     }
 
+    /// The statuses of the models, such as `known` and `surprise`; empty if there is only one.
+    pub fn statuses(&self) -> Vec<&'a str> {
+        Some(self.places.statuses()).filter(|statuses| statuses.len() > 1).unwrap_or_default()
+    }
+
+    /// The judged podiums, each with its number.
+    pub fn judged_podiums(&self) -> impl Iterator<Item = (usize, &'a Podium)> {
+        self.judgement.podiums.iter().enumerate().filter(|(_, podium)| self.was_judged(podium))
+    }
+
+    /// Whether any examination of the category was judged.
+    pub fn was_judged(&self, podium: &Podium) -> bool {
+        let judgement = self.judgement;
+        let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
+        rule.is_none_or(|rule| {
+            let held = |name: &String| self.examinations.iter().any(|&e| judgement.examinations[e] == *name);
+            rule.examinations.iter().any(held)
+        })
+    }
+
+    /// The organizers' reason to exclude examinations with infrastructure failures; empty if there is none.
+    pub fn excluded_reason(&self) -> String {
+        visible(self.judgement.edition.judging.infrastructure_reason.as_deref().unwrap_or_default())
+    }
+
     /// How many instances the embargo hides.
     pub fn hidden(&self) -> usize {
         self.judgement.instances.iter().filter(|of| self.is_hidden(of)).count()
@@ -334,6 +359,7 @@ impl<'a> Contest<'a> {
 }
 
 /// Title, navigation and banners that every page has.
+#[derive(Default)]
 pub struct Frame {
     pub title: String,
     pub contest: String,
@@ -353,16 +379,7 @@ pub struct Frame {
 impl Frame {
     /// The frame of a page at the top of a site, without banners and links.
     pub fn top(title: &str, contest: String, version: &str) -> Self {
-        Self {
-            title: title.to_owned(),
-            contest,
-            root: "",
-            version: version.to_owned(),
-            unresolved: 0,
-            unfinished: None,
-            hidden: 0,
-            pages: Vec::new(),
-        }
+        Self { title: title.to_owned(), contest, version: version.to_owned(), ..Self::default() }
     }
 }
 

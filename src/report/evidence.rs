@@ -6,7 +6,7 @@ use super::list::{self, Field, List};
 use super::podium::{self, MarginRow};
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::{ReportError, index, script, table};
+use super::{ReportError, script, table};
 use askama::Template;
 use mcc_base::files;
 use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
@@ -101,9 +101,7 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
     });
     let tables = [("Ranks without each tool", "sensitivity.csv")];
     let tables = tables.into_iter().filter_map(|(title, file)| table_part(dir?, title, file));
-    let podiums =
-        judgement.podiums.iter().enumerate().filter(|(_, podium)| index::was_judged(contest, podium));
-    let margins = podiums.flat_map(|(number, podium)| {
+    let margins = contest.judged_podiums().flat_map(|(number, podium)| {
         podium::margins(contest, number, "").into_iter().map(move |row| (visible(&podium.category), row))
     });
     let page = EvidencePage {
@@ -167,7 +165,7 @@ fn flags(contest: &Contest) -> List {
     };
     let row = |flag: &Flag| {
         vec![
-            Field::Text(flag.kind.word().into()),
+            Field::Text(flag.kind.to_string()),
             Field::from(contest.entry_number(flag.entry)),
             Field::from(flag.examination),
             Field::Text(visible(&flag.family)),
@@ -208,13 +206,12 @@ pub fn write_runs(
 ) -> Result<(), ReportError> {
     let runs = list::marked_runs(contest, attempts);
     let judgement = contest.judgement;
-    let reason = judgement.edition.judging.infrastructure_reason.as_deref();
     let page = RunsPage {
         frame: contest.frame("Marked runs".into(), ""),
         marks: table::marks(contest, None),
         unresolved: links(contest, &judgement.unresolved),
         excluded: links(contest, &judgement.excluded),
-        excluded_reason: reason.map_or(String::new(), visible),
+        excluded_reason: contest.excluded_reason(),
         rows: runs.rows.len(),
         has_record: contest.has_record,
         of_record: judgement.is_of_record(),

@@ -148,7 +148,8 @@ struct DiskRow {
 /// Facts of the whole campaign, collected from the runs of the record.
 #[derive(Default)]
 pub struct RecordFacts {
-    attempts: BTreeMap<RunKey, usize>,
+    /// The number of attempts of each run.
+    pub attempts: BTreeMap<RunKey, usize>,
     hosts: BTreeMap<String, u64>,
     accelerators: BTreeMap<String, u64>,
     qemus: BTreeSet<String>,
@@ -162,11 +163,6 @@ impl RecordFacts {
     /// Facts without runs, with the measurement of the host if there is one.
     pub fn of_host(measured: Option<MeasuredHost>) -> Self {
         Self { measured, ..Self::default() }
-    }
-
-    /// The number of attempts of each run.
-    pub fn attempts(&self) -> &BTreeMap<RunKey, usize> {
-        &self.attempts
     }
 
     pub fn runs(&self) -> usize {
@@ -219,13 +215,7 @@ pub fn write(
         size: size.join(" · "),
         unresolved: links(contest, &judgement.unresolved),
         marks: table::marks(contest, None),
-        podiums: judgement
-            .podiums
-            .iter()
-            .enumerate()
-            .filter(|(_, podium)| was_judged(contest, podium))
-            .map(|(number, podium)| card(contest, number, podium))
-            .collect(),
+        podiums: contest.judged_podiums().map(|(number, podium)| card(contest, number, podium)).collect(),
         medal_columns,
         medals,
         awards: awards(contest),
@@ -265,12 +255,7 @@ pub fn write(
         has_authors: judgement.publication.as_ref().is_some_and(|of| !of.entries.is_empty()),
         has_notes: contest.entries.iter().any(|&entry| !contest.entry(entry).note.is_empty()),
         excluded: links(contest, &judgement.excluded),
-        excluded_reason: judgement
-            .edition
-            .judging
-            .infrastructure_reason
-            .as_deref()
-            .map_or(String::new(), visible),
+        excluded_reason: contest.excluded_reason(),
         facts: facts(contest, record),
         disks: disks(record),
         rules: toml::to_string_pretty(&judgement.edition)
@@ -315,16 +300,6 @@ fn citation(contest: &Contest) -> String {
     let date = publication.date.map_or(String::new(), |date| format!(" ({})", visible(&date)));
     let doi = publication.doi.map_or(String::new(), |doi| format!(" https://doi.org/{}", visible(&doi)));
     format!("{organizers}{date}: {}.{doi}", contest.frame(String::new(), "").contest)
-}
-
-/// Whether any examination of the category was judged.
-pub fn was_judged(contest: &Contest, podium: &Podium) -> bool {
-    let judgement = contest.judgement;
-    let rule = judgement.edition.podiums.iter().find(|rule| rule.category == podium.category);
-    rule.is_none_or(|rule| {
-        let held = |name: &String| contest.examinations.iter().any(|&e| judgement.examinations[e] == *name);
-        rule.examinations.iter().any(held)
-    })
 }
 
 /// Cards name a margin of at most this many values.
@@ -475,13 +450,7 @@ fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
 
 /// The columns of the table of medals, and the ranks of each competing tool; most gold, then silver, then bronze first.
 fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
-    let podiums: Vec<(usize, &Podium)> = contest
-        .judgement
-        .podiums
-        .iter()
-        .enumerate()
-        .filter(|(_, podium)| was_judged(contest, podium))
-        .collect();
+    let podiums: Vec<(usize, &Podium)> = contest.judged_podiums().collect();
     let columns = podiums
         .iter()
         .map(|(number, podium)| (show::parts(&visible(&podium.category)), contest.podium_path(*number)));

@@ -7,7 +7,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, script};
 use askama::Template;
-use mcc_judge::judgement::{Block, Cell, Trusted};
+use mcc_judge::judgement::{Block, Cell, Trusted, Weak};
 use serde::Serialize;
 
 /// The page that shows the instance named in the fragment of its URL.
@@ -38,7 +38,7 @@ struct BlockData {
     bases: PerPosition,
     /// Position, and kind of weak evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    weak: Vec<(usize, &'static str)>,
+    weak: Vec<(usize, Weak)>,
     /// Position, and the organizers' reason for an override.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<(usize, String)>,
@@ -137,7 +137,7 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
     if ids.iter().all(String::is_empty) {
         ids.clear();
     }
-    let weak = |(position, of): (usize, &Trusted)| of.weak.map(|weak| (position, weak.word()));
+    let weak = |(position, of): (usize, &Trusted)| of.weak.map(|weak| (position, weak));
     let reasons =
         |(position, of): (usize, &Trusted)| (!of.reason.is_empty()).then(|| (position, visible(&of.reason)));
     BlockData {

@@ -185,7 +185,7 @@ pub fn write_site(
     podium::write(&contest, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
-    evidence::write_runs(&contest, facts.attempts(), &site)?;
+    evidence::write_runs(&contest, &facts.attempts, &site)?;
     evidence::write_techniques(&contest, &site)?;
     if let Some(record) = material.record {
         progress::write(&contest, record, &site)?;

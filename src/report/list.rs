@@ -95,7 +95,7 @@ pub fn evidence(contest: &Contest) -> List {
             };
             let against = of(&[ValueVerdict::Wrong]);
             let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
-            let is_weak = trusted.weak.is_some_and(|weak| weak.word() == why);
+            let is_weak = trusted.weak.is_some_and(|weak| weak.to_string() == why);
             rows.push((
                 is_weak,
                 vec![
@@ -139,7 +139,7 @@ fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
             Some("disagreement".into())
         }
         _ if is_contradicted => Some("disagreement".into()),
-        _ => trusted.weak.map(|weak| weak.word().into()),
+        _ => trusted.weak.map(|weak| weak.to_string()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Data of the tables whose cells are runs: tools by instances for an examination, examinations by instances for an
 //! entry.
 
-use super::contest::{self, CellCounts, Contest, ENDINGS};
-use super::show;
+use super::contest::{self, CellCounts, Contest};
+use super::{show, tables};
 use mcc_judge::judgement::{Block, Cell, JudgementError};
 use serde::Serialize;
 
@@ -89,29 +89,22 @@ impl Matrix {
 /// The runs of an examination as CSV, one in a row. Columns: instance,family,status,tool,right,wrong,unjudged,values,
 /// ending,points,cpu_ms,wall_ms,memory_kib,marks.
 pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
-    let mut table = csv::Writer::from_writer(Vec::new());
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
-    table.write_record(head).expect("writing to memory cannot fail");
-    // The same words as in judgement.json.
-    let endings = ENDINGS.map(|ending| serde_json::to_value(ending).expect("an ending is a word"));
-    for &instance in &contest.instances {
-        let Some(block) = contest.block(examination, instance) else { continue };
-        let of = &contest.judgement.instances[instance];
-        for cell in block.cells.iter().filter(|cell| contest.entry_number(cell.entry).is_some()) {
-            let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
-            let names = [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry];
-            let counts = [right, wrong, unjudged, all].map(|count| count.to_string());
-            let ending = endings[contest::ending_number(cell.ending)].as_str().unwrap_or_default();
-            let memory = cell.cost.and_then(|cost| cost.memory_kib);
-            let costs = [cell.cost.map(|cost| cost.cpu_ms), cell.cost.map(|cost| cost.wall_ms), memory];
-            let row = names.map(|name| show::visible(name)).into_iter().chain(counts);
-            let row = row.chain([ending.to_owned(), cell.points.to_string()]);
-            let row =
-                row.chain(costs.map(|figure| figure.map_or(String::new(), |figure| figure.to_string())));
-            let row = row.chain([show::visible(&cell.marks.join(" "))]);
-            table.write_record(row).expect("writing to memory cannot fail");
-        }
-    }
-    table.into_inner().expect("writing to memory cannot fail")
+    let row = |(block, cell): (&Block, &Cell)| {
+        let of = &contest.judgement.instances[block.instance];
+        let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
+        let names = [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry];
+        let counts = [right, wrong, unjudged, all].map(|count| count.to_string());
+        let memory = cell.cost.and_then(|cost| cost.memory_kib);
+        let costs = [cell.cost.map(|cost| cost.cpu_ms), cell.cost.map(|cost| cost.wall_ms), memory];
+        let row = names.map(|name| show::visible(name)).into_iter().chain(counts);
+        let row = row.chain([cell.ending.to_string(), cell.points.to_string()]);
+        let row = row.chain(costs.map(|figure| figure.map_or(String::new(), |figure| figure.to_string())));
+        row.chain([show::visible(&cell.marks.join(" "))]).collect::<Vec<_>>()
+    };
+    let blocks = contest.instances.iter().filter_map(|&instance| contest.block(examination, instance));
+    let cells = blocks.flat_map(|block| block.cells.iter().map(move |cell| (block, cell)));
+    let shown = cells.filter(|(_, cell)| contest.entry_number(cell.entry).is_some());
+    tables::csv(std::iter::once(head.map(str::to_owned).collect()).chain(shown.map(row)))
 }

@@ -7,6 +7,7 @@ use mcc_edition::Votes;
 use mcc_judge::explain;
 use mcc_judge::judgement::Basis;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The content of `contest.js`.
@@ -16,7 +17,7 @@ pub struct SiteNames {
     entries: Vec<EntryName>,
     /// Name, family, status, and the stem of its data file if that differs from the name.
     instances: Vec<Vec<String>>,
-    examinations: Vec<ExaminationName>,
+    examinations: Vec<Value>,
     /// Code and text.
     endings: Vec<(&'static str, &'static str)>,
     /// Sets of marks.
@@ -48,11 +49,6 @@ struct EntryName {
     time_limits: Option<Vec<u64>>,
     /// The exact number, and the text to show.
     confidence: (String, String),
-}
-
-#[derive(Serialize)]
-struct ExaminationName {
-    name: String,
 }
 
 /// Collects the content of `contest.js`.
@@ -91,7 +87,7 @@ pub fn names(contest: &Contest) -> SiteNames {
             _ => visible(&explain::rule(trusted, &judgement.edition)),
         });
     }
-    let examination = |name: &String| ExaminationName { name: visible(name) };
+    let examination = |name: &String| json!({ "name": visible(name) });
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
     SiteNames {

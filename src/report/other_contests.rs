@@ -124,7 +124,7 @@ fn runs(judgement: &Judgement, category: usize) -> List {
             answer,
             expected,
             property,
-            Field::Text(cell.verdict.word().to_owned()),
+            Field::Text(cell.verdict.to_string()),
             Field::Text(cell.points.to_string()),
             Field::Text(visible(&cell.why)),
         ]
@@ -155,9 +155,7 @@ fn entry(judgement: &Judgement, entry: usize) -> String {
 }
 
 fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, ReportError> {
-    let count = |count: usize, one, many| {
-        format!("{} {}", show::thousands(count as u64), show::plural(count as u64, one, many))
-    };
+    let count = |count: usize, one, many| show::counted(count as u64, one, many);
     let size = [
         count(judgement.entries.len(), "entry", "entries"),
         count(shown(judgement).len(), "category", "categories"),

@@ -49,17 +49,10 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
         let kinds: Vec<&str> = contest.kinds.values().copied().collect();
         runs.keep_limits(&judgement.edition, &kinds);
     }
-    let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
-    let whole = [plots::confidence(judgement), progress];
-    let pictures = plots::pictures(&runs);
+    let whole = [plots::confidence(judgement), progress].into_iter().flatten();
+    let pictures = whole.chain(plots::pictures(&runs));
     let compare = compare::write(&runs, contest.frame("Compare two entries".into(), ""), site)?;
-    let page = PicturesPage {
-        frame: contest.frame("Pictures".into(), ""),
-        groups: grouped(whole.into_iter().flatten().chain(pictures), &groups, site)?,
-        compare,
-        has_times: runs.is_measured(Measure::Time),
-    };
-    site.page("pictures.html", &page)?;
+    write_page(&runs, pictures, compare, contest.frame("Pictures".into(), ""), site)?;
     site.file(tables::LATEX, tables::podiums_latex(judgement).as_bytes())
 }
 
@@ -73,29 +66,34 @@ pub fn write_other(
     frame: Frame,
     site: &NewSite,
 ) -> Result<(), ReportError> {
-    let groups: Vec<String> = runs.groups.iter().map(|&name| name.to_owned()).collect();
-    let pictures = plots::pictures(runs).into_iter().chain(scores);
-    let page = PicturesPage {
-        frame,
-        groups: grouped(pictures, &groups, site)?,
-        compare,
-        has_times: runs.is_measured(Measure::Time),
-    };
-    site.page("pictures.html", &page)?;
+    write_page(runs, plots::pictures(runs).into_iter().chain(scores), compare, frame, site)?;
     site.file(tables::LATEX, tables::other_podiums_latex(judgement).as_bytes())
+}
+
+/// Writes the page of pictures, and the pictures.
+fn write_page(
+    runs: &Runs,
+    pictures: impl Iterator<Item = Picture>,
+    compare: bool,
+    frame: Frame,
+    site: &NewSite,
+) -> Result<(), ReportError> {
+    let groups = grouped(pictures, &runs.groups, site)?;
+    let page = PicturesPage { frame, groups, compare, has_times: runs.is_measured(Measure::Time) };
+    site.page("pictures.html", &page)
 }
 
 /// Writes pictures and sorts them by the group that they show; first those of the whole contest.
 fn grouped(
     pictures: impl Iterator<Item = Picture>,
-    names: &[String],
+    names: &[&str],
     site: &NewSite,
 ) -> Result<Vec<(String, Vec<PictureEntry>)>, ReportError> {
     let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("Whole contest".to_owned())
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
-    let files = file_names(names.iter().map(String::as_str));
+    let files = file_names(names.iter().copied());
     for picture in pictures {
         write_one("pictures", &picture, site)?;
         // The longest matching name counts: `solved-ReachSafety-Loops` is not a picture of `Loops`.

@@ -2,9 +2,9 @@
 
 use super::ReportError;
 use super::contest::{self, Contest, Frame};
-use super::index;
 use super::show::{self, visible};
 use super::site::NewSite;
+use super::table;
 use askama::Template;
 use mcc_judge::judgement::{Podium, PodiumPlace};
 use mcc_judge::places::{DecidedPlace, Duel};
@@ -87,10 +87,9 @@ pub fn margins(contest: &Contest, number: usize, root: &str) -> Vec<MarginRow> {
 
 /// Writes the page of each podium.
 pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
-    let judgement = contest.judgement;
     let within = contest.places.examinations();
-    let judged = |number: &usize| index::was_judged(contest, &judgement.podiums[*number]);
-    let numbers: Vec<usize> = (0..judgement.podiums.len().min(within.len())).filter(judged).collect();
+    let numbers = contest.judged_podiums().map(|(number, _)| number);
+    let numbers: Vec<usize> = numbers.filter(|number| *number < within.len()).collect();
     for &number in &numbers {
         let page = page(contest, number, &within[number], &numbers);
         site.page(&contest.podium_path(number), &page)?;
@@ -107,10 +106,7 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
     let category = visible(&podium.category);
     let examinations: Vec<usize> =
         within.iter().copied().filter(|examination| contest.examinations.contains(examination)).collect();
-    let statuses = match contest.places.statuses() {
-        several if several.len() > 1 => several,
-        _ => Vec::new(),
-    };
+    let statuses = contest.statuses();
     let bound = |name, of: &Bound| {
         let shown = |points: Option<BigRational>| points.as_ref().map_or(String::new(), show::points);
         let by_status = statuses.iter().map(|status| shown(of(&examinations, Some(status)))).collect();
@@ -122,10 +118,6 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         status.is_none().then(|| scores.map(|score| &score.normalized).sum())
     };
     let most = |of: &[usize], status: Option<&str>| Some(contest.places.maximum(of, status));
-    let others = numbers.iter().map(|&other| {
-        let link = if other == number { String::new() } else { format!("../{}", contest.podium_path(other)) };
-        (link, visible(&judgement.podiums[other].category))
-    });
     let duels: Vec<DuelRow> =
         contest.places.duels(number).filter_map(|duel| duel_row(contest, podium, duel)).collect();
     PodiumPage {
@@ -136,7 +128,9 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         has_bonuses: duels.iter().any(|duel| !duel.bonuses.is_empty()),
         duels,
         margins: margins(contest, number, "../").into_iter().map(|row| ("", row)).collect(),
-        siblings: others.collect(),
+        siblings: table::siblings(numbers, number, |other| {
+            (contest.podium_path(other), &judgement.podiums[other].category)
+        }),
         statuses: statuses.into_iter().map(visible).collect(),
         examinations: examinations
             .iter()

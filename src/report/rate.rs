@@ -108,7 +108,7 @@ fn values(rating: &EntryRating) -> List {
     };
     let row = |of: &RatedValue| {
         vec![
-            Field::Text(of.kind.word().to_owned()),
+            Field::Text(of.kind.to_string()),
             Field::Text(visible(&of.instance)),
             Field::Text(visible(&of.examination)),
             Field::from(of.position),
@@ -140,7 +140,7 @@ fn csv(rating: &Rating) -> Vec<u8> {
     for EntryRating { entry, values, .. } in &rating.entries {
         rows.extend(values.iter().map(|of| {
             vec![
-                of.kind.word().to_owned(),
+                of.kind.to_string(),
                 entry.clone(),
                 of.instance.clone(),
                 of.examination.clone(),

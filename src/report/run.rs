@@ -247,15 +247,10 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     if let Some(measured) = &attempt.facts {
         facts.push(("vCPUs", measured.vcpus.to_string()));
         facts.push(("Boot time", show::duration(measured.boot_ms)));
-        if let Some(kib) = measured.balloon_memory_kib {
-            facts.push(("Memory of the whole guest, measured by its balloon device", show::kib(kib)));
-        }
-        if let Some(kib) = measured.host_memory_kib {
-            facts.push(("Memory of QEMU on the host", show::kib(kib)));
-        }
-        if let Some(ms) = measured.io_wait_ms {
-            facts.push(("Waiting for disks", show::duration(ms)));
-        }
+        let balloon = "Memory of the whole guest, measured by its balloon device";
+        facts.extend(measured.balloon_memory_kib.map(|kib| (balloon, show::kib(kib))));
+        facts.extend(measured.host_memory_kib.map(|kib| ("Memory of QEMU on the host", show::kib(kib))));
+        facts.extend(measured.io_wait_ms.map(|ms| ("Waiting for disks", show::duration(ms))));
         facts.extend(measured.kernel_log.iter().map(|line| ("Kernel log of the guest", visible(line))));
         let (out, err) = (show::bytes(measured.stdout_bytes), show::bytes(measured.stderr_bytes));
         facts.push(("Output", format!("{out} on stdout, {err} on stderr")));

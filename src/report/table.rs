@@ -78,7 +78,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         data: [last_part(&data), last_part(&csv)],
         most: [contest.places.maximum(&[examination], None), best_virtual(contest, examination)]
             .map(|points| show::points(&points)),
-        statuses: statuses(contest),
+        statuses: contest.statuses().into_iter().map(visible).collect(),
         siblings: siblings(&contest.examinations, examination, |other| {
             (contest.table_path(other, "html"), &judgement.examinations[other])
         }),
@@ -86,12 +86,6 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         marks: marks(contest, Some(examination)),
     };
     site.page(&page, &content)
-}
-
-/// The statuses of the models, such as `known` and `surprise`; empty if there is only one.
-pub fn statuses(contest: &Contest) -> Vec<String> {
-    let statuses = contest.places.statuses();
-    if statuses.len() > 1 { statuses.into_iter().map(visible).collect() } else { Vec::new() }
 }
 
 /// The normalized points of the best virtual tool in an examination.
@@ -166,10 +160,7 @@ pub fn scores(
         let order = is_virtual(a).cmp(&is_virtual(b)).then(b.normalized.cmp(&a.normalized));
         order.then(a.entry.cmp(&b.entry))
     });
-    let statuses = match contest.places.statuses() {
-        several if several.len() > 1 => several,
-        _ => Vec::new(),
-    };
+    let statuses = contest.statuses();
     let row = |score: &Score| {
         let (name, link, status, of) = name(score);
         let tally = |status| contest.places.of_status(score.entry, &[score.examination], status);

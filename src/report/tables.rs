@@ -54,7 +54,7 @@ pub(crate) fn json(table: &[u8]) -> Result<Vec<u8>, csv::Error> {
 }
 
 /// Rows as a CSV table.
-pub(crate) fn csv(rows: &[Vec<String>]) -> Vec<u8> {
+pub(crate) fn csv(rows: impl IntoIterator<Item = impl IntoIterator<Item: AsRef<[u8]>>>) -> Vec<u8> {
     let mut table = csv::Writer::from_writer(Vec::new());
     for row in rows {
         table.write_record(row).expect("rows have one length, and writing to memory cannot fail");

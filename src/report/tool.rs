@@ -6,7 +6,7 @@ use super::matrix::Matrix;
 use super::show::{self, visible};
 use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
-use super::{ReportError, index, script};
+use super::{ReportError, script};
 use askama::Template;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Cell, PodiumPlace};
@@ -91,7 +91,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         confidence: show::percent(&confidence.confidence),
         tiles: tiles(contest, entry, &places),
         places,
-        statuses: table::statuses(contest),
+        statuses: contest.statuses().into_iter().map(visible).collect(),
         losses,
         more_losses,
         lists: [
@@ -125,7 +125,7 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
     let mut rows = Vec::new();
     for (number, podium) in judgement.podiums.iter().enumerate() {
         let place = podium.places.iter().find(|place| place.entry == entry);
-        let Some(place) = place.filter(|_| index::was_judged(contest, podium)) else { continue };
+        let Some(place) = place.filter(|_| contest.was_judged(podium)) else { continue };
         let shown = |of: &&PodiumPlace| of.rank == Some(1) && contest.entry_number(of.entry).is_some();
         let first: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
         let ahead = first.first().map(|first| &first.points).filter(|first| **first > place.points);

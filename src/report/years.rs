@@ -3,7 +3,7 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
-use super::pictures::PictureEntry;
+use super::pictures::{PictureEntry, write_one};
 use super::plots::Picture;
 use super::plots::years::{self, Line};
 use super::show::{self, visible};
@@ -203,8 +203,7 @@ pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
     }
     let pictures = pictures(years);
     for picture in &pictures {
-        site.file(&format!("pictures/{}.svg", picture.name), picture.svg.as_bytes())?;
-        site.file(&format!("pictures/{}.csv", picture.name), picture.csv.as_bytes())?;
+        write_one("pictures", picture, &site)?;
     }
     let models = models(years);
     site.file("data/years-models.csv", &tables::csv(&models_csv(years)))?;
@@ -387,15 +386,11 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
 /// The models: for each year the share of solved values and the mean number of tools that have a value right.
 fn models(years: &[Year]) -> List {
     let rows = models_csv(years).into_iter().skip(1).map(|row| {
-        let mut cells = row.into_iter();
-        let text = |cell: Option<String>| Field::Text(visible(&cell.unwrap_or_default()));
-        let number = |cell: Option<String>| {
-            cell.and_then(|cell| cell.parse().ok()).map_or(Field::Nothing, Field::Number)
+        let field = |(column, cell): (usize, String)| match cell.parse() {
+            Ok(number) if [2, 3, 6].contains(&column) => Field::Number(number),
+            _ => Field::Text(visible(&cell)),
         };
-        let (model, year) = (text(cells.next()), text(cells.next()));
-        let (values, solved) = (number(cells.next()), number(cells.next()));
-        let (share, mean) = (text(cells.next()), text(cells.next()));
-        vec![model, year, values, solved, share, mean, number(cells.next())]
+        row.into_iter().enumerate().map(field).collect()
     });
     List {
         columns: vec![

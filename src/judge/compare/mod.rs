@@ -7,7 +7,7 @@ mod text;
 
 pub use sides::JudgementSide;
 
-use super::judgement::{Basis, Ending, Medal};
+use super::judgement::{Basis, Ending, Medal, display_as_in_files};
 use super::other_contests::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -38,7 +38,7 @@ pub enum CompareError {
 
 /// All differences, in stable order. `before` and `after` are the first and the second judgement; None stands for an item
 /// that the judgement does not have.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Comparison {
     /// `mcc`, `sv-comp` or `crv`.
     pub contest: String,
@@ -298,6 +298,8 @@ pub enum EndingOrVerdict {
     Verdict(RunVerdict),
 }
 
+display_as_in_files!(EndingOrVerdict);
+
 /// Smaller differences between memory figures, in bytes, are not reported, whatever their ratio.
 const NOISE_BYTES: u64 = 1_000_000;
 
@@ -319,24 +321,10 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
         settings: differing(&settings(before), &settings(after)),
         entries: differing(&entries(before), &entries(after)),
         instances: differing(&before.instances(), &after.instances()),
-        only_before: OneSided::default(),
-        only_after: OneSided::default(),
-        values_compared: 0,
-        values: Vec::new(),
-        bases: Vec::new(),
         points: points(&points_before, &points_after),
         parts: parts(&before.parts(), &after.parts()),
         places: places(&before.podiums(), &after.podiums()),
-        runs_compared: 0,
-        run_points: Vec::new(),
-        run_parts: Vec::new(),
-        answers_compared: 0,
-        answers: Vec::new(),
-        endings: Vec::new(),
-        times: Vec::new(),
-        times_compared: 0,
-        memory: Vec::new(),
-        memory_compared: 0,
+        ..Comparison::default()
     };
     let (names_before, names_after) = (before.blocks(), after.blocks());
     let mut blocks: BTreeMap<BlockRef<'_>, usize> =

@@ -5,7 +5,6 @@ use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
 use crate::other_contests::{self, Points};
 use mcc_benchkit::Value;
 use num_rational::BigRational;
-use num_traits::ToPrimitive;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -282,15 +281,9 @@ impl JudgementSide for other_contests::Judgement {
                 .map(String::as_str)
                 .zip(cell.parts.iter().map(|Points(of)| of))
                 .collect(),
-            time_ms: measured(&cell.measured, &["cpu_s", "time_s"], 1000),
-            memory_bytes: measured(&cell.measured, &["memory_mb"], 1_000_000),
+            time_ms: cell.figure(&["cpu_s", "time_s"], 1000),
+            memory_bytes: cell.figure(&["memory_mb"], 1_000_000),
         });
         BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
     }
-}
-
-/// The first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
-fn measured(measured: &[other_contests::Measure], what: &[&str], factor: u64) -> Option<u64> {
-    let mean = &measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
-    (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
 }

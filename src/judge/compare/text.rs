@@ -1,7 +1,7 @@
 //! Formats a comparison as text: for each kind of difference its number and the first ones.
 
 use super::*;
-use crate::show::{columns, decimals, short};
+use crate::show::{decimals, first_rows, short};
 
 /// Number of lines shown of each kind of difference; `--format json` has all.
 const SHOWN: usize = 15;
@@ -84,12 +84,8 @@ impl fmt::Display for Comparison {
             vec![entry.clone(), numbered(block, *position), before, "->".to_owned(), after]
         });
         section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
-        let how_ended = self.endings.iter().map(|change| {
-            let word = |how_ended: EndingOrVerdict| {
-                serde_json::to_value(how_ended).ok()?.as_str().map(str::to_owned)
-            };
-            run(change, word(change.before).unwrap_or_default(), word(change.after).unwrap_or_default())
-        });
+        let how_ended = self.endings.iter();
+        let how_ended = how_ended.map(|of| run(of, of.before.to_string(), of.after.to_string()));
         section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;
         let slower =
             self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
@@ -144,12 +140,7 @@ fn listed(
     most: usize,
 ) -> fmt::Result {
     writeln!(out, "{count} {what}")?;
-    let shown = columns(&rows[..rows.len().min(most)], right);
-    shown.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
-    match rows.len().saturating_sub(most) {
-        0 => Ok(()),
-        more => writeln!(out, "  and {more} more (--format json)"),
-    }
+    first_rows(out, &rows[..rows.len().min(most)], right, rows.len())
 }
 
 fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec<String>> {

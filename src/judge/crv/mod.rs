@@ -265,19 +265,8 @@ fn scores(
 
 fn zero_score(entry: usize, category: usize) -> Score {
     let zero = || Points(BigRational::zero());
-    Score {
-        entry,
-        category,
-        right: 0,
-        unconfirmed: 0,
-        wrong: 0,
-        unjudged: 0,
-        points: Some(zero()),
-        parts: PARTS.map(|_| zero()).to_vec(),
-        normalized: None,
-        success_cpu_s: None,
-        note: String::new(),
-    }
+    let parts = PARTS.map(|_| zero()).to_vec();
+    Score { entry, category, points: Some(zero()), parts, ..Score::default() }
 }
 
 /// Section 4.1 for one experiment. `late`: the online verdict came after the timeout.

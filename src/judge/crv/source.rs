@@ -2,12 +2,11 @@
 //! totals by track and tool.
 
 use super::{Experiment, Outcome, Results, Total};
-use crate::input::values::{check_number, digest};
+use crate::input::values::{digest, optional_number};
 use mcc_base::figures;
 use mcc_base::names::check_name;
 use mcc_benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
-use mcc_edition::fraction;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::HashMap;
@@ -173,10 +172,10 @@ impl Row<'_> {
     fn name(&self, at: usize, column: &str) -> Result<String, String> {
         match self.row[at].trim() {
             "" => Err(format!("column {column} must not be empty")),
-            name => match check_name("the name", name) {
-                Ok(()) => Ok(name.to_owned()),
-                Err(bad) => Err(format!("column {column}: {bad}")),
-            },
+            name => {
+                check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
+                Ok(name.to_owned())
+            }
         }
     }
 
@@ -190,18 +189,7 @@ impl Row<'_> {
 
     /// The number of a column; None for `N/A` and for an empty field.
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
-        match self.row[at].trim() {
-            "" | "N/A" => Ok(None),
-            text => match fraction::parse(text) {
-                Some(number) => check_number(column, &number).map(|()| Some(number)),
-                None => {
-                    let shown: String = text.chars().take(60).collect();
-                    Err(format!(
-                        "column {column}: `{shown}` is no number; write a number such as 1.95, or N/A"
-                    ))
-                }
-            },
-        }
+        optional_number(column, &self.row[at], &["", "N/A"], "1.95, or N/A")
     }
 
     fn experiment(

@@ -160,9 +160,8 @@ pub fn explain(
     examination: &str,
     position: Option<usize>,
 ) -> Result<Explanation, ExplainError> {
-    let number = find("examination", examination, &judgement.examinations)?;
-    let names: Vec<&str> = judgement.instances.iter().map(|known| known.instance.as_str()).collect();
-    let place = find("instance", instance, &names)?;
+    let number = find("examination", examination, judgement.examinations.iter())?;
+    let place = find("instance", instance, judgement.instances.iter().map(|known| &known.instance))?;
     let block = judgement.blocks.iter().find(|block| block.examination == number && block.instance == place);
     let block = block.ok_or_else(|| {
         let excluded = |run: &&RunName| run.instance == instance && run.examination == examination;
@@ -200,9 +199,13 @@ pub fn explain(
 }
 
 /// The index of `name` in `known`; the error suggests similar names.
-pub(super) fn find(what: &'static str, name: &str, known: &[impl AsRef<str>]) -> Result<usize, ExplainError> {
-    known.iter().position(|known| known.as_ref() == name).ok_or_else(|| {
-        let names = || known.iter().map(AsRef::as_ref);
+pub(super) fn find<'k>(
+    what: &'static str,
+    name: &str,
+    known: impl ExactSizeIterator<Item = &'k String> + Clone,
+) -> Result<usize, ExplainError> {
+    known.clone().position(|known| known == name).ok_or_else(|| {
+        let names = || known.clone().map(String::as_str);
         let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
         let mut near: Vec<&str> = names().filter(close).take(5).collect();
         if near.is_empty() {
@@ -320,7 +323,7 @@ impl fmt::Display for Explanation {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
             let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
-            let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak.word()));
+            let weak = position.weak.map_or(String::new(), |weak| format!(" ({weak})"));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(|of| of.label.to_owned());
             let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
@@ -348,8 +351,7 @@ impl RunSummary {
             line += &format!(", {}", self.status.word());
         }
         if self.ending != Ending::NotStated {
-            let ending = serde_json::to_value(self.ending).unwrap_or_default();
-            line += &format!(", {}", ending.as_str().unwrap_or_default());
+            line += &format!(", {}", self.ending);
         }
         if !self.marks.is_empty() {
             line += &format!(" [{}]", self.marks.join(" "));
@@ -392,7 +394,7 @@ impl Position {
                 Weak::SingleBacker => "only one entry gave the value",
                 Weak::SingleFamily => "only variants of one tool gave the value",
             };
-            writeln!(out, "Weak evidence ({}): {of}", weak.word())?;
+            writeln!(out, "Weak evidence ({weak}): {of}")?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

@@ -4,7 +4,7 @@
 use super::{ExplainError, find};
 use crate::judgement::*;
 use crate::mcc::ValuePoints;
-use crate::show::{approximate, columns, decimals, short, wrapped};
+use crate::show::{approximate, columns, decimals, first_rows, short, wrapped};
 use mcc_edition::fraction;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -133,8 +133,7 @@ pub struct UniqueValue {
 /// # Errors
 /// The judgement does not have the entry.
 pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
-    let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
-    let number = find("tool", entry, &names)?;
+    let number = find("tool", entry, judgement.entries.iter().map(|known| &known.entry))?;
     let Entry { entry, tool, status, note } = &judgement.entries[number];
     let confidence = &judgement.confidence[number];
     let mut explanation = ToolExplanation {
@@ -156,13 +155,11 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     explanation.examinations = scores.map(|score| examination_summary(judgement, score)).collect();
     for podium in &judgement.podiums {
         for place in podium.places.iter().filter(|place| place.entry == number) {
-            let PodiumPlace { rank, points, medal, .. } = place;
-            let category = podium.category.clone();
             explanation.places.push(PodiumResult {
-                category,
-                rank: *rank,
-                medal: *medal,
-                points: points.clone(),
+                category: podium.category.clone(),
+                rank: place.rank,
+                medal: place.medal,
+                points: place.points.clone(),
             });
         }
     }
@@ -339,9 +336,5 @@ pub(crate) fn list<T>(
     }
     writeln!(out, "\n{title}:")?;
     let rows: Vec<Vec<String>> = items.iter().take(SHOWN).map(row).collect();
-    columns(&rows, &[]).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
-    match items.len().saturating_sub(SHOWN) {
-        0 => Ok(()),
-        more => writeln!(out, "  and {more} more (--format json)"),
-    }
+    first_rows(out, &rows, &[], items.len())
 }

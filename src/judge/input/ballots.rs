@@ -3,14 +3,15 @@
 use super::certified::CertifiedValues;
 use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::Mark;
-use mcc_benchkit::{Repeat, Value};
+use mcc_benchkit::{Answers, Repeat, Value};
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 /// One run as input of judging.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ballot {
     /// The values, by position. The list may be shorter than the examination; positions after its end have no value.
     pub values: Vec<Option<Value>>,
@@ -36,16 +37,17 @@ pub struct Ballot {
 impl Ballot {
     /// Returns a ballot of a published table that has values and no facts of the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
+        Self { values, ..Self::default() }
+    }
+
+    /// Returns a ballot with values, techniques and repeated values of an output.
+    pub(crate) fn of_output(answers: Answers) -> Self {
+        let Answers { values, techniques, repeated, .. } = answers;
+        let stated = techniques.iter().any(|techniques| !techniques.is_empty());
         Self {
-            values,
-            ending: Ending::NotStated,
-            cost: None,
-            marks: Vec::new(),
-            techniques: Vec::new(),
-            remarks: Vec::new(),
-            repeated: Vec::new(),
-            arrived_ms: Vec::new(),
-            host: String::new(),
+            techniques: if stated { techniques } else { vec![] },
+            repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
+            ..Self::published(values)
         }
     }
 }
@@ -113,7 +115,7 @@ pub enum BallotError {
 
 /// All ballots of a contest, with the facts of its entries and instances. The order in which they are added has no
 /// effect on the judgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ballots {
     pub(crate) edition: String,
     pub(crate) examinations: Vec<(String, usize)>,
@@ -167,7 +169,7 @@ pub(crate) struct RunRow {
 }
 
 /// What a ballot has beside values and ending.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
     pub marks: Vec<Mark>,
@@ -179,15 +181,14 @@ pub(crate) struct RunFacts {
 }
 
 /// The facts of a ballot without facts of its run.
-pub(crate) static NO_FACTS: RunFacts = RunFacts {
-    cost: None,
-    marks: vec![],
-    techniques: vec![],
-    remarks: vec![],
-    repeated: vec![],
-    arrived_ms: vec![],
-    host: String::new(),
-};
+static NO_FACTS: LazyLock<RunFacts> = LazyLock::new(RunFacts::default);
+
+impl RunRow {
+    /// Returns the facts of the run; those of `NO_FACTS` if there are none.
+    pub fn facts(&self) -> &RunFacts {
+        self.facts.as_deref().unwrap_or(&NO_FACTS)
+    }
+}
 
 /// Facts of an entry, from a tools file or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,19 +216,7 @@ impl Ballots {
         Self {
             edition: edition.name.clone(),
             examinations: edition.examinations.iter().map(|e| (e.name.clone(), e.values)).collect(),
-            entries: NameTable::default(),
-            instances: NameTable::default(),
-            values: Values::new(),
-            rows: Vec::new(),
-            given: Vec::new(),
-            ids: HashMap::new(),
-            known_entries: BTreeMap::new(),
-            known_instances: HashMap::new(),
-            overrides: Vec::new(),
-            certified: None,
-            inputs: Vec::new(),
-            notes: Vec::new(),
-            publication: None,
+            ..Self::default()
         }
     }
 
@@ -335,9 +324,19 @@ impl Ballots {
         self.rows.push(row);
     }
 
+    /// Returns the numbers of the values of a run, by position.
+    pub(crate) fn values_of(&self, row: &RunRow) -> &[u32] {
+        &self.given[row.first..row.first + self.examinations[row.examination as usize].1]
+    }
+
+    /// Returns whether a run has a value.
+    pub(crate) fn has_value(&self, row: &RunRow) -> bool {
+        self.values_of(row).iter().any(|value| *value != NONE)
+    }
+
     /// Sets the facts of the row that was added last.
     pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
-        if facts != NO_FACTS {
+        if facts != *NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }
     }
@@ -528,20 +527,18 @@ pub(crate) struct Values {
     rounded: Vec<u32>,
 }
 
-impl Values {
-    fn new() -> Self {
-        let mut values = Self {
-            list: vec![None],
-            numbers: HashMap::new(),
-            texts: Default::default(),
-            rounded: Vec::new(),
-        };
+impl Default for Values {
+    fn default() -> Self {
+        let (numbers, texts, rounded) = Default::default();
+        let mut values = Self { list: vec![None], numbers, texts, rounded };
         assert_eq!(values.number(Value::False), FALSE);
         assert_eq!(values.number(Value::True), TRUE);
         assert_eq!(values.number(Value::NotKept), NOT_KEPT);
         values
     }
+}
 
+impl Values {
     /// Returns, by its number in `others`, the number of each value here.
     pub fn numbers_of(&mut self, others: &Self) -> Vec<u32> {
         let number = |value: &Option<Value>| value.clone().map_or(NONE, |value| self.number(value));

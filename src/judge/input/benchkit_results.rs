@@ -4,9 +4,8 @@
 
 use super::ballots::{Ballot, BallotError, Ballots};
 use super::record::answered;
-use super::values::digest;
-use crate::judgement::{Cost, Ending};
-use mcc_base::figures;
+use super::values::{cost, digest};
+use crate::judgement::Ending;
 use mcc_base::files;
 use mcc_base::names::check_name;
 use mcc_benchkit::contest_table::{column, decimal};
@@ -123,19 +122,12 @@ fn read_summary(
             check_name("the host", &host).map_err(|bad| format!("OUTPUTS/{output}: {bad}"))?;
         }
         let answers = read_output(examination, edition.judging.strict, path)?;
-        let number = |column: usize, factor| {
-            decimal(field(column), factor)
-                .map_err(|error| format!("column {}: {error}", name_of_column(names, columns, column)))
+        let number = |column: usize, name: &str, factor| {
+            decimal(field(column), factor).map_err(|error| format!("column {name}: {error}"))
         };
-        let (cpu_ms, wall_ms) = (number(cpu, 1)?, number(time, 1)?);
-        let memory_kib = number(memory, 1024)?.filter(|kib| *kib > 0);
-        figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
-            .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
-            .map_err(|bad| bad.to_string())?;
-        let cost = match (cpu_ms, wall_ms) {
-            (Some(cpu_ms), Some(wall_ms)) => Some(Cost { cpu_ms, wall_ms, memory_kib }),
-            _ => None,
-        };
+        let (cpu_ms, wall_ms) = (number(cpu, "CPU (ms)", 1)?, number(time, "Time (ms)", 1)?);
+        let memory_kib = number(memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
+        let cost = cost(cpu_ms, wall_ms, memory_kib)?;
         let ending = match field(status) {
             "timeout" => Ending::WallLimit,
             "normal" => answered(&answers),
@@ -148,28 +140,12 @@ fn read_summary(
                 ));
             }
         };
-        let (techniques, repeated) = (answers.techniques, answers.repeated);
-        let stated = techniques.iter().any(|techniques| !techniques.is_empty());
-        let ballot = Ballot {
-            ending,
-            values: answers.values,
-            techniques: if stated { techniques } else { vec![] },
-            remarks: vec![],
-            repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
-            cost,
-            marks: vec![],
-            arrived_ms: vec![],
-            host,
-        };
-        let added = ballots.add(field(tool), field(input), field(name), &answers.ids, ballot);
+        let ids = answers.ids.clone();
+        let ballot = Ballot { ending, cost, host, ..Ballot::of_output(answers) };
+        let added = ballots.add(field(tool), field(input), field(name), &ids, ballot);
         added.map_err(|error: BallotError| error.to_string())
     })?;
     Ok(())
-}
-
-/// Returns the name of a column of the summary, for errors.
-fn name_of_column(names: [&str; 8], columns: [Option<usize>; 8], column: usize) -> &str {
-    columns.iter().position(|known| *known == Some(column)).map_or("", |at| names[at])
 }
 
 /// Reads the answers between `BK_START` and the next line that BenchKit writes. BenchKit copies the tool's stderr

@@ -4,7 +4,7 @@ use super::ballots::Ballots;
 use super::values::{SourceError, digest};
 use crate::certified::{CERTIFIED_FILE, Certified};
 use crate::table_words::CERTIFIED_HEADER;
-use mcc_benchkit::published::{Table, TableError};
+use mcc_benchkit::published::Table;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -63,7 +63,6 @@ pub fn read_certified(ballots: &mut Ballots, folder: &Path) -> Result<(), Source
         return Err(SourceError::NotCertified { path: path.clone() });
     }
     ballots.certified = Some(certified);
-    let read: Result<_, TableError> = digest(path);
-    ballots.inputs.push(read?);
+    ballots.inputs.push(digest(path)?);
     Ok(())
 }

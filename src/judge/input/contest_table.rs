@@ -1,11 +1,11 @@
 //! Reads ballots from the contest's table of results (`raw-result-analysis.csv`).
 
 use super::ballots::{Ballots, NONE, RunFacts};
-use super::values::{SourceError, check_entry_count, value_number};
-use crate::judgement::{Cost, Ending};
+use super::values::{SourceError, check_entry_count, cost, value_number};
+use crate::judgement::Ending;
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
+use mcc_base::Mark;
 use mcc_base::names::check_name;
-use mcc_base::{Mark, figures};
 use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
@@ -89,14 +89,7 @@ impl Columns {
         let wall_ms = number_in(self.time, "Time (ms)", 1)?;
         // BenchKit writes 0 where its monitor measured nothing.
         let memory_kib = number_in(self.memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
-        figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
-            .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
-            .map_err(|bad| bad.to_string())?;
-        let ran = ending != Ending::DidNotCompete;
-        let cost = match (cpu_ms, wall_ms) {
-            (Some(cpu_ms), Some(wall_ms)) if ran => Some(Cost { cpu_ms, wall_ms, memory_kib }),
-            _ => None,
-        };
+        let cost = cost(cpu_ms, wall_ms, memory_kib)?.filter(|_| ending != Ending::DidNotCompete);
         let host = host(optional(self.run_id));
         if !host.is_empty() {
             check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
@@ -106,11 +99,9 @@ impl Columns {
             cost,
             marks: marks(optional(self.flags)),
             techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
-            remarks: vec![],
-            // The table has one value per position, also where the tool printed several.
-            repeated: vec![],
-            arrived_ms: vec![],
             host: host.to_owned(),
+            // The table has one value per position, also where the tool printed several.
+            ..RunFacts::default()
         });
         Ok(())
     }

@@ -5,7 +5,7 @@
 use super::ballots::{Ballots, NONE, NOT_KEPT, Override};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
-use mcc_benchkit::published::{Table, TableError};
+use mcc_benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -73,7 +73,6 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         Ok::<(), String>(())
     })?;
     ballots.overrides = overrides;
-    let read: Result<_, TableError> = digest(path);
-    ballots.inputs.push(read?);
+    ballots.inputs.push(digest(path)?);
     Ok(())
 }

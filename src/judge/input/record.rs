@@ -256,20 +256,14 @@ fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Bal
         answers.lines.iter().map(|line| arrivals.of_line((*line)?)).collect::<Vec<_>>()
     };
     let arrived_ms = arrivals.zip(answers.as_ref()).map(times).unwrap_or_default();
-    let remarks = answers.as_ref().map(remarks).unwrap_or_default();
-    let (values, techniques, repeated) =
-        answers.map(|a| (a.values, a.techniques, a.repeated)).unwrap_or_default();
-    let stated = techniques.iter().any(|techniques| !techniques.is_empty());
     Ballot {
         ending,
-        values,
-        techniques: if stated { techniques } else { vec![] },
-        remarks,
-        repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
+        remarks: answers.as_ref().map(remarks).unwrap_or_default(),
         cost,
         marks: attempt.marks.clone(),
         arrived_ms: if arrived_ms.iter().any(Option::is_some) { arrived_ms } else { vec![] },
         host: attempt.host.name.clone(),
+        ..Ballot::of_output(answers.unwrap_or_default())
     }
 }
 

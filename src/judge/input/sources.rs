@@ -154,8 +154,7 @@ impl Ballots {
         for row in &other.rows {
             let Some(entry) = entries[row.entry as usize] else { continue };
             let first = self.given.len();
-            let given = row.first..row.first + self.examinations[row.examination as usize].1;
-            self.given.extend(other.given[given].iter().map(|number| values[*number as usize]));
+            self.given.extend(other.values_of(row).iter().map(|number| values[*number as usize]));
             let (instance, number) = (instances[row.instance as usize], self.rows.len() as u32 + 1);
             self.rows.push(RunRow { entry, instance, first, number, ..row.clone() });
         }

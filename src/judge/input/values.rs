@@ -1,11 +1,11 @@
 //! Values of cells, digests of files and errors, shared by the readers of tables.
 
 use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
-use crate::judgement::InputDigest;
-use mcc_base::figures::MOST_BYTES;
+use crate::judgement::{Cost, InputDigest};
+use mcc_base::figures::{self, MOST_BYTES};
 use mcc_benchkit::Value;
 use mcc_benchkit::published::TableError;
-use mcc_edition::AnswerKind;
+use mcc_edition::{AnswerKind, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::path::Path;
@@ -57,12 +57,45 @@ pub(crate) fn digest(path: &Path) -> Result<InputDigest, TableError> {
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
 }
 
-/// Refuses a number of a table beyond 2^50: it is no score and no measurement, and pictures could not show it.
-pub(crate) fn check_number(column: &str, number: &BigRational) -> Result<(), String> {
-    match number.abs() > BigRational::from_integer(MOST_BYTES.into()) {
-        true => Err(format!("column {column}: the number is larger than {MOST_BYTES}; correct it")),
-        false => Ok(()),
+/// Reads a number of a column; None for a word of `missing`. `allowed` are examples for the error.
+///
+/// # Errors
+/// The text is no number, or the number is beyond 2^50: it is no score and no measurement, and pictures could not show it.
+pub(crate) fn optional_number(
+    column: &str,
+    text: &str,
+    missing: &[&str],
+    allowed: &str,
+) -> Result<Option<BigRational>, String> {
+    let text = text.trim();
+    if missing.contains(&text) {
+        return Ok(None);
     }
+    match fraction::parse(text) {
+        None => {
+            let shown: String = text.chars().take(60).collect();
+            Err(format!("column {column}: `{shown}` is no number; write a number such as {allowed}"))
+        }
+        Some(number) if number.abs() > BigRational::from_integer(MOST_BYTES.into()) => {
+            Err(format!("column {column}: the number is larger than {MOST_BYTES}; correct it"))
+        }
+        number => Ok(number),
+    }
+}
+
+/// Returns the cost of a run in the contest's table; None if one of the times is not given.
+///
+/// # Errors
+/// A figure is no measurement.
+pub(crate) fn cost(
+    cpu_ms: Option<u64>,
+    wall_ms: Option<u64>,
+    memory_kib: Option<u64>,
+) -> Result<Option<Cost>, String> {
+    figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
+        .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
+        .map_err(|bad| bad.to_string())?;
+    Ok(cpu_ms.zip(wall_ms).map(|(cpu_ms, wall_ms)| Cost { cpu_ms, wall_ms, memory_kib }))
 }
 
 /// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with
@@ -88,11 +121,9 @@ pub(crate) fn value_number(
         let shown: String = cell.chars().take(60).collect();
         format!("column {column}: `{shown}` is no answer; expected {expected}")
     };
-    if cell == "?" {
-        return Ok(NONE);
-    }
     let boolean = kind == AnswerKind::Boolean;
     match cell {
+        "?" => return Ok(NONE),
         "T" if boolean => return Ok(TRUE),
         "F" if boolean => return Ok(FALSE),
         _ => {}

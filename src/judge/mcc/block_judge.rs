@@ -7,7 +7,7 @@ use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::ballots::{NO_FACTS, NONE, NOT_KEPT, RunFacts, RunRow};
+use crate::input::ballots::{NONE, NOT_KEPT, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::NotKept;
@@ -156,11 +156,9 @@ impl<'j> BlockJudge<'j> {
         if !known || (bonuses.time.is_zero() && bonuses.memory.is_zero()) {
             return counts;
         }
-        let cost = |(row, verdicts): (&RunRow, &ValueVerdicts)| match verdicts.count(ValueVerdict::Right)
-            == verdicts.len() as u64
-        {
-            true => self.judge.comparable_cost(row),
-            false => None,
+        let cost = |(row, verdicts): (&RunRow, &ValueVerdicts)| {
+            let complete = verdicts.count(ValueVerdict::Right) == verdicts.len() as u64;
+            self.judge.comparable_cost(row).filter(|_| complete)
         };
         let costs: Vec<Option<Cost>> = rows.iter().zip(verdicts).map(cost).collect();
         let least_cpu = costs.iter().flatten().map(|cost| cost.cpu_ms).min();
@@ -199,7 +197,6 @@ impl<'j> BlockJudge<'j> {
         known: bool,
     ) -> Cell {
         let judge = self.judge;
-        let count = verdicts.len();
         let (examination, instance, entry) =
             (row.examination as usize, row.instance as usize, row.entry as usize);
         let unjudged = verdicts.count(ValueVerdict::Unjudged);
@@ -208,9 +205,8 @@ impl<'j> BlockJudge<'j> {
         tally.took_part |= row.ending != Ending::DidNotCompete;
         tally.add(class, counts, unjudged);
         tally.unique += unique;
-        let complete = known && counts.right == count as u64;
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } =
-            row.facts.as_deref().unwrap_or(&NO_FACTS);
+        let complete = known && counts.right == verdicts.len() as u64;
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts();
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
@@ -220,7 +216,7 @@ impl<'j> BlockJudge<'j> {
         if let (true, Some(cost)) = (complete, judge.comparable_cost(row)) {
             self.complete.push(CompleteRun { examination, instance, entry, cost });
         }
-        let given = &judge.ballots.given[row.first..row.first + count];
+        let given = judge.ballots.values_of(row);
         Cell {
             entry,
             ending: row.ending,

@@ -36,10 +36,7 @@ pub(super) fn flags(
             });
         }
     }
-    flags.sort_by(|a, b| {
-        let key = |f: &Flag| (f.kind, f.entry, f.examination, f.instance, f.position);
-        key(a).cmp(&key(b)).then_with(|| a.family.cmp(&b.family))
-    });
+    flags.sort_by_cached_key(|f| (f.kind, f.entry, f.examination, f.instance, f.position, f.family.clone()));
     flags
 }
 

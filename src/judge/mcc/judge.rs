@@ -5,9 +5,7 @@ use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, weights};
 use crate::certified::Certified;
-use crate::input::ballots::{
-    BallotError, Ballots, EntryFacts, InstanceFacts, NO_FACTS, NONE, RunFacts, RunRow,
-};
+use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NONE, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_campaign::Publication;
@@ -207,10 +205,7 @@ impl Judge {
 
     /// Whether a judged run has a value.
     fn has_values(&self) -> bool {
-        let given = |row: &RunRow| {
-            &self.ballots.given[row.first..row.first + self.value_count(std::slice::from_ref(row))]
-        };
-        self.ballots.rows.iter().any(|row| given(row).iter().any(|value| *value != NONE))
+        self.ballots.rows.iter().any(|row| self.ballots.has_value(row))
     }
 
     /// Prepares the same contest without a tool and all its variants, as if they had resigned (P-4).
@@ -262,9 +257,8 @@ impl Judge {
     }
 
     fn excluded_cell(&self, row: &RunRow) -> Cell {
-        let given = &self.ballots.given[row.first..row.first + self.value_count(std::slice::from_ref(row))];
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } =
-            row.facts.as_deref().unwrap_or(&NO_FACTS).clone();
+        let given = self.ballots.values_of(row);
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts().clone();
         let verdict = |number: &u32| match *number {
             NONE => ValueVerdict::NotComputed,
             _ => ValueVerdict::Unjudged,
@@ -357,7 +351,7 @@ impl Judge {
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
-            let of: &[Mark] = row.facts.as_deref().map_or(&[], |facts| &facts.marks);
+            let of = &row.facts().marks;
             if Mark::was_made(of) {
                 made += 1;
                 of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
@@ -381,7 +375,7 @@ impl Judge {
 
     /// Returns the cost of a run of a competing entry; None where it must not be compared (E-5.1).
     pub(super) fn comparable_cost(&self, row: &RunRow) -> Option<Cost> {
-        let RunFacts { cost, marks, .. } = row.facts.as_deref().unwrap_or(&NO_FACTS);
+        let RunFacts { cost, marks, .. } = row.facts();
         let comparable = self.competing[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
             && !marks.iter().any(Mark::excludes_cost);
@@ -396,20 +390,13 @@ impl Judge {
 
 /// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
 fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
-    match ballots.known_entries.get(name) {
-        Some(facts) => Entry {
-            entry: name.to_owned(),
-            tool: facts.tool.clone(),
-            status: facts.status,
-            note: facts.note.clone(),
-        },
-        None => Entry {
-            entry: name.to_owned(),
-            tool: edition.tool_of(name).to_owned(),
-            status: edition.status_of(name),
-            note: edition.note_of(name).to_owned(),
-        },
-    }
+    let facts = ballots.known_entries.get(name).cloned().unwrap_or_else(|| EntryFacts {
+        tool: edition.tool_of(name).to_owned(),
+        status: edition.status_of(name),
+        note: edition.note_of(name).to_owned(),
+    });
+    let EntryFacts { tool, status, note } = facts;
+    Entry { entry: name.to_owned(), tool, status, note }
 }
 
 /// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).
@@ -428,8 +415,7 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
         examination: ballots.examinations[row.examination as usize].0.clone(),
     };
     let is_excluded = |row: &RunRow| {
-        let facts = row.facts.as_deref().unwrap_or(&NO_FACTS);
-        edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&facts.marks)
+        edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&row.facts().marks)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
     let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
@@ -505,9 +491,7 @@ fn set_weights(
 ) -> (Vec<BigRational>, Vec<u32>) {
     let mut has_result = vec![false; instances.len()];
     for row in ballots.rows.iter().filter(|row| competing[row.entry as usize]) {
-        let count = ballots.examinations[row.examination as usize].1;
-        has_result[row.instance as usize] |=
-            ballots.given[row.first..row.first + count].iter().any(|v| *v != NONE);
+        has_result[row.instance as usize] |= ballots.has_value(row);
     }
     let families: Vec<Option<&str>> = instances
         .iter()

@@ -21,7 +21,7 @@ use block_judge::BlockJudge;
 pub use judge::{Judge, JudgeError, JudgementHeader, JudgementTotals};
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_edition::Edition;
-pub(crate) use points::ValuePoints;
+pub(crate) use points::{ValuePoints, Weights};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 pub(crate) use votes::counted_votes;
@@ -39,40 +39,25 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
     });
     let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = totals;
     let Judge { header, .. } = judge;
-    let JudgementHeader {
-        version,
-        edition,
-        publication,
-        inputs,
-        notes,
-        entries,
-        instances,
-        examinations,
-        unresolved,
-        excluded,
-        common_values,
-        confidence,
-        flags,
-    } = header;
     Ok(Judgement {
-        version,
-        edition,
-        publication,
-        inputs,
-        notes,
-        entries,
-        instances,
-        examinations,
-        unresolved,
-        excluded,
-        common_values,
-        confidence,
+        version: header.version,
+        edition: header.edition,
+        publication: header.publication,
+        inputs: header.inputs,
+        notes: header.notes,
+        entries: header.entries,
+        instances: header.instances,
+        examinations: header.examinations,
+        unresolved: header.unresolved,
+        excluded: header.excluded,
+        common_values: header.common_values,
+        confidence: header.confidence,
         blocks,
         scores,
         podiums,
         awards,
         best_virtual,
-        flags,
+        flags: header.flags,
     })
 }
 

@@ -3,7 +3,6 @@
 
 use super::block_judge::BlockJudge;
 use super::judge::{Judge, JudgementTotals};
-use crate::input::ballots::NONE;
 use crate::judgement::{Flag, FlagKind, Medal};
 use num_rational::BigRational;
 use num_traits::One;
@@ -53,11 +52,7 @@ pub(super) fn flags(judge: &Judge) -> Vec<Flag> {
 }
 
 fn gave_values(judge: &Judge, entry: usize) -> bool {
-    let own = judge.ballots.rows.iter().filter(|row| row.entry as usize == entry);
-    own.into_iter().any(|row| {
-        let count = judge.value_count(std::slice::from_ref(row));
-        judge.ballots.given[row.first..row.first + count].iter().any(|value| *value != NONE)
-    })
+    judge.ballots.rows.iter().any(|row| row.entry as usize == entry && judge.ballots.has_value(row))
 }
 
 /// Judges all blocks with these confidences.

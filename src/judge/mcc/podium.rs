@@ -76,7 +76,7 @@ mod tests {
         let podium = podium(&rule, entries, points, &BigRational::from_integer(margin.into()), provisional);
         let line = |place: &PodiumPlace| {
             let rank = place.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            format!("{rank} {} {} {}", entries[place.entry].entry, place.variant.word(), place.medal)
+            format!("{rank} {} {} {}", entries[place.entry].entry, place.variant, place.medal)
         };
         podium.places.iter().map(line).collect()
     }

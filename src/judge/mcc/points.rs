@@ -66,7 +66,7 @@ fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
 }
 
 /// Weights by weight class, with one denominator, so that a sum of weights is a sum of integers.
-pub(super) struct Weights {
+pub(crate) struct Weights {
     numerators: Vec<BigInt>,
     denominator: BigInt,
 }
@@ -76,6 +76,13 @@ impl Weights {
         let denominator = weights.iter().fold(BigInt::one(), |all, weight| all.lcm(weight.denom()));
         let numerator = |weight: &BigRational| weight.numer() * (&denominator / weight.denom());
         Self { numerators: weights.iter().map(numerator).collect(), denominator }
+    }
+
+    /// Returns the sum of the weights of counted values. A count is given with its weight class.
+    pub fn sum(&self, counts: impl Iterator<Item = (usize, u64)>) -> BigRational {
+        let counts = counts.filter(|(_, count)| *count > 0);
+        let sum: BigInt = counts.map(|(class, count)| &self.numerators[class] * count).sum();
+        BigRational::new(sum, self.denominator.clone())
     }
 }
 
@@ -158,11 +165,8 @@ impl ExaminationTally {
         examination: usize,
         weights: &Weights,
     ) -> (BigRational, BigRational) {
-        let weighted = points(edition, examination, |of| {
-            let counted = self.by_class.iter().zip(&weights.numerators).map(|(counts, w)| (of(counts), w));
-            let sum: BigInt = counted.filter(|(count, _)| *count > 0).map(|(count, w)| w * count).sum();
-            BigRational::new(sum, weights.denominator.clone())
-        });
+        let weighted =
+            points(edition, examination, |of| weights.sum(self.by_class.iter().map(of).enumerate()));
         (raw(edition, examination, self.counts()), weighted)
     }
 }

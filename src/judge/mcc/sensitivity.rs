@@ -5,6 +5,7 @@ use super::podium;
 use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
+use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_benchkit::Value;
 use mcc_edition::{Edition, PodiumRule};
 use num_rational::BigRational;
@@ -12,7 +13,6 @@ use num_traits::Zero;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZero;
 
 /// The sensitivity of all podiums of a judgement.
 #[derive(Debug, Serialize)]
@@ -118,17 +118,15 @@ pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<
     tools.sort_unstable();
     tools.dedup();
     let mut left_out = Vec::new();
-    for (tool, podiums) in tools.iter().zip(podiums_without_each(judge, &tools)?) {
-        for ((rule, before), (entries_rejudged, then)) in
-            judge.header.edition.podiums.iter().zip(&totals.podiums).zip(podiums)
-        {
+    for (tool, (tools_rejudged, podiums)) in tools.iter().zip(podiums_without_each(judge, &tools)?) {
+        for ((rule, before), then) in judge.header.edition.podiums.iter().zip(&totals.podiums).zip(&podiums) {
             let points = before.places.iter().filter(|place| entries[place.entry].tool != *tool);
             let points = points.map(|place| (place.entry, place.points.clone())).collect();
             let margin = &judge.header.edition.judging.tie_margin;
             let removed = podium::podium(rule, entries, points, margin, true);
             let ranked = ranked(before, |entry| &entries[entry].tool);
             let ranked_removed = self::ranked(&removed, |entry| &entries[entry].tool);
-            for (name, place) in self::ranked(&then, |entry| &entries_rejudged[entry]) {
+            for (name, place) in self::ranked(then, |entry| &tools_rejudged[entry]) {
                 let (Some(with_all), Some(removed)) = (ranked.get(name), ranked_removed.get(name)) else {
                     continue;
                 };
@@ -150,10 +148,7 @@ pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<
         }
     }
     let order = |l: &LeftOut| judge.header.edition.podiums.iter().position(|p| p.category == l.category);
-    left_out.sort_by(|a, b| {
-        let key = |l: &LeftOut| (order(l), l.left_out.clone(), l.rank_rejudged, l.tool.clone());
-        key(a).cmp(&key(b))
-    });
+    left_out.sort_by_cached_key(|l| (order(l), l.left_out.clone(), l.rank_rejudged, l.tool.clone()));
     Ok(Sensitivity { few, left_out, margins: margins(judge, totals, few) })
 }
 
@@ -163,29 +158,22 @@ fn ranked<'p>(podium: &'p Podium, tool: impl Fn(usize) -> &'p str) -> BTreeMap<&
     places.map(|place| (tool(place.entry), place)).collect()
 }
 
-/// The podiums of one judgement, each with the tool of every entry number in it.
-type Podiums = Vec<(Vec<String>, Podium)>;
+/// The tools of one judgement, by entry number, and its podiums.
+type Podiums = (Vec<String>, Vec<Podium>);
 
 /// Judges the contest without each tool, on all cores. The result does not depend on their number.
 fn podiums_without_each(judge: &Judge, tools: &[&str]) -> Result<Vec<Podiums>, JudgeError> {
-    let podiums_without = |tool: &str| -> Result<Podiums, JudgeError> {
+    let podiums_without = |_: &mut (), tool: &str| {
         let judge = judge.without(tool)?;
         let judged = judge.judge_blocks(|_| Ok::<(), std::convert::Infallible>(()));
         let Ok(totals) = judged;
-        let names: Vec<String> = judge.header.entries.iter().map(|entry| entry.tool.clone()).collect();
-        Ok(totals.podiums.into_iter().map(|podium| (names.clone(), podium)).collect())
+        let tools = judge.header.entries.into_iter().map(|entry| entry.tool).collect();
+        Ok((tools, totals.podiums))
     };
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(tools.len()).max(1);
-    let mut judged: Vec<(usize, Result<Podiums, JudgeError>)> = std::thread::scope(|scope| {
-        let work = |worker: usize| {
-            let own = (worker..tools.len()).step_by(workers);
-            own.map(|number| (number, podiums_without(tools[number]))).collect::<Vec<_>>()
-        };
-        let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("judging does not panic")).collect()
-    });
-    judged.sort_by_key(|(number, _)| *number);
-    judged.into_iter().map(|(_, podiums)| podiums).collect()
+    let mut podiums = Vec::new();
+    let feed = |feed: Feed<'_, _>| tools.iter().copied().try_for_each(feed);
+    let take = |judged: Result<Podiums, JudgeError>| judged.map(|judged| podiums.push(judged));
+    ordered_map(all_cores(), || (), feed, podiums_without, take).map(|_| podiums)
 }
 
 /// An entry with a rank up to 3 and an entry of another tool behind it, with what the rival gains by changed values.

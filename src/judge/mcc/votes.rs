@@ -40,7 +40,10 @@ pub(crate) fn counted_votes<'j>(
     // Values that agree have the number of the first of them; a value that was not kept agrees with none.
     let number = |value: &Value| match value {
         Value::NotKept => NOT_KEPT,
-        _ => given.iter().position(|(_, other)| value.agrees(other, any_rounded)).map_or(NOT_KEPT, numbered),
+        _ => {
+            let first = given.iter().position(|(_, other)| value.agrees(other, any_rounded));
+            first.map_or(NOT_KEPT, |first| NOT_KEPT + 1 + first as u32)
+        }
     };
     let mut votes: Vec<Vote> =
         given.iter().map(|(entry, value)| Vote { entry: *entry, value: number(value) }).collect();
@@ -52,11 +55,6 @@ pub(crate) fn counted_votes<'j>(
     votes
         .into_iter()
         .filter_map(move |vote| Some((cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
-}
-
-/// A value number after those that are fixed.
-fn numbered(position: usize) -> u32 {
-    NOT_KEPT + 1 + position as u32
 }
 
 /// Reduces votes to one per tool (`votes = "per-tool"`). Variants that agree have one vote, with the confidence of the

@@ -53,8 +53,7 @@ pub struct TaskAnswer {
 /// # Errors
 /// The judgement does not have the category or the instance, or it has no runs of the category.
 pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<Explanation, ExplainError> {
-    let names: Vec<&str> = judgement.categories.iter().map(|of| of.category.as_str()).collect();
-    let number = find("category", category, &names)?;
+    let number = find("category", category, judgement.categories.iter().map(|of| &of.category))?;
     let here: Vec<&Block> = judgement.blocks.iter().filter(|block| block.category == number).collect();
     if here.is_empty() {
         return Err(ExplainError::NoBlock {
@@ -63,8 +62,7 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
             why: ": it was judged by scores, without runs; or it is a meta category".to_owned(),
         });
     }
-    let names: Vec<&str> = here.iter().map(|block| block.instance.as_str()).collect();
-    find("instance", instance, &names)?;
+    find("instance", instance, here.iter().map(|block| &block.instance))?;
     let answer = |cell: &Cell| TaskAnswer {
         entry: judgement.entries[cell.entry].entry.clone(),
         answer: cell.answer.clone(),
@@ -135,7 +133,7 @@ impl fmt::Display for Explanation {
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
                     of.entry,
-                    of.verdict.word(),
+                    of.verdict,
                     why.join("; ")
                 );
                 writeln!(out, "{}", line.trim_end())?;

@@ -11,10 +11,10 @@ pub use rank::{Contender, Ties, podium};
 pub use tool::{ToolExplanation, explain_tool};
 pub use write::write;
 
-use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
+use super::judgement::{Entry, InputDigest, JudgementError, Medal, Status, display_as_in_files};
 use mcc_edition::{OtherEdition, fraction};
 use num_rational::BigRational;
-use num_traits::Signed;
+use num_traits::{Signed, ToPrimitive};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek};
@@ -142,20 +142,13 @@ pub enum RunVerdict {
     Inexpressible,
 }
 
-impl RunVerdict {
-    /// The verdict as a word of the written files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Right => "right",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Wrong => "wrong",
-            Self::Unjudged => "unjudged",
-            Self::Unknown => "unknown",
-            Self::Timeout => "timeout",
-            Self::Crash => "crash",
-            Self::NotStarted => "not-started",
-            Self::Inexpressible => "inexpressible",
-        }
+display_as_in_files!(RunVerdict);
+
+impl Cell {
+    /// Returns the first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
+    pub fn figure(&self, what: &[&str], factor: u64) -> Option<u64> {
+        let mean = &self.measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
+        (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
     }
 }
 
@@ -184,7 +177,7 @@ fn is_once(experiments: &u64) -> bool {
 }
 
 /// The score of one entry in one category.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Score {
     /// Index of the entry.
     pub entry: usize,

@@ -53,18 +53,13 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
             };
         }
         let ranked = competing(of);
-        let of_rank = if ranked { Medal::of_rank(rank) } else { Medal::None };
-        let (medal, note) = match of_rank {
-            Medal::None => (Medal::None, of.note.clone()),
-            _ if !of.points.is_positive() => {
-                let reason = "no medal: its points are not more than 0";
-                (
-                    Medal::None,
-                    if of.note.is_empty() { reason.to_owned() } else { format!("{}; {reason}", of.note) },
-                )
-            }
-            medal => (medal, of.note.clone()),
-        };
+        let mut medal = if ranked { Medal::of_rank(rank) } else { Medal::None };
+        let mut note = of.note.clone();
+        if medal != Medal::None && !of.points.is_positive() {
+            medal = Medal::None;
+            note += if note.is_empty() { "" } else { "; " };
+            note += "no medal: its points are not more than 0";
+        }
         places.push(CategoryPlace {
             rank: ranked.then_some(rank),
             entry: of.entry,

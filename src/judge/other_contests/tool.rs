@@ -71,8 +71,7 @@ pub struct CostlyAnswer {
 /// # Errors
 /// The judgement does not have the entry.
 pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
-    let names: Vec<&str> = judgement.entries.iter().map(|known| known.entry.as_str()).collect();
-    let number = find("tool", entry, &names)?;
+    let number = find("tool", entry, judgement.entries.iter().map(|known| &known.entry))?;
     let category = |number: usize| judgement.categories[number].category.clone();
     let mut explanation = ToolExplanation {
         edition: judgement.edition.name().to_owned(),

@@ -103,7 +103,7 @@ fn verdicts(judgement: &Judgement) -> String {
             [&block.instance, &block.property, &block.expected].map(|text| field(text));
         for Cell { entry, answer, verdict, why, points, parts, measured } in &block.cells {
             let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
-            let (tool, parts, verdict) = (judgement.entry_name(*entry), joined(parts), verdict.word());
+            let (tool, parts) = (judgement.entry_name(*entry), joined(parts));
             let measured = measured.join(" ");
             let [answer, measured, why] = [answer, &measured, why].map(|text| field(text));
             let _ = writeln!(

@@ -188,9 +188,8 @@ fn results(cell: &Cell, form: Form, kind: AnswerKind) -> String {
 /// contest's form all words of the run.
 fn written_techniques(cell: &Cell, form: Form) -> String {
     let escaped = |word: &String| if is_separator_word(word) { format!("\\{word}") } else { word.clone() };
-    let lists: Vec<Vec<String>> =
-        cell.techniques.iter().map(|list| list.iter().map(escaped).collect()).collect();
-    let lists: Vec<String> = lists.iter().map(|list| list.join(" ")).collect();
+    let list = |words: &Vec<String>| words.iter().map(escaped).collect::<Vec<_>>().join(" ");
+    let lists: Vec<String> = cell.techniques.iter().map(list).collect();
     let mut given = lists.iter().zip(&cell.values).filter(|(_, value)| value.is_some()).map(|(list, _)| list);
     let alike = given.next().is_some_and(|first| {
         let where_given = lists.len() == cell.values.len()

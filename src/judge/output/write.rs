@@ -108,25 +108,10 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 }
 
 /// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
-pub const FILES: [&str; 17] = [
-    "confidence.csv",
-    "trusted.csv",
-    "scores.csv",
-    "podiums.csv",
-    "awards.csv",
-    "tools.csv",
-    "weak.csv",
-    "overrides.csv",
-    "virtual.csv",
-    "flags.csv",
-    "arrivals.csv",
-    "sensitivity.csv",
-    "margins.csv",
-    "oracle.csv",
-    "verdicts.csv",
-    "quantiles.csv",
-    "judgement.json",
-];
+pub fn files() -> impl Iterator<Item = &'static str> {
+    let tables = schema::JUDGEMENT.iter().map(|table| table.file);
+    tables.chain(["verdicts.csv", "quantiles.csv", "judgement.json"])
+}
 
 /// Writes tables under temporary names and returns them, to be renamed.
 pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
@@ -151,7 +136,7 @@ pub(crate) fn replace(
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
     if json.path().exists() {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
-        for name in FILES.into_iter().filter(|name| !stays(name)) {
+        for name in files().filter(|name| !stays(name)) {
             match std::fs::remove_file(dir.join(name)) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                     return Err(WriteError::Io { path: dir.join(name), source });
@@ -225,7 +210,7 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         text_json(basis.word(), json)?;
         if let Some(weak) = weak {
             json.extend(b",\"weak\":");
-            text_json(weak.word(), json)?;
+            serde_json::to_writer(&mut *json, weak)?;
         }
         if !reason.is_empty() {
             json.extend(b",\"reason\":");
@@ -400,7 +385,7 @@ fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     let mut table = schema::PODIUMS.header();
     for podium in &totals.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
-            let (rank, variant) = (rank.map_or(String::new(), |rank| rank.to_string()), variant.word());
+            let rank = rank.map_or(String::new(), |rank| rank.to_string());
             let name = field(&header.entries[*entry].entry);
             let _ = writeln!(table, "{},{rank},{name},{variant},{points},{medal}", field(&podium.category));
         }
@@ -443,8 +428,8 @@ fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
             cell.verdicts[position] == ValueVerdict::Right && header.entries[cell.entry].status.votes()
         });
         let backers: Vec<&str> = backers.map(|cell| header.entries[cell.entry].entry.as_str()).collect();
-        let (kind, backers) = (weak.word(), backers.join(" "));
-        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{kind},{}", field(&backers));
+        let backers = backers.join(" ");
+        let _ = writeln!(rows, "{instance},{examination},{position:02},{value},{weak},{}", field(&backers));
     }
 }
 
@@ -475,7 +460,6 @@ fn flags(header: &JudgementHeader) -> String {
         let [tool, examination, family, instance, detail] =
             [&header.entries[*entry].entry, &header.examinations[*examination], family, instance, detail]
                 .map(field);
-        let kind = kind.word();
         let _ = writeln!(table, "{kind},{tool},{examination},{family},{instance},{position},{detail}");
     }
     table

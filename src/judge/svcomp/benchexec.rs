@@ -101,9 +101,7 @@ impl ResultHeader {
             error: text("error"),
         }
     }
-}
 
-impl ResultHeader {
     /// Checks the attributes that name entry and category.
     fn check(&self) -> Result<(), String> {
         let names = [

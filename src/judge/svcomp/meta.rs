@@ -103,6 +103,13 @@ struct CategoryScore {
     usable: bool,
 }
 
+impl CategoryScore {
+    /// A score without a note, from which the score of a meta category may be computed.
+    fn computed(points: BigRational, success_cpu_s: Option<BigRational>) -> Self {
+        Self { points, success_cpu_s, note: String::new(), usable: true }
+    }
+}
+
 /// The categories with what is needed to compute their scores.
 struct CategoryTree<'a> {
     edition: &'a SvcompEdition,
@@ -283,19 +290,13 @@ impl CategoryTree<'_> {
     }
 
     fn plain_score(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
-        let usable = |points, success_cpu_s| CategoryScore {
-            points,
-            success_cpu_s,
-            note: String::new(),
-            usable: true,
-        };
         if let Some(tally) = self.tallies.get(&(entry, category)) {
             let tally = tally.of(counted);
-            return Some(usable(tally.points.clone(), tally.success_cpu_s()));
+            return Some(CategoryScore::computed(tally.points.clone(), tally.success_cpu_s()));
         }
         // A score in a table is that of all answers.
         let given = self.given(entry, category).filter(|_| counted == CountedAnswers::All)?;
-        Some(usable(given.score.clone()?, given.success_cpu_s.clone()))
+        Some(CategoryScore::computed(given.score.clone()?, given.success_cpu_s.clone()))
     }
 
     /// The score of a meta category, or the printed one if it cannot be computed. A part that the entry opted out of never
@@ -316,12 +317,7 @@ impl CategoryTree<'_> {
                 values.iter().zip(&parts).map(|(value, part)| &value.points / self.count(*part)).sum();
             let points = normalized * self.count(category) / BigRational::from_integer(parts.len().into());
             let summed: Option<BigRational> = values.iter().map(|value| value.success_cpu_s.clone()).sum();
-            return Some(CategoryScore {
-                points,
-                success_cpu_s: printed_time.or(summed),
-                note: String::new(),
-                usable: true,
-            });
+            return Some(CategoryScore::computed(points, printed_time.or(summed)));
         }
         let given = given?;
         // Without any result in the parts, the printed score counts as a result.

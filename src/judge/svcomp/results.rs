@@ -67,8 +67,3 @@ pub struct GivenScore {
     /// The line in the file, from 1.
     pub line: u64,
 }
-
-/// A category of which only the name is known; it is part of no other category.
-pub(super) fn unlisted_category(name: &str) -> Category {
-    Category::named(name)
-}

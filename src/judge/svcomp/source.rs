@@ -1,7 +1,7 @@
 //! Reads `Results` from a file or a folder: result files of BenchExec, tables of scores, a table of categories.
 
 use super::benchexec::{self, RawRun, ResultError, ResultHeader};
-use super::results::{GivenScore, Results, Run, unlisted_category};
+use super::results::{GivenScore, Results, Run};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
 use crate::input::values::digest;
@@ -540,7 +540,7 @@ impl Results {
                     "category {name} is not in the table of categories: it is part of no meta category"
                 ));
             }
-            self.categories.push(unlisted_category(name));
+            self.categories.push(Category::named(name));
             self.categories.len() - 1
         })
     }

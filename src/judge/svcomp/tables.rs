@@ -1,10 +1,9 @@
 //! Reads the tables of SV-COMP: scores by tool and category, scores with sub-categories as columns, categories.
 
-use super::results::{GivenScore, unlisted_category};
-use crate::input::values::check_number;
+use super::results::GivenScore;
+use crate::input::values::optional_number;
 use mcc_base::names::check_name;
 use mcc_benchkit::published::{Table, TableError};
-use mcc_edition::fraction;
 use mcc_edition::svcomp::{Category, check_categories};
 use num_rational::BigRational;
 use std::path::Path;
@@ -21,18 +20,7 @@ fn line(row: &csv::StringRecord) -> u64 {
 
 /// The number of a column; None for an empty field or a dash.
 fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
-    match text.trim() {
-        "" | "-" | "\u{2014}" => Ok(None),
-        text => match fraction::parse(text) {
-            Some(number) => check_number(column, &number).map(|()| Some(number)),
-            None => {
-                let shown: String = text.chars().take(60).collect();
-                Err(format!(
-                    "column {column}: `{shown}` is no number; write a number such as 24 or 2.5, or leave it empty"
-                ))
-            }
-        },
-    }
+    optional_number(column, text, &["", "-", "\u{2014}"], "24 or 2.5, or leave it empty")
 }
 
 /// Reads a table `tool,category,opted_out,score,success_cpu_s`. A score with `yes` in `opted_out` is hidden: it counts in
@@ -56,7 +44,7 @@ pub(super) fn read_scores(
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
                 return Err(format!("no category `{category}`; there are {}", known.join(", ")));
             }
-            categories.push(unlisted_category(category));
+            categories.push(Category::named(category));
         }
         let opted_out = match row[2].trim() {
             "yes" => true,

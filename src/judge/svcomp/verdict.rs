@@ -272,7 +272,7 @@ mod tests {
 
     fn shown(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation: Confirmation) -> String {
         let judged = judge(edition, category, run, confirmation);
-        format!("{} {}", judged.verdict.word(), judged.points)
+        format!("{} {}", judged.verdict, judged.points)
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
             let mut run = run("x_true.c", "", "", "true");
             (run.cputime, run.walltime) = (fraction::parse(cpu), fraction::parse(wall));
             let of = judge(&edition, "Loops", &run, Confirmation::NotStated);
-            format!("{} {} {}", of.verdict.word(), of.points, of.cpu_s.unwrap())
+            format!("{} {} {}", of.verdict, of.points, of.cpu_s.unwrap())
         };
         assert_eq!(judged("899.5", "899"), "right 2 1799/2");
         assert_eq!(judged("900", "450"), "timeout 0 900");

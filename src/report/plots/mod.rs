@@ -14,6 +14,7 @@ mod solved;
 mod strips;
 pub(super) mod years;
 
+use super::tables;
 pub use confidence::confidence;
 pub(super) use drawing::STYLE;
 pub use progress::progress_of;
@@ -61,10 +62,6 @@ pub fn pictures(runs: &Runs) -> Vec<Picture> {
 
 /// A table as CSV.
 fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let mut write = |row: &[String]| table.write_record(row).expect("writing to memory cannot fail");
-    write(&header.map(str::to_owned));
-    rows.into_iter().for_each(|row| write(&row));
-    String::from_utf8(table.into_inner().expect("writing to memory cannot fail"))
-        .expect("all cells are UTF-8")
+    let rows = [header.map(str::to_owned)].into_iter().chain(rows);
+    String::from_utf8(tables::csv(rows)).expect("all cells are UTF-8")
 }

@@ -3,9 +3,7 @@
 use mcc_base::names::file_names;
 use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
-use mcc_judge::other_contests::{self, Measure as Figure, RunVerdict};
-use num_rational::BigRational;
-use num_traits::ToPrimitive;
+use mcc_judge::other_contests::{self, RunVerdict};
 use std::collections::BTreeSet;
 
 /// A measure of a run.
@@ -126,11 +124,6 @@ impl<'a> Runs<'a> {
     /// The runs of a judgement of SV-COMP or CRV. If only points were judged, there is no run and no picture.
     pub fn of_other_contest(judgement: &'a other_contests::Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
-        let measured = |cell: &other_contests::Cell, names: &[&str], scale: i64| {
-            let figure = |figure: &&Figure| names.contains(&figure.what.as_str());
-            let exact = &cell.measured.iter().find(figure)?.mean;
-            (exact * BigRational::from_integer(scale.into())).round().to_integer().to_u64()
-        };
         let block = |block: &'a other_contests::Block| Block {
             group: number(block.category),
             instance: &block.instance,
@@ -147,9 +140,9 @@ impl<'a> Runs<'a> {
                         _ => &[ValueVerdict::NotComputed],
                     },
                     arrived_ms: &[],
-                    cpu_ms: measured(cell, &["cpu_s", "time_s"], 1000),
+                    cpu_ms: cell.figure(&["cpu_s", "time_s"], 1000),
                     // 1 MB is a million bytes.
-                    memory_kib: measured(cell, &["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
+                    memory_kib: cell.figure(&["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
                 })
                 .collect(),
         };
