@@ -1,7 +1,7 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -36,6 +36,19 @@ pub fn is_wrong_path(error: &std::io::Error) -> bool {
             | PermissionDenied
             | ReadOnlyFilesystem
     )
+}
+
+/// Returns the last `most` bytes of a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = vec![];
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens an input for reading. Only a regular file is opened: a pipe or device could block or never end. Symbolic links

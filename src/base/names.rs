@@ -159,8 +159,9 @@ pub fn file_names<'n>(names: impl IntoIterator<Item = &'n str> + Clone) -> Vec<S
     names.into_iter().map(unique).collect()
 }
 
-/// Implements the usual traits of a type for checked text: values are compared, hashed, displayed and serialized as
-/// their text. The type must have `as_str` and a `TryFrom<String>` that checks the text.
+/// Implements the usual traits of a type for checked text: values are compared with texts, hashed, displayed and
+/// serialized as their text. The type must have `as_str` and a `TryFrom<String>` that checks the text, and derive its
+/// comparisons with the text as the first field.
 #[macro_export]
 macro_rules! checked_text {
     ($type:ident, $error:ty) => {
@@ -195,26 +196,6 @@ macro_rules! checked_text {
         impl std::borrow::Borrow<str> for $type {
             fn borrow(&self) -> &str {
                 self.as_str()
-            }
-        }
-
-        impl PartialEq for $type {
-            fn eq(&self, other: &Self) -> bool {
-                self.as_str() == other.as_str()
-            }
-        }
-
-        impl Eq for $type {}
-
-        impl PartialOrd for $type {
-            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-                Some(self.cmp(other))
-            }
-        }
-
-        impl Ord for $type {
-            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-                self.as_str().cmp(other.as_str())
             }
         }
 
@@ -253,7 +234,7 @@ macro_rules! checked_text {
 macro_rules! name_type {
     ($(#[$doc:meta])* $type:ident, $what:literal, $check:expr) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
         #[serde(try_from = "String")]
         pub struct $type(String);
 

@@ -2,6 +2,7 @@
 //! archives.
 
 use mcc_base::names::{EntryName, ExaminationName, ModelName, Name, text_of};
+use mcc_edition::Machine;
 use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,6 +53,14 @@ impl Kind {
         match self {
             Self::Sequential => "sequential",
             Self::Concurrent => "concurrent",
+        }
+    }
+
+    /// The cores of a machine for an entry of this kind.
+    pub fn cores(self, machine: &Machine) -> u32 {
+        match self {
+            Self::Sequential => machine.sequential_cores,
+            Self::Concurrent => machine.concurrent_cores,
         }
     }
 }

@@ -180,10 +180,7 @@ impl Campaign {
             vm_login: "mcc".to_owned(),
             seconds: effective.limits.confinement_s,
             memory_mb: effective.machine.memory_mib,
-            cores: match first.kind {
-                Kind::Sequential => effective.machine.sequential_cores,
-                Kind::Concurrent => effective.machine.concurrent_cores,
-            },
+            cores: first.kind.cores(&effective.machine),
             images: images.to_string_lossy().into_owned(),
             jobs,
         })

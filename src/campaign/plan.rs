@@ -1,7 +1,7 @@
 //! The plan: every run of a campaign, in order.
 
 use super::load::check_name;
-use super::{Campaign, CampaignError, InstanceFacts, Kind, Tool};
+use super::{Campaign, CampaignError, InstanceFacts, Tool};
 use globset::{Glob, GlobMatcher, GlobSet};
 use mcc_base::names::{EntryName, ExaminationName, ModelName, RunId, text_of};
 use mcc_base::suggest;
@@ -89,10 +89,7 @@ impl Plan {
         let entry = |tool: &Tool| {
             Ok(Entry {
                 entry: tool.entry.clone(),
-                vcpus: match tool.kind {
-                    Kind::Sequential => edition.machine.sequential_cores,
-                    Kind::Concurrent => edition.machine.concurrent_cores,
-                },
+                vcpus: tool.kind.cores(&edition.machine),
                 not_competing: not_competing(campaign, edition, tool)?,
             })
         };

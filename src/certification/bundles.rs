@@ -2,10 +2,9 @@
 
 use super::outputs::{Alarm, row, table, text};
 use super::results::ResultsFolder;
-use super::{CertificationError, Input};
-use mcc_base::names::RunId;
+use super::{CertificationError, Input, judged_attempt};
 use mcc_judge::certified::Method;
-use mcc_store::{Record, StoreError};
+use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -23,10 +22,7 @@ pub fn write(
     folder: &ResultsFolder,
 ) -> Result<(), CertificationError> {
     let bundles = folder.path().join(BUNDLES);
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| CertificationError::Write { path, source }
-    };
+    let io = CertificationError::write;
     match fs::remove_dir_all(&bundles) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(&bundles)(error)),
         _ => {}
@@ -99,18 +95,13 @@ fn outputs(
     examination: &str,
     to: &Path,
 ) -> Result<(), CertificationError> {
-    let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(()) };
-    let attempts = match record.attempts(&run) {
-        Err(StoreError::UnknownRun { .. }) => return Ok(()),
-        attempts => attempts?,
-    };
-    let Some(attempt) = attempts.last() else { return Ok(()) };
-    let dir = record.outputs_dir(&run, attempt.number);
+    let run = [entry, instance, examination];
+    let Some((_, dir)) = judged_attempt(record, run)? else { return Ok(()) };
     for role in OUTPUTS {
         let (from, to) = (dir.join(role), to.join(format!("{examination}.{role}.txt")));
         match fs::copy(&from, &to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(CertificationError::Write { path: to, source: error });
+                return Err(CertificationError::write(&to)(error));
             }
             _ => {}
         }

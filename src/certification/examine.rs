@@ -7,7 +7,6 @@ use mcc_certify::{Accepted, Budget, Finding, Known, Statistics, Value};
 use mcc_judge::certified::{CertifiedValue, Method};
 use mcc_judge::judgement::Block;
 use mcc_model::Archive;
-use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -97,18 +96,6 @@ pub fn examine(
     Ok(InstanceResult { instance: name.clone(), archive_sha256: sha256.to_owned(), examinations: results })
 }
 
-/// What a file of an exploration has.
-#[derive(Serialize)]
-struct Exploration<'a> {
-    instance: &'a str,
-    examination: &'a str,
-    property: &'a str,
-    value: &'a str,
-    states: u64,
-    firings: u64,
-    complete: bool,
-}
-
 /// Sets a result and writes the files of its evidence.
 fn keep(
     folder: &ResultsFolder,
@@ -153,8 +140,15 @@ fn keep(
         details.push(format!("certificate (lemmas: {})", certificate.lemmas.len()));
     }
     if let Some(Statistics { states, firings, complete }) = *explored {
-        let (examination, property, value) = (&*finding.examination, &*finding.id, &*result.value);
-        let file = Exploration { instance, examination, property, value, states, firings, complete };
+        let file = serde_json::json!({
+            "instance": instance,
+            "examination": finding.examination,
+            "property": finding.id,
+            "value": result.value,
+            "states": states,
+            "firings": firings,
+            "complete": complete,
+        });
         write("explored", json(&file)?)?;
         let all = if complete { "all" } else { "sufficient" };
         details.push(format!("{all} {states} markings explored, {firings} firings"));

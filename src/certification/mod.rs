@@ -15,9 +15,10 @@ pub use tool_evidence::ToolEvidence;
 pub use trace::read_trace;
 
 use mcc_base::digest;
+use mcc_base::names::RunId;
 use mcc_judge::judgement::Judgement;
 use mcc_model::ArchiveError;
-use mcc_store::{Record, StoreError};
+use mcc_store::{Attempt, Record, StoreError};
 use results::{InstanceResult, ResultsFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -106,6 +107,29 @@ pub enum CertificationError {
     /// It was stopped.
     #[error("stopped; the same command continues")]
     Stopped,
+}
+
+impl CertificationError {
+    /// The error of an operation that writes a file or folder.
+    fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Write { path: path.to_owned(), source }
+    }
+}
+
+/// The judged attempt at a run and the folder of its outputs; None if the record has none.
+fn judged_attempt(
+    record: &Record,
+    [entry, instance, examination]: [&str; 3],
+) -> Result<Option<(Attempt, PathBuf)>, StoreError> {
+    let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(None) };
+    let attempt = match record.attempts(&run) {
+        Err(StoreError::UnknownRun { .. }) => None,
+        attempts => attempts?.pop(),
+    };
+    Ok(attempt.map(|attempt| {
+        let folder = record.outputs_dir(&run, attempt.number);
+        (attempt, folder)
+    }))
 }
 
 /// What decides the results of a certification, beside the archives.
@@ -242,8 +266,7 @@ pub fn certify(
         for _ in 0..input.jobs.max(1) {
             let thread = std::thread::Builder::new().stack_size(STACK);
             if let Err(source) = thread.spawn_scoped(scope, work) {
-                let path = out.to_owned();
-                lock(&failed).get_or_insert(CertificationError::Write { path, source });
+                lock(&failed).get_or_insert(CertificationError::write(out)(source));
             }
         }
     });
@@ -260,8 +283,7 @@ pub fn certify(
     bundles::write(input, &outputs.alarms, &archives, &folder)?;
     if let (true, Some(record)) = (input.tool_evidence, input.record) {
         let checked = with_large_stack(|| tool_evidence::check(input, record, &archives, &folder, stop));
-        let checked = checked.map_err(|source| CertificationError::Write { path: out.to_owned(), source })?;
-        outputs.summary.tool_evidence = Some(checked?);
+        outputs.summary.tool_evidence = Some(checked.map_err(CertificationError::write(out))??);
     }
     Ok(outputs.summary)
 }

@@ -74,10 +74,7 @@ impl ResultsFolder {
     /// # Errors
     /// The folder is in use, was begun with other settings, holds other files, or cannot be written.
     pub fn open(dir: &Path, settings: &Settings) -> Result<Self, CertificationError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| CertificationError::Write { path, source }
-        };
+        let io = CertificationError::write;
         fs::create_dir_all(dir).map_err(io(dir))?;
         let known = dir.join(SETTINGS);
         let is_foreign = |name: &str| !name.starts_with(".tmp") && name != "lock";
@@ -141,7 +138,7 @@ impl ResultsFolder {
         let path = self.dir.join(name);
         let folder = path.parent().unwrap_or(&self.dir);
         let written = fs::create_dir_all(folder).and_then(|()| text::write(&path, content));
-        written.map_err(|source| CertificationError::Write { path, source })
+        written.map_err(CertificationError::write(&path))
     }
 
     /// The result of an instance; None if it has none yet.

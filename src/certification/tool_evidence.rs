@@ -3,14 +3,13 @@
 
 use super::outputs::{row, table, text};
 use super::results::ResultsFolder;
-use super::{CertificationError, Input};
+use super::{CertificationError, Input, judged_attempt};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::files;
-use mcc_base::names::RunId;
 use mcc_checker::{Certificate, Instance, Witness};
 use mcc_judge::judgement::{Block, Cell};
 use mcc_model::Archive;
-use mcc_store::{Record, StoreError};
+use mcc_store::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -50,7 +49,7 @@ pub fn check(
         let examination = &judgement.examinations[block.examination];
         for cell in &block.cells {
             let entry = &judgement.entries[cell.entry].entry;
-            for (position, kind, path) in files_of(record, entry, instance, examination)? {
+            for (position, kind, path) in files_of(record, [entry, instance, examination])? {
                 if stop.load(Ordering::Relaxed) {
                     return Err(CertificationError::Stopped);
                 }
@@ -80,19 +79,8 @@ pub fn check(
 }
 
 /// The files of evidence of the judged attempt at a run.
-fn files_of(
-    record: &Record,
-    entry: &str,
-    instance: &str,
-    examination: &str,
-) -> Result<Vec<(usize, Kind, PathBuf)>, CertificationError> {
-    let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(Vec::new()) };
-    let attempts = match record.attempts(&run) {
-        Err(StoreError::UnknownRun { .. }) => return Ok(Vec::new()),
-        attempts => attempts?,
-    };
-    let Some(attempt) = attempts.last() else { return Ok(Vec::new()) };
-    let folder = record.outputs_dir(&run, attempt.number);
+fn files_of(record: &Record, run: [&str; 3]) -> Result<Vec<(usize, Kind, PathBuf)>, CertificationError> {
+    let Some((attempt, folder)) = judged_attempt(record, run)? else { return Ok(Vec::new()) };
     let files = attempt.outputs.iter().filter_map(|output| {
         let (position, kind) = parse_name(&output.role)?;
         Some((position, kind, folder.join(&output.role)))

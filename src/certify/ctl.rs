@@ -123,15 +123,8 @@ impl<'a> Checker<'a> {
         let mut open = States::none(states);
         if !graph.is_complete() {
             graph.each(net, limits, |state, marking| {
-                if state as usize >= graph.expanded() {
-                    let mut dead = true;
-                    net.each_enabled(&marking.tokens, &marking.marked, |_| {
-                        dead = false;
-                        false
-                    });
-                    if !dead {
-                        open.insert(state);
-                    }
+                if state as usize >= graph.expanded() && net.enabled(marking).next().is_some() {
+                    open.insert(state);
                 }
             })?;
         }

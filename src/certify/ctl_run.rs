@@ -28,8 +28,7 @@ pub(crate) struct StateRun {
 impl Runs<'_> {
     /// A run from the initial state that shows that the formula has this truth there.
     pub(crate) fn find(&self, formula: &Ctl, truth: bool) -> Option<StateRun> {
-        let mut run = StateRun { states: vec![0], loop_start: None };
-        self.extend(formula, truth, &mut run).then_some(run)
+        self.extend(formula, truth, StateRun { states: vec![0], loop_start: None })
     }
 
     /// Whether a state has no successor.
@@ -54,81 +53,55 @@ impl Runs<'_> {
     }
 
     /// Extends a run so that it shows the truth of the formula in its last state.
-    fn extend(&self, formula: &Ctl, truth: bool, run: &mut StateRun) -> bool {
+    fn extend(&self, formula: &Ctl, truth: bool, mut run: StateRun) -> Option<StateRun> {
         let here = run.states[run.states.len() - 1];
         if self.is_local(formula, truth, here) {
-            return true;
+            return Some(run);
         }
-        let more = match (formula, truth) {
-            (Ctl::Not(inner), _) => return self.extend(inner, !truth, run),
+        match (formula, truth) {
+            (Ctl::Not(inner), _) => self.extend(inner, !truth, run),
             (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
                 // One run serves one part; the others must be local.
                 let mut left = parts.iter().filter(|part| !self.is_local(part, truth, here));
-                let (Some(part), None) = (left.next(), left.next()) else { return false };
-                return self.extend(part, truth, run);
+                let (Some(part), None) = (left.next(), left.next()) else { return None };
+                self.extend(part, truth, run)
             }
             (Ctl::And(parts) | Ctl::Or(parts), _) => {
-                return parts.iter().any(|part| {
-                    let mut longer = run.clone();
-                    let found = self.extend(part, truth, &mut longer);
-                    if found {
-                        *run = longer;
-                    }
-                    found
-                });
+                parts.iter().find_map(|part| self.extend(part, truth, run.clone()))
             }
-            (Ctl::ExistsNext(inner), true) => {
-                return self.graph.successors(here).iter().any(|next| {
-                    let mut longer = run.clone();
-                    longer.states.push(*next);
-                    let found = self.extend(inner, true, &mut longer);
-                    if found {
-                        *run = longer;
-                    }
-                    found
-                });
-            }
+            (Ctl::ExistsNext(inner), true) => self.graph.successors(here).iter().find_map(|next| {
+                let mut longer = run.clone();
+                longer.states.push(*next);
+                self.extend(inner, true, longer)
+            }),
             (Ctl::ExistsUntil(before, reach), true) => {
                 let passes = |state| self.is_local(before, true, state);
-                let local = self.path(here, passes, |state| self.is_local(reach, true, state));
-                if local.is_none() {
-                    let holds = self.checker.certain(reach, self.labels);
-                    let Some(more) =
-                        holds.and_then(|holds| self.path(here, passes, |state| holds.contains(state)))
-                    else {
-                        return false;
-                    };
-                    let mut longer = run.clone();
-                    longer.states.extend(more);
-                    let found = self.extend(reach, true, &mut longer);
-                    if found {
-                        *run = longer;
-                    }
-                    return found;
+                if let Some(more) = self.path(here, passes, |state| self.is_local(reach, true, state)) {
+                    run.states.extend(more);
+                    return Some(run);
                 }
-                local
+                let holds = self.checker.certain(reach, self.labels)?;
+                run.states.extend(self.path(here, passes, |state| holds.contains(state))?);
+                self.extend(reach, true, run)
             }
             (Ctl::AllUntil(before, reach), false) => {
                 let passes = |state| self.is_local(reach, false, state);
                 let ends =
                     |state| passes(state) && (self.is_local(before, false, state) || self.is_dead(state));
-                match self.path(here, passes, ends) {
-                    None => match self.lasso(here, passes) {
-                        Some((more, back)) => {
-                            // The states of the lasso begin with the last state of the run.
-                            run.loop_start = Some(run.states.len() - 1 + back);
-                            Some(more)
-                        }
-                        None => None,
-                    },
-                    path => path,
-                }
+                let more = match self.path(here, passes, ends) {
+                    Some(more) => more,
+                    None => {
+                        let (more, back) = self.lasso(here, passes)?;
+                        // The states of the lasso begin with the last state of the run.
+                        run.loop_start = Some(run.states.len() - 1 + back);
+                        more
+                    }
+                };
+                run.states.extend(more);
+                Some(run)
             }
             _ => None,
-        };
-        let Some(more) = more else { return false };
-        run.states.extend(more);
-        true
+        }
     }
 
     /// A shortest path from a state through those that pass to one that ends it; without the first state.
@@ -206,42 +179,20 @@ impl Runs<'_> {
 
 /// A predicate of markings in each of which the marking alone shows that the formula has this truth.
 fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
-    let all = |parts: &[Ctl]| Pred::And(parts.iter().map(|part| sure(part, truth, preds)).collect());
-    let any = |parts: &[Ctl]| Pred::Or(parts.iter().map(|part| sure(part, truth, preds)).collect());
-    match formula {
-        Ctl::Pred(number) => match truth {
-            true => preds[*number].clone(),
-            false => preds[*number].clone().not(),
-        },
-        Ctl::Not(inner) => sure(inner, !truth, preds),
-        Ctl::And(parts) => {
-            if truth {
-                all(parts)
-            } else {
-                any(parts)
-            }
+    let all = |parts: &[Ctl]| parts.iter().map(|part| sure(part, truth, preds)).collect();
+    match (formula, truth) {
+        (Ctl::Pred(number), true) => preds[*number].clone(),
+        (Ctl::Pred(number), false) => preds[*number].clone().not(),
+        (Ctl::Not(inner), _) => sure(inner, !truth, preds),
+        (Ctl::And(parts), true) | (Ctl::Or(parts), false) => Pred::And(all(parts)),
+        (Ctl::And(parts), false) | (Ctl::Or(parts), true) => Pred::Or(all(parts)),
+        (Ctl::ExistsNext(_), true) => Pred::True.not(),
+        (Ctl::ExistsNext(_), false) => Pred::Dead,
+        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => sure(reach, true, preds),
+        (Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach), false) => {
+            let ends = Pred::Or(vec![sure(before, false, preds), Pred::Dead]);
+            Pred::And(vec![sure(reach, false, preds), ends])
         }
-        Ctl::Or(parts) => {
-            if truth {
-                any(parts)
-            } else {
-                all(parts)
-            }
-        }
-        Ctl::ExistsNext(_) => {
-            if truth {
-                Pred::True.not()
-            } else {
-                Pred::Dead
-            }
-        }
-        Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach) => match truth {
-            true => sure(reach, true, preds),
-            false => {
-                let ends = Pred::Or(vec![sure(before, false, preds), Pred::Dead]);
-                Pred::And(vec![sure(reach, false, preds), ends])
-            }
-        },
     }
 }
 

@@ -4,14 +4,13 @@ use crate::budget::{Budget, Limits};
 use crate::engine::{EngineError, Trace, Value, read_net};
 use crate::net::Named;
 use mcc_checker::{Certificate, Instance, Run, Step, VERSION, Witness};
-use mcc_model::{Archive, NetKind, SymmetricNet};
+use mcc_model::Archive;
 use std::collections::BTreeMap;
 
 /// The checkers of an instance.
 pub(crate) struct Checks<'a> {
     archive: &'a Archive,
     named: Named,
-    coloured: Option<SymmetricNet>,
     checker: Result<Instance, String>,
 }
 
@@ -20,13 +19,9 @@ impl<'a> Checks<'a> {
     pub(crate) fn new(archive: &'a Archive, budget: &Budget<'_>) -> Result<Self, EngineError> {
         // The time for checks is not part of the budget.
         let limits = Limits::new(&Budget { time: std::time::Duration::MAX, ..*budget });
-        let coloured = match archive.instance.kind() {
-            NetKind::PlaceTransition => None,
-            NetKind::Coloured => Some(archive.symmetric_net()?),
-        };
         let named = read_net(archive, &limits)?;
         let checker = Instance::read(archive).map_err(|error| error.to_string());
-        Ok(Self { archive, named, coloured, checker })
+        Ok(Self { archive, named, checker })
     }
 
     /// The witness of a value, if the checker accepts it; else the reason.
@@ -72,7 +67,7 @@ impl<'a> Checks<'a> {
 
     fn step(&self, transition: u32) -> Step {
         let original = self.named.original(transition);
-        let binding = self.coloured.as_ref().map_or_else(BTreeMap::new, |net| {
+        let binding = self.named.coloured.as_ref().map_or_else(BTreeMap::new, |net| {
             let variables = &net.transitions[original].variables;
             let named = variables.iter().zip(self.named.binding(transition)).map(|(variable, colour)| {
                 let variable = &net.variables[*variable];

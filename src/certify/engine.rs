@@ -122,7 +122,7 @@ pub fn decide(
 pub(crate) fn read_net(archive: &Archive, limits: &Limits<'_>) -> Result<Named, EngineError> {
     match archive.instance.kind() {
         NetKind::PlaceTransition => Ok(Named::of_pt(&archive.net()?)),
-        NetKind::Coloured => Ok(unfold(&archive.symmetric_net()?, limits)?),
+        NetKind::Coloured => Ok(unfold(archive.symmetric_net()?, limits)?),
     }
 }
 
@@ -269,7 +269,7 @@ impl Engine<'_> {
             states.dedup();
             Some(states)
         };
-        let is_live = match complete && self.has(|kind| matches!(kind, Kind::Liveness)) {
+        let is_live = match complete && self.count(|kind| matches!(kind, Kind::Liveness)) > 0 {
             true if found.dead.is_none() => Some(live(named, graph, limits)?),
             _ => None,
         };
@@ -317,12 +317,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn has(&self, is: impl Fn(&Kind) -> bool) -> bool {
-        self.examinations.iter().flat_map(|of| &of.questions).any(|question| is(&question.kind))
-    }
-
     fn ctl(&mut self, graph: &Explored<'_>, limits: &Limits<'_>) -> Result<(), Stop> {
-        if !self.has(|kind| matches!(kind, Kind::Ctl(_))) {
+        if self.count(|kind| matches!(kind, Kind::Ctl(_))) == 0 {
             return Ok(());
         }
         let net = &self.named.net;
@@ -454,10 +450,10 @@ fn statistics(graph: &Explored<'_>) -> Statistics {
 /// The transitions of a run.
 fn trace(net: &Compiled, graph: &Explored<'_>, run: &StateRun) -> Trace {
     match run.loop_start {
-        None => Trace::Paths(vec![graph.transitions_along(net, &run.states)]),
+        None => Trace::Paths(vec![graph.store.transitions_along(net, &run.states)]),
         Some(start) => Trace::Lasso(
-            graph.transitions_along(net, &run.states[..=start]),
-            graph.transitions_along(net, &run.states[start..]),
+            graph.store.transitions_along(net, &run.states[..=start]),
+            graph.store.transitions_along(net, &run.states[start..]),
         ),
     }
 }

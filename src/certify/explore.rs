@@ -54,10 +54,7 @@ impl Explored<'_> {
             self.store.unpack(state, &mut marking);
             self.store.start(state);
             enabled.clear();
-            net.each_enabled(&marking.tokens, &marking.marked, |transition| {
-                enabled.push(transition);
-                true
-            });
+            enabled.extend(net.enabled(&marking));
             limits.reserve(&mut self.parents, enabled.len())?;
             limits.reserve(&mut self.targets, enabled.len())?;
             for &transition in &enabled {
@@ -138,40 +135,17 @@ impl Explored<'_> {
 
     /// The transitions of a shortest path from the initial marking.
     pub(crate) fn path_to(&self, net: &Compiled, state: State) -> Vec<u32> {
-        let mut states = vec![state];
-        let mut state = state;
-        while state != 0 {
-            state = self.parents[state as usize];
-            states.push(state);
-        }
-        states.reverse();
-        self.transitions_along(net, &states)
-    }
-
-    /// The transitions between consecutive states of a path.
-    pub(crate) fn transitions_along(&self, net: &Compiled, states: &[State]) -> Vec<u32> {
-        let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
-        let between = |pair: &[State]| {
-            self.store.unpack(pair[0], &mut from);
-            self.store.unpack(pair[1], &mut to);
-            transition_between(net, &from, &to)
-        };
-        states.windows(2).map_while(between).collect()
+        self.store.transitions_along(net, &path_by_parents(&self.parents, state))
     }
 }
 
-/// A transition that leads from one marking to the other.
-pub(crate) fn transition_between(net: &Compiled, from: &Unpacked, to: &Unpacked) -> Option<u32> {
-    let mut found = None;
-    let mut tokens = from.tokens.clone();
-    net.each_enabled(&from.tokens, &from.marked, |transition| {
-        if net.fire(transition, &mut tokens).is_some() && tokens == to.tokens {
-            found = Some(transition);
-        }
-        for change in net.changes(transition) {
-            tokens[change.place as usize] = from.tokens[change.place as usize];
-        }
-        found.is_none()
-    });
-    found
+/// The states from the initial one to another one. `parents`: for each state the one from which it was found.
+pub(crate) fn path_by_parents(parents: &[State], mut state: State) -> Vec<State> {
+    let mut states = vec![state];
+    while state != 0 {
+        state = parents[state as usize];
+        states.push(state);
+    }
+    states.reverse();
+    states
 }

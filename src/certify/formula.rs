@@ -173,20 +173,11 @@ impl<'n> Names<'n> {
         let all = |parts: &[Expr]| -> Result<Option<Vec<Pred>>, FormulaError> {
             parts.iter().map(|part| self.pred(part)).collect()
         };
-        Ok(Some(match expr {
-            Expr::Not(inner) => match self.pred(inner)? {
-                Some(inner) => inner.not(),
-                None => return Ok(None),
-            },
-            Expr::And(parts) => match all(parts)? {
-                Some(parts) => Pred::And(parts),
-                None => return Ok(None),
-            },
-            Expr::Or(parts) => match all(parts)? {
-                Some(parts) => Pred::Or(parts),
-                None => return Ok(None),
-            },
-            Expr::Le(left, right) => Pred::Le(self.count(left)?, self.count(right)?),
+        Ok(match expr {
+            Expr::Not(inner) => self.pred(inner)?.map(Pred::not),
+            Expr::And(parts) => all(parts)?.map(Pred::And),
+            Expr::Or(parts) => all(parts)?.map(Pred::Or),
+            Expr::Le(left, right) => Some(Pred::Le(self.count(left)?, self.count(right)?)),
             Expr::Fireable(ids) => {
                 let mut transitions = Vec::new();
                 for id in ids {
@@ -194,11 +185,11 @@ impl<'n> Names<'n> {
                     let transition = self.transitions.get(id.as_str()).ok_or_else(unknown)?;
                     transitions.extend(self.named.transitions[*transition].clone());
                 }
-                Pred::Fireable(transitions)
+                Some(Pred::Fireable(transitions))
             }
-            Expr::Deadlock => Pred::Dead,
-            _ => return Ok(None),
-        }))
+            Expr::Deadlock => Some(Pred::Dead),
+            _ => None,
+        })
     }
 
     /// A formula of CTL. New predicates are added to `preds`.
@@ -208,38 +199,29 @@ impl<'n> Names<'n> {
         }
         let mut part = |expr: &Expr| self.ctl(expr, preds);
         let always = |preds: &mut Vec<Pred>| Box::new(Ctl::Pred(number(Pred::True, preds)));
-        Ok(match expr {
-            Expr::Not(inner) => part(inner)?.not(),
-            Expr::And(parts) => Ctl::And(parts.iter().map(part).collect::<Result<_, _>>()?),
-            Expr::Or(parts) => Ctl::Or(parts.iter().map(part).collect::<Result<_, _>>()?),
-            Expr::ExistsPath(path) => match &**path {
-                Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?)),
-                Expr::Finally(inner) => {
-                    let inner = Box::new(part(inner)?);
-                    Ctl::ExistsUntil(always(preds), inner)
-                }
-                Expr::Globally(inner) => {
-                    let inner = Box::new(part(inner)?.not());
-                    Ctl::AllUntil(always(preds), inner).not()
-                }
-                Expr::Until(before, reach) => {
-                    Ctl::ExistsUntil(Box::new(part(before)?), Box::new(part(reach)?))
-                }
-                _ => return Err(FormulaError::Logic),
-            },
-            Expr::AllPaths(path) => match &**path {
-                Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?.not())).not(),
-                Expr::Finally(inner) => {
-                    let inner = Box::new(part(inner)?);
-                    Ctl::AllUntil(always(preds), inner)
-                }
-                Expr::Globally(inner) => {
-                    let inner = Box::new(part(inner)?.not());
-                    Ctl::ExistsUntil(always(preds), inner).not()
-                }
-                Expr::Until(before, reach) => Ctl::AllUntil(Box::new(part(before)?), Box::new(part(reach)?)),
-                _ => return Err(FormulaError::Logic),
-            },
+        let (all, path) = match expr {
+            Expr::Not(inner) => return Ok(part(inner)?.not()),
+            Expr::And(parts) => return Ok(Ctl::And(parts.iter().map(part).collect::<Result<_, _>>()?)),
+            Expr::Or(parts) => return Ok(Ctl::Or(parts.iter().map(part).collect::<Result<_, _>>()?)),
+            Expr::AllPaths(path) => (true, &**path),
+            Expr::ExistsPath(path) => (false, &**path),
+            _ => return Err(FormulaError::Logic),
+        };
+        let until = if all { Ctl::AllUntil } else { Ctl::ExistsUntil };
+        Ok(match path {
+            Expr::Next(inner) if all => Ctl::ExistsNext(Box::new(part(inner)?.not())).not(),
+            Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?)),
+            Expr::Finally(inner) => {
+                let inner = Box::new(part(inner)?);
+                until(always(preds), inner)
+            }
+            Expr::Globally(inner) => {
+                // EG p is not AF not p.
+                let inner = Box::new(part(inner)?.not());
+                let dual = if all { Ctl::ExistsUntil } else { Ctl::AllUntil };
+                dual(always(preds), inner).not()
+            }
+            Expr::Until(before, reach) => until(Box::new(part(before)?), Box::new(part(reach)?)),
             _ => return Err(FormulaError::Logic),
         })
     }
@@ -257,20 +239,12 @@ impl<'n> Names<'n> {
                 if matches!(expr, Expr::And(_)) == truth { Ltl::And(all) } else { Ltl::Or(all) }
             }
             Expr::Next(inner) => Ltl::Next(part(inner)?),
-            Expr::Finally(inner) => {
+            Expr::Finally(inner) | Expr::Globally(inner) => {
                 let inner = part(inner)?;
-                if truth {
-                    Ltl::Until(Box::new(Ltl::True), inner)
-                } else {
-                    Ltl::Release(Box::new(Ltl::False), inner)
-                }
-            }
-            Expr::Globally(inner) => {
-                let inner = part(inner)?;
-                if truth {
-                    Ltl::Release(Box::new(Ltl::False), inner)
-                } else {
-                    Ltl::Until(Box::new(Ltl::True), inner)
+                // F p is not G not p.
+                match matches!(expr, Expr::Finally(_)) == truth {
+                    true => Ltl::Until(Box::new(Ltl::True), inner),
+                    false => Ltl::Release(Box::new(Ltl::False), inner),
                 }
             }
             Expr::Until(before, reach) => {

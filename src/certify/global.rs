@@ -3,7 +3,7 @@
 
 use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
-use crate::net::Named;
+use crate::net::{Named, range_numbers};
 use crate::store::State;
 
 /// What one pass over the known markings found.
@@ -29,14 +29,7 @@ pub(crate) struct Survey {
 /// Makes the survey of the known markings. Of a part of the graph it is as far as the budget allows.
 pub(crate) fn survey(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> Result<Survey, Stop> {
     let net = &named.net;
-    let mut group_of = vec![0_u32; net.places()];
-    for (number, range) in (0..).zip(&named.places) {
-        group_of[range.start as usize..range.end as usize].fill(number);
-    }
-    let mut original = vec![0_u32; net.transitions()];
-    for (number, range) in (0..).zip(&named.transitions) {
-        original[range.start as usize..range.end as usize].fill(number);
-    }
+    let (group_of, original) = (range_numbers(&named.places), range_numbers(&named.transitions));
     let mut sums = vec![0_u128; named.places.len()];
     let mut initial = sums.clone();
     for (place, &count) in net.initial.iter().enumerate() {
@@ -85,15 +78,15 @@ pub(crate) fn survey(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -
         });
         let mut dead = true;
         if unseen > 0 || (state as usize) >= graph.expanded() || graph.successors(state).is_empty() {
-            net.each_enabled(&marking.tokens, &marking.marked, |transition| {
+            for transition in net.enabled(marking) {
                 dead = false;
                 let seen = &mut found.enabled[original[transition as usize] as usize];
-                if seen.is_none() {
-                    *seen = Some(state);
-                    unseen -= 1;
+                unseen -= usize::from(seen.is_none());
+                seen.get_or_insert(state);
+                if unseen == 0 {
+                    break;
                 }
-                unseen > 0
-            });
+            }
             if dead && found.dead.is_none() {
                 found.dead = Some(state);
             }
@@ -121,10 +114,7 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
     let mut marking = crate::store::Unpacked::new(net.places());
     // By transition: the last component in which it is enabled.
     let mut seen: Vec<Option<u32>> = vec![None; named.transitions.len()];
-    let mut original = vec![0_u32; net.transitions()];
-    for (number, range) in (0..).zip(&named.transitions) {
-        original[range.start as usize..range.end as usize].fill(number);
-    }
+    let original = range_numbers(&named.transitions);
     for states in members.chunk_by(|a, b| component[*a as usize] == component[*b as usize]) {
         limits.check()?;
         let this = Some(component[states[0] as usize]);
@@ -134,11 +124,10 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
                 break;
             }
             graph.store.unpack(state, &mut marking);
-            net.each_enabled(&marking.tokens, &marking.marked, |transition| {
+            for transition in net.enabled(&marking) {
                 let last = &mut seen[original[transition as usize] as usize];
                 missing -= usize::from(std::mem::replace(last, this) != this);
-                true
-            });
+            }
         }
         if missing > 0 {
             return Ok(false);

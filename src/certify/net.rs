@@ -1,5 +1,7 @@
 //! A P/T net in tables made for firing. Coloured nets are unfolded into such a net first (`unfold`).
 
+use crate::store::Unpacked;
+use mcc_model::SymmetricNet;
 use std::ops::Range;
 
 /// The tokens by place.
@@ -124,20 +126,11 @@ impl Compiled {
         self.inputs(transition).iter().all(|&(place, weight)| tokens[place as usize] >= weight)
     }
 
-    /// Calls `found` for each enabled transition until it returns false. `marked` has the marked places.
-    pub(crate) fn each_enabled(&self, tokens: &[u64], marked: &[u32], mut found: impl FnMut(u32) -> bool) {
-        for &transition in &self.always {
-            if !found(transition) {
-                return;
-            }
-        }
-        for &place in marked {
-            for &transition in self.watchers.get(place as usize) {
-                if self.is_enabled(transition, tokens) && !found(transition) {
-                    return;
-                }
-            }
-        }
+    /// The transitions that are enabled in a marking.
+    pub(crate) fn enabled(&self, marking: &Unpacked) -> impl Iterator<Item = u32> {
+        let watchers = marking.marked.iter().flat_map(move |place| self.watchers.get(*place as usize));
+        let enabled = watchers.filter(move |transition| self.is_enabled(**transition, &marking.tokens));
+        self.always.iter().chain(enabled).copied()
     }
 
     /// Whether no transition is enabled.
@@ -192,6 +185,13 @@ pub(crate) struct Named {
     /// By transition of a coloured net: the colours of its variables for the first transition made from it, then for
     /// the second, ...; empty for a P/T net.
     pub(crate) bindings: Vec<Vec<u64>>,
+    /// The coloured net from which this one was unfolded.
+    pub(crate) coloured: Option<SymmetricNet>,
+}
+
+/// By number of a place or transition: the number of its range.
+pub(crate) fn range_numbers(ranges: &[Range<u32>]) -> Vec<u32> {
+    (0..).zip(ranges).flat_map(|(number, range)| range.clone().map(move |_| number)).collect()
 }
 
 impl Named {
@@ -212,6 +212,7 @@ impl Named {
             place_ids: net.places.iter().map(|place| place.id.clone()).collect(),
             transition_ids: net.transitions.iter().map(|transition| transition.id.clone()).collect(),
             bindings: Vec::new(),
+            coloured: None,
         }
     }
 

@@ -280,23 +280,23 @@ impl<'a> Prover<'a> {
         None
     }
 
-    fn keep(&mut self, weights: &BTreeMap<u32, BigInt>, bound: &BigInt) {
+    /// The lemma that the weighted sum of tokens never exceeds its initial value; none of no weights.
+    fn at_most(&mut self, weights: BTreeMap<u32, BigInt>) -> Vec<(usize, BigInt)> {
+        if weights.is_empty() {
+            return Vec::new();
+        }
+        let bound = self.structure.initial_sum(&weights);
         if self.inequalities.len() < MOST_FACTS && weights.values().all(BigInt::is_positive) {
             self.inequalities.push((weights.clone(), bound.clone()));
         }
+        vec![(self.fact(Fact::AtMost(weights, bound)), BigInt::one())]
     }
 
     fn contradiction(&mut self, known: &Known, refutation: Refutation) -> Tree {
         let Refutation { multipliers, weights } = refutation;
         let (of_assumptions, of_traps) = multipliers.split_at(known.assumptions.len());
         let is_used = |(_, factor): &(usize, &BigInt)| **factor != BigInt::ZERO;
-        let mut lemmas = Vec::new();
-        if !weights.is_empty() {
-            let bound: BigInt =
-                weights.iter().map(|(place, of)| of * self.structure.initial[*place as usize]).sum();
-            self.keep(&weights, &bound);
-            lemmas.push((self.fact(Fact::AtMost(weights, bound)), BigInt::one()));
-        }
+        let mut lemmas = self.at_most(weights);
         for (trap, factor) in of_traps.iter().enumerate().filter(is_used) {
             let trap = self.traps[trap].clone();
             lemmas.push((self.fact(Fact::Trap(trap)), factor.clone()));
@@ -309,13 +309,7 @@ impl<'a> Prover<'a> {
     pub(crate) fn upper_bound(&mut self, sum: &Linear, until: Instant) -> Option<(BigInt, Tree)> {
         let bound = self.structure.upper_bound(sum, until)?;
         self.facts.clear();
-        let initial: BigInt =
-            bound.weights.iter().map(|(place, of)| of * self.structure.initial[*place as usize]).sum();
-        let mut lemmas = Vec::new();
-        if !bound.weights.is_empty() {
-            self.keep(&bound.weights, &initial);
-            lemmas.push((self.fact(Fact::AtMost(bound.weights, initial)), BigInt::one()));
-        }
+        let lemmas = self.at_most(bound.weights);
         Some((bound.bound, Tree::Contradiction(lemmas, vec![(0, bound.divisor)])))
     }
 }

@@ -8,7 +8,7 @@ use crate::proof::{Condition, Fact, Prover, Tree};
 use crate::proof_lp::{Linear, Structure};
 use crate::questions::{self, Kind, Metric};
 use mcc_checker::{Certificate, Lemma, PlaceName, ProofStep, Rational, VERSION, Value, Weight};
-use mcc_model::{Archive, ArchiveError, ColourName, NetKind, SymmetricNet};
+use mcc_model::{Archive, ColourName};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -39,7 +39,6 @@ pub fn prove(
         }
     }
     let structure = Structure::of(&named);
-    let naming = Naming::new(archive, &named)?;
     let mut prover = Prover::new(&structure, Instant::now());
     let mut certificates = Vec::new();
     for (number, (examination, question)) in questions.iter().enumerate() {
@@ -57,7 +56,7 @@ pub fn prove(
             property: question.id.clone(),
             value,
             subject,
-            lemmas: prover.facts.iter().map(|fact| naming.lemma(fact)).collect(),
+            lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
             proof: proof(&tree),
         });
     }
@@ -166,26 +165,15 @@ impl Task<'_> {
 }
 
 /// The names of places: in a coloured net with their colours.
-struct Naming<'a> {
-    named: &'a Named,
-    coloured: Option<SymmetricNet>,
-}
+struct Naming<'a>(&'a Named);
 
-impl<'a> Naming<'a> {
-    fn new(archive: &Archive, named: &'a Named) -> Result<Self, ArchiveError> {
-        let coloured = match archive.instance.kind() {
-            NetKind::PlaceTransition => None,
-            NetKind::Coloured => Some(archive.symmetric_net()?),
-        };
-        Ok(Self { named, coloured })
-    }
-
+impl Naming<'_> {
     fn place(&self, place: u32) -> (String, Option<ColourName>) {
-        let original = self.named.places.partition_point(|range| range.end <= place);
-        let colour = self.coloured.as_ref().map(|net| {
-            net.colour_name(net.places[original].sort, u64::from(place - self.named.places[original].start))
+        let original = self.0.places.partition_point(|range| range.end <= place);
+        let colour = self.0.coloured.as_ref().map(|net| {
+            net.colour_name(net.places[original].sort, u64::from(place - self.0.places[original].start))
         });
-        (self.named.place_ids[original].clone(), colour)
+        (self.0.place_ids[original].clone(), colour)
     }
 
     fn lemma(&self, fact: &Fact) -> Lemma {

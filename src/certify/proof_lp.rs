@@ -8,7 +8,7 @@
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use num_bigint::BigInt;
 use num_integer::Integer;
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_traits::{FromPrimitive, One, Signed, ToPrimitive, Zero};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ impl Structure {
         !self.effects.iter().any(grows)
     }
 
-    fn initial_sum(&self, weights: &BTreeMap<u32, BigInt>) -> BigInt {
+    pub(crate) fn initial_sum(&self, weights: &BTreeMap<u32, BigInt>) -> BigInt {
         weights.iter().map(|(place, weight)| weight * self.initial[*place as usize]).sum()
     }
 
@@ -140,7 +140,7 @@ impl Structure {
         }
         let sum: Vec<(Variable, f64)> = multipliers.iter().map(|variable| (*variable, 1.0)).collect();
         program.at_most(sum, 1.0);
-        let (_, values) = program.solve()?;
+        let values = program.solve()?;
         if values.iter().all(|value| *value == 0.0) {
             return None;
         }
@@ -192,7 +192,7 @@ impl Structure {
                 effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
             program.at_most(row, -(sum.change(effect) as f64));
         }
-        let (_, values) = program.solve()?;
+        let values = program.solve()?;
         candidates(&values).find_map(|(slacks, divisor)| {
             let mut weights = weights_of(&slacks);
             for (place, weight) in &sum.terms {
@@ -224,7 +224,7 @@ impl Structure {
         for (row, tokens) in rows.into_iter().zip(&self.initial) {
             program.at_least(row, -(*tokens as f64));
         }
-        let (_, counts) = program.solve()?;
+        let counts = program.solve()?;
         let mut tokens: Vec<f64> = self.initial.iter().map(|tokens| *tokens as f64).collect();
         for (effect, count) in self.effects.iter().zip(counts) {
             effect.iter().for_each(|(place, change)| tokens[*place as usize] += count * *change as f64);
@@ -283,8 +283,8 @@ impl Program {
         self.problem.add_constraint(row, operator, bound / size);
     }
 
-    /// The optimum and the values of the variables. A panic of the solver counts as no solution.
-    fn solve(mut self) -> Option<(f64, Vec<f64>)> {
+    /// The values of the variables in an optimum. A panic of the solver counts as no solution.
+    fn solve(mut self) -> Option<Vec<f64>> {
         if self.impossible {
             return None;
         }
@@ -293,7 +293,7 @@ impl Program {
         let solved = std::panic::catch_unwind(std::panic::AssertUnwindSafe(solve)).ok()?.ok()?;
         let solution = solved.into_solution().ok()?;
         let values: Vec<f64> = self.variables.iter().map(|variable| solution.var_value(*variable)).collect();
-        values.iter().all(|value| value.is_finite()).then(|| (solution.objective(), values))
+        values.iter().all(|value| value.is_finite()).then_some(values)
     }
 }
 
@@ -307,7 +307,7 @@ fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
         let rounded = |value: &f64| {
             let number = value * f64::from(divisor);
             let close = (number - number.round()).abs() <= 1e-6 * number.abs().max(1.0);
-            if close { integer(number.round()) } else { None }
+            if close { BigInt::from_f64(number.round()) } else { None }
         };
         Some((by_common.iter().map(rounded).collect::<Option<Vec<_>>>()?, BigInt::from(divisor)))
     });
@@ -326,17 +326,12 @@ fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
     common.chain(fractions)
 }
 
-fn integer(number: f64) -> Option<BigInt> {
-    use num_traits::FromPrimitive;
-    BigInt::from_f64(number)
-}
-
 /// The simplest fraction within a relative error of a float that is not negative, by its continued fraction.
 fn fraction(value: f64, error: f64) -> Option<(BigInt, BigInt)> {
     let (mut before, mut now) = ((BigInt::zero(), BigInt::one()), (BigInt::one(), BigInt::zero()));
     let mut rest = value;
     for _ in 0..40 {
-        let whole = integer(rest.floor())?;
+        let whole = BigInt::from_f64(rest.floor())?;
         let next = (&whole * &now.0 + &before.0, &whole * &now.1 + &before.1);
         before = std::mem::replace(&mut now, next);
         let found = now.0.to_f64()? / now.1.to_f64()?;

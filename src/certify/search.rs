@@ -2,7 +2,7 @@
 //! and best-first search by that distance (Edelkamp, Lafuente, Leue: Directed Explicit Model Checking with HSF-SPIN, 2001).
 
 use crate::budget::{Limits, Stop};
-use crate::explore::transition_between;
+use crate::explore::path_by_parents;
 use crate::formula::{Pred, Sum};
 use crate::net::{Compiled, Marking};
 use crate::store::{Inserted, State, Store, Unpacked};
@@ -230,10 +230,7 @@ pub(crate) fn best_first(
             store.unpack(state, &mut marking);
             store.start(state);
             enabled.clear();
-            net.each_enabled(&marking.tokens, &marking.marked, |transition| {
-                enabled.push(transition);
-                true
-            });
+            enabled.extend(net.enabled(&marking));
             for &transition in &enabled {
                 // After each firing: in a large net a distance alone takes milliseconds.
                 limits.check()?;
@@ -257,20 +254,7 @@ pub(crate) fn best_first(
     let ended = run();
     limits.give_back((parents.len() as u64 - 1) * ENTRY_BYTES);
     if let Some(best) = best {
-        let mut states = vec![best];
-        while let Some(&state) = states.last()
-            && state != 0
-        {
-            states.push(parents[state as usize]);
-        }
-        states.reverse();
-        let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
-        let between = |pair: &[State]| {
-            store.unpack(pair[0], &mut from);
-            store.unpack(pair[1], &mut to);
-            transition_between(net, &from, &to)
-        };
-        goal.path = Some(states.windows(2).map_while(between).collect());
+        goal.path = Some(store.transitions_along(net, &path_by_parents(&parents, best)));
     }
     ended
 }

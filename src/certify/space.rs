@@ -3,7 +3,7 @@
 
 use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
-use crate::explore::{Explored, transition_between};
+use crate::explore::Explored;
 use crate::formula::Pred;
 use crate::net::Compiled;
 use crate::product::{Found, Lasso, Search, Space};
@@ -31,14 +31,10 @@ impl Space for Known<'_> {
         if !known.is_empty() {
             return Ok(true);
         }
-        let mut is_dead = true;
-        if state as usize >= self.graph.expanded() {
+        let is_dead = (state as usize) < self.graph.expanded() || {
             self.graph.store.unpack(state, &mut self.marking);
-            self.net.each_enabled(&self.marking.tokens, &self.marking.marked, |_| {
-                is_dead = false;
-                false
-            });
-        }
+            self.net.enabled(&self.marking).next().is_none()
+        };
         if is_dead {
             into.push(state);
         }
@@ -65,18 +61,13 @@ impl Space for Growing<'_> {
         store.unpack(state, marking);
         store.start(state);
         let before = into.len();
-        let mut stop = None;
-        net.each_enabled(&marking.tokens, &marking.marked, |transition| {
-            match store.fire(net, transition) {
-                Ok(inserted) => into.push(inserted.state()),
-                Err(error) => stop = Some(error),
-            }
-            stop.is_none()
-        });
+        for transition in net.enabled(marking) {
+            into.push(store.fire(net, transition)?.state());
+        }
         if into.len() == before {
             into.push(state);
         }
-        stop.map_or(Ok(true), Err)
+        Ok(true)
     }
 
     fn preds(&mut self, state: State) -> Result<u64, Stop> {
@@ -106,7 +97,7 @@ pub(crate) fn search_known(
         Found::Unknown => None,
         Found::Run(lasso) => {
             // A shortest path replaces that of the depth-first search; the automaton may take another way on it.
-            Some(Some(run(&lasso, |pair| graph.transitions_along(net, pair))))
+            Some(Some(run(net, &graph.store, &lasso)))
         }
     })
 }
@@ -124,28 +115,16 @@ pub(crate) fn search_growing(
     store.insert(&net.initial)?;
     let mut space = Growing { net, store, preds, marking: Unpacked::new(net.places()) };
     let found = Search::new(&mut space, automaton, limits, seed).run()?;
-    let store = &space.store;
-    let states = store.len();
-    let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
-    Ok(match found {
-        Found::Nothing => (None, states),
-        Found::Unknown => return Err(Stop::TooLarge("the graph of the search is not complete")),
-        Found::Run(lasso) => {
-            let run = run(&lasso, |states| {
-                let between = |pair: &[State]| {
-                    store.unpack(pair[0], &mut from);
-                    store.unpack(pair[1], &mut to);
-                    transition_between(net, &from, &to)
-                };
-                states.windows(2).map_while(between).collect()
-            });
-            (Some(run), states)
-        }
-    })
+    let states = space.store.len();
+    match found {
+        Found::Nothing => Ok((None, states)),
+        Found::Unknown => Err(Stop::TooLarge("the graph of the search is not complete")),
+        Found::Run(lasso) => Ok((Some(run(net, &space.store, &lasso)), states)),
+    }
 }
 
 /// The transitions of a lasso. The repetition of a dead marking has none.
-fn run(lasso: &Lasso, mut along: impl FnMut(&[State]) -> Vec<u32>) -> Run {
-    let stem = along(&lasso.stem);
-    Run { stem, cycle: along(&lasso.cycle) }
+fn run(net: &Compiled, store: &Store<'_>, lasso: &Lasso) -> Run {
+    let [stem, cycle] = [&lasso.stem, &lasso.cycle].map(|states| store.transitions_along(net, states));
+    Run { stem, cycle }
 }

@@ -208,6 +208,17 @@ impl<'l> Store<'l> {
         self.layout.unpack(words(&self.blocks, self.per_block, self.layout.words, state), into);
     }
 
+    /// The transitions between consecutive states of a path.
+    pub(crate) fn transitions_along(&self, net: &Compiled, states: &[State]) -> Vec<u32> {
+        let (mut from, mut to) = (Unpacked::new(net.places()), Unpacked::new(net.places()));
+        let between = |pair: &[State]| {
+            self.unpack(pair[0], &mut from);
+            self.unpack(pair[1], &mut to);
+            transition_between(net, &from, &to)
+        };
+        states.windows(2).map_while(between).collect()
+    }
+
     /// Makes a marking the one from which `fire` starts.
     pub(crate) fn start(&mut self, state: State) {
         self.source.copy_from_slice(words(&self.blocks, self.per_block, self.layout.words, state));
@@ -325,6 +336,18 @@ impl<'l> Store<'l> {
         self.index = index;
         Ok(())
     }
+}
+
+/// A transition that leads from one marking to the other.
+fn transition_between(net: &Compiled, from: &Unpacked, to: &Unpacked) -> Option<u32> {
+    let mut tokens = from.tokens.clone();
+    net.enabled(from).find(|transition| {
+        let leads_there = net.fire(*transition, &mut tokens).is_some() && tokens == to.tokens;
+        for change in net.changes(*transition) {
+            tokens[change.place as usize] = from.tokens[change.place as usize];
+        }
+        leads_there
+    })
 }
 
 fn words(blocks: &[Box<[u64]>], per_block: usize, size: usize, state: State) -> &[u64] {

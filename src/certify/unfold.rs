@@ -11,7 +11,7 @@ const NODE_BYTES: u64 = 64;
 const ARC_BYTES: u64 = 64;
 
 /// Unfolds a net. The memory of its tables is taken from the budget for good.
-pub(crate) fn unfold(net: &SymmetricNet, limits: &Limits<'_>) -> Result<Named, Stop> {
+pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, Stop> {
     let mut places = Vec::new();
     let mut initial = Vec::new();
     for place in &net.places {
@@ -30,7 +30,7 @@ pub(crate) fn unfold(net: &SymmetricNet, limits: &Limits<'_>) -> Result<Named, S
         let start = u32::try_from(arcs.len()).map_err(|_| TOO_LARGE)?;
         let mut of = Vec::new();
         let mut tried = 0_u32;
-        each_binding(net, transition, &mut |binding, is_complete| {
+        each_binding(&net, transition, &mut |binding, is_complete| {
             tried = tried.wrapping_add(1);
             if tried.is_multiple_of(0x1000) {
                 limits.check()?;
@@ -63,6 +63,7 @@ pub(crate) fn unfold(net: &SymmetricNet, limits: &Limits<'_>) -> Result<Named, S
         place_ids: net.places.iter().map(|place| place.id.clone()).collect(),
         transition_ids: net.transitions.iter().map(|transition| transition.id.clone()).collect(),
         bindings,
+        coloured: Some(net),
     })
 }
 

@@ -1,10 +1,11 @@
 //! The states of the models of a campaign, from its records and the tasks of the batch system.
 
 use super::{BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskState};
+use mcc_base::ordered_map::ordered_map;
 use mcc_store::{RecordSummary, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::num::NonZeroUsize;
 
 /// The state of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -128,26 +129,15 @@ fn parallel_map<T: Sync, R: Send>(
     items: &[T],
     query: impl Fn(&T) -> Result<R, ClusterError> + Sync,
 ) -> Result<Vec<R>, ClusterError> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut answers = vec![];
-        while let Some((number, item)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            items.get(number).map(|item| (number, item))
-        } {
-            answers.push((number, query(item)?));
-        }
-        Ok(answers)
-    };
-    let threads = MAX_PARALLEL_QUERIES.min(items.len());
-    let mut answers = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().expect("queries do not panic"));
-        joined.collect::<Result<Vec<Vec<(usize, R)>>, ClusterError>>()
-    })?
-    .into_iter()
-    .flatten()
-    .collect::<Vec<_>>();
-    answers.sort_by_key(|(number, _)| *number);
-    Ok(answers.into_iter().map(|(_, answer)| answer).collect())
+    let Some(threads) = NonZeroUsize::new(MAX_PARALLEL_QUERIES.min(items.len())) else { return Ok(vec![]) };
+    let mut answers = vec![];
+    let take = |answer: Result<R, ClusterError>| answer.map(|answer| answers.push(answer));
+    ordered_map(
+        threads,
+        || (),
+        |feed| items.iter().try_for_each(feed).is_ok(),
+        |(), item| query(item),
+        take,
+    )?;
+    Ok(answers)
 }

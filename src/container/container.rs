@@ -11,7 +11,7 @@ use mcc_base::digest;
 use oci_spec::image::ImageConfiguration;
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// A container whose layers are merged.
@@ -41,7 +41,6 @@ pub struct Facts {
 pub(crate) struct Spool {
     folder: PathBuf,
     next: u64,
-    buffer: Vec<u8>,
 }
 
 impl Spool {
@@ -57,17 +56,10 @@ impl Spool {
             return Ok(kept);
         }
         let mut file = File::create_new(self.path(kept))?;
-        let mut left = size;
-        while left > 0 {
-            let wanted = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let read = content.read(&mut self.buffer[..wanted])?;
-            if read == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            file.write_all(&self.buffer[..read])?;
-            left -= read as u64;
+        match io::copy(&mut content.take(size), &mut file)? < size {
+            true => Err(io::ErrorKind::UnexpectedEof.into()),
+            false => Ok(kept),
         }
-        Ok(kept)
     }
 }
 
@@ -110,7 +102,7 @@ impl Container {
         let store = Store::open(path, spool, limits)?;
         let Manifest { name, digest, config_digest, config, layers } = manifest::find(&store, path)?;
         let budget = Budget::new(limits);
-        let mut spool = Spool { folder: spool.to_owned(), next: 0, buffer: vec![0; BUFFER] };
+        let mut spool = Spool { folder: spool.to_owned(), next: 0 };
         let mut tree = Tree::new();
         for (number, layer) in layers.iter().enumerate() {
             progress(&format!("reading layer {} of {}", number + 1, layers.len()));

@@ -82,12 +82,7 @@ impl HostReport {
         let mut checks = Vec::new();
         match Qemu::find() {
             Ok(qemu) => {
-                checks.push(check(
-                    "qemu",
-                    CheckState::Ok,
-                    format!("{} {}", qemu.program.display(), qemu.version),
-                    "",
-                ));
+                checks.push(ok("qemu", format!("{} {}", qemu.program.display(), qemu.version)));
                 let kvm = Accelerator::Kvm.probe(&qemu);
                 let tcg = Accelerator::Tcg.probe(&qemu);
                 checks.extend(accelerators(&kvm, &tcg));
@@ -102,12 +97,8 @@ impl HostReport {
                 checks.push(check("qemu", CheckState::Missing, format!("{program} is not on PATH"), &remedy));
             }
             Err(error) => {
-                checks.push(check(
-                    "qemu",
-                    CheckState::Missing,
-                    error.to_string(),
-                    "reinstall qemu-system-x86",
-                ));
+                let remedy = "reinstall qemu-system-x86";
+                checks.push(check("qemu", CheckState::Missing, error.to_string(), remedy));
             }
         }
         checks.push(cpu_time(mcc_vm::probe_cpu_time().map_err(|error| error.to_string())));
@@ -162,9 +153,13 @@ fn check(name: &'static str, state: CheckState, found: String, remedy: &str) -> 
     Check { name, state, found, remedy: remedy.to_owned(), blocking: true }
 }
 
+fn ok(name: &'static str, found: String) -> Check {
+    check(name, CheckState::Ok, found, "")
+}
+
 fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
     let kvm_check = match (kvm.usable, tcg.usable) {
-        (true, _) => check("kvm", CheckState::Ok, kvm.evidence.clone(), ""),
+        (true, _) => ok("kvm", kvm.evidence.clone()),
         (false, true) => {
             let remedy = format!(
                 "use a host whose KVM runs guests (/dev/kvm, nested virtualization), or --allow-degraded \
@@ -179,7 +174,7 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
         }
     };
     let mut tcg_check = match tcg.usable {
-        true => check("tcg", CheckState::Ok, tcg.evidence.clone(), ""),
+        true => ok("tcg", tcg.evidence.clone()),
         false => {
             let remedy = "reinstall qemu-system-x86; it is needed where KVM is not usable";
             check("tcg", CheckState::Missing, format!("unusable: {}", tcg.evidence), remedy)
@@ -211,7 +206,7 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
         found += &format!("; also: {}", enabled.join(" "));
     }
     match missing.is_empty() {
-        true => check("cpu-flags", CheckState::Ok, found, ""),
+        true => ok("cpu-flags", found),
         false => check("cpu-flags", CheckState::Degraded, found, &remedy),
     }
 }
@@ -219,9 +214,7 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
 /// Whether the CPU time of a machine can be measured and limited.
 fn cpu_time(probed: Result<(), String>) -> Check {
     match probed {
-        Ok(()) => {
-            check("cpu-time", CheckState::Ok, "the kernel counts it per thread (schedstat)".to_owned(), "")
-        }
+        Ok(()) => ok("cpu-time", "the kernel counts it per thread (schedstat)".to_owned()),
         Err(problem) => {
             let remedy = "boot a kernel with CONFIG_SCHEDSTATS; mount /proc without hidepid, or give the controller \
                            CAP_SYS_PTRACE";
@@ -234,7 +227,7 @@ fn cpu_time(probed: Result<(), String>) -> Check {
 fn settings(settings: &HostSettings) -> Vec<Check> {
     let unmet = settings.unmet();
     let required = ["governor", "swap"].map(|name| match unmet.iter().find(|unmet| unmet.name == name) {
-        None => check(name, CheckState::Ok, settings.known.get(name).cloned().unwrap_or_default(), ""),
+        None => ok(name, settings.known.get(name).cloned().unwrap_or_default()),
         Some(UnmetSetting { found, remedy, mark, .. }) => {
             let remedy = format!("{remedy}; or --allow-degraded (runs are marked {mark})");
             check(name, CheckState::Degraded, found.clone(), &remedy)
@@ -322,7 +315,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     } else if concurrent == 0 {
         check("cores", CheckState::Degraded, found, &remedy("concurrent", machine.concurrent_cores))
     } else {
-        check("cores", CheckState::Ok, found, "")
+        ok("cores", found)
     };
 
     let memory = &survey.memory;
@@ -336,7 +329,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
         machine.memory_mib
     );
     let memory = match memory.available_mib >= machine.memory_mib {
-        true => check("memory", CheckState::Ok, found, ""),
+        true => ok("memory", found),
         false => {
             let remedy = format!(
                 "end other programs to free memory, or use --allow-degraded (memory is overcommitted, runs are marked {})",
@@ -357,7 +350,7 @@ fn disk(folder: &Path) -> Result<Check, HostError> {
     let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;
     let found = format!("{free_mib} MiB free in {}", folder.display());
     Ok(match free_mib >= FREE_MIB {
-        true => check("disk", CheckState::Ok, found, ""),
+        true => ok("disk", found),
         false => {
             let remedy = format!("free {FREE_MIB} MiB, or give another folder with --dir");
             check("disk", CheckState::Missing, found, &remedy)

@@ -89,19 +89,11 @@ pub enum HostError {
     },
     /// A setting of the host does not meet the requirements of a contest, or is unknown.
     #[error(
-        "{name} of this host: {found}; a contest requires {required}: {remedy}; or use --allow-degraded (every run is \
-         marked {mark})", required = if *mark == Mark::SWAP { "no swap space" } else { "the governor performance" }
+        "{} of this host: {}; a contest requires {required}: {}; or use --allow-degraded (every run is marked {})",
+        .0.name, .0.found, .0.remedy, .0.mark,
+        required = if .0.mark == Mark::SWAP { "no swap space" } else { "the governor performance" }
     )]
-    Setting {
-        /// The name of the setting.
-        name: &'static str,
-        /// Its value.
-        found: String,
-        /// The command that corrects it, or what to do instead.
-        remedy: String,
-        /// The mark of runs on such a host.
-        mark: Mark,
-    },
+    Setting(UnmetSetting),
     /// KVM does not work and TCG is not allowed.
     #[error(
         "KVM is not usable on this host: {evidence}; --allow-degraded runs the machines under TCG instead \

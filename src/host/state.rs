@@ -1,7 +1,6 @@
 //! Reads the state of a host from `/sys` and `/proc`: settings that change how fast its cores are, and counters of what used
 //! them. A file that does not exist or is not readable is no error: its setting or counter is unknown.
 
-use super::HostError;
 use mcc_base::Mark;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,12 +33,6 @@ pub struct UnmetSetting {
     pub remedy: String,
     /// The mark of runs on this host.
     pub mark: Mark,
-}
-
-impl From<UnmetSetting> for HostError {
-    fn from(UnmetSetting { name, found, remedy, mark }: UnmetSetting) -> Self {
-        Self::Setting { name, found, remedy, mark }
-    }
 }
 
 const GOVERNOR: &str = "governor";
@@ -269,6 +262,7 @@ fn swap_kib(root: &Path) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HostError;
     use std::path::PathBuf;
 
     /// Files of a host: `virtual-machine` was recorded, `server` is written after the documentation of the kernel.
@@ -345,7 +339,7 @@ mod tests {
         let found: Vec<_> = unmet.iter().map(|unmet| (unmet.name, unmet.found.as_str())).collect();
         assert_eq!(found, [(GOVERNOR, "performance, powersave"), (SWAP, "2097148 KiB")]);
         let messages: Vec<String> =
-            unmet.into_iter().map(|unmet| HostError::from(unmet).to_string()).collect();
+            unmet.into_iter().map(|unmet| HostError::Setting(unmet).to_string()).collect();
         assert!(messages[0].contains("echo performance | tee"), "{}", messages[0]);
         assert!(
             messages[1].contains("swapoff -a") && messages[1].contains("--allow-degraded"),

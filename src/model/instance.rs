@@ -4,7 +4,7 @@ use super::NetKind;
 use serde::Deserialize;
 
 /// The name of an instance.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct InstanceName {
     name: String,

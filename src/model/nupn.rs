@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 
 /// A NUPN section as written. `Nupn::faults` checks it against its net.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nupn {
     /// The line of its `<toolspecific>`.
     pub line: u64,
@@ -70,7 +70,7 @@ impl Nupn {
                                 return Err(xml.error(Problem::Repeated { element, within }));
                             }
                             section = Some(depth);
-                            *found = Some(Nupn::empty(xml.line()));
+                            *found = Some(Nupn { line: xml.line(), ..Nupn::default() });
                         }
                         (Some(_), "size", Some(nupn)) => {
                             nupn.places = number(&xml, &start, "places")?;
@@ -113,11 +113,6 @@ impl Nupn {
                 Item::Eof => return Ok(found),
             }
         }
-    }
-
-    fn empty(line: u64) -> Self {
-        let (root, units) = (String::new(), Vec::new());
-        Nupn { line, places: 0, transitions: 0, arcs: 0, unit_count: 0, root, safe: false, units }
     }
 
     /// Returns the contradictions of the section with its net and in itself, each with its line: sizes, unknown places,

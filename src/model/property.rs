@@ -126,7 +126,7 @@ pub(super) fn line_of(node: Node<'_, '_>) -> u32 {
 }
 
 /// A problem and its element.
-type Fault<'a> = (Node<'a, 'a>, Problem);
+pub(super) type Fault<'a> = (Node<'a, 'a>, Problem);
 
 fn read_document<'a>(document: &'a Document<'a>) -> Result<Vec<Property>, Fault<'a>> {
     let root = document.root_element();
@@ -245,7 +245,7 @@ fn names<'a>(node: Node<'a, 'a>, element: &str) -> Result<Vec<String>, Fault<'a>
     elements(node).map(name).collect()
 }
 
-fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
+pub(super) fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(Node::is_element)
 }
 
@@ -272,7 +272,7 @@ pub(super) fn words<'a>(node: Node<'a, 'a>) -> Result<String, Fault<'a>> {
     }
 }
 
-fn unexpected<'a>(node: Node<'a, 'a>, expected: &str) -> Fault<'a> {
+pub(super) fn unexpected<'a>(node: Node<'a, 'a>, expected: &str) -> Fault<'a> {
     let found = node.tag_name().name().to_owned();
     (node, Problem::Unexpected { found, expected: expected.to_owned() })
 }

@@ -1,14 +1,14 @@
 //! Reads coloured nets. Every construct is either understood or refused with its line: nothing that could change the
 //! meaning of a net is skipped.
 
-use super::property::{document, line_of, missing};
+use super::property::{Fault, document, elements, line_of, missing, unexpected};
 use super::symmetric::{
     Bag, Colour, ColouredPlace, ColouredTransition, Comparison, Guard, Multiset, Sort, SortKind,
     SymmetricNet, Term, Variable,
 };
 use super::symmetric_xml::{
-    Fault, Xml, attribute, collect, elements, integer, label, name, only, repeated, structure, subterms,
-    truth, two, unexpected, unknown, unsupported,
+    Xml, attribute, collect, integer, label, name, only, repeated, structure, subterms, truth, two, unknown,
+    unsupported,
 };
 use super::{ModelError, Net, NetKind, Problem};
 use roxmltree::Document;

@@ -1,13 +1,10 @@
 //! The elements of a coloured net: each is found where the grammar has it, or the file is refused with its line.
 
 use super::Problem;
-use super::property::{line_of, missing};
+use super::property::{Fault, elements, line_of, missing, unexpected};
 use roxmltree::Node;
 
 pub(super) type Xml<'a> = Node<'a, 'a>;
-
-/// A problem and its element.
-pub(super) type Fault<'a> = (Xml<'a>, Problem);
 
 /// Collects the places, transitions, arcs and declarations of a net or page and of its pages.
 pub(super) fn collect<'a>(inside: Xml<'a>, nodes: &mut Vec<Xml<'a>>) -> Result<(), Fault<'a>> {
@@ -31,10 +28,6 @@ pub(super) fn collect<'a>(inside: Xml<'a>, nodes: &mut Vec<Xml<'a>>) -> Result<(
 
 pub(super) fn name<'a>(node: Xml<'a>) -> &'a str {
     node.tag_name().name()
-}
-
-pub(super) fn elements<'a>(node: Xml<'a>) -> impl Iterator<Item = Xml<'a>> {
-    node.children().filter(Node::is_element)
 }
 
 pub(super) fn only<'a>(node: Xml<'a>) -> Result<Xml<'a>, Fault<'a>> {
@@ -117,10 +110,6 @@ pub(super) fn truth(node: Xml<'_>) -> Result<bool, Fault<'_>> {
         "false" => Ok(false),
         _ => Err(unexpected(node, "a value of true or false")),
     }
-}
-
-pub(super) fn unexpected<'a>(node: Xml<'a>, expected: &str) -> Fault<'a> {
-    (node, Problem::Unexpected { found: name(node).to_owned(), expected: expected.to_owned() })
 }
 
 pub(super) fn unsupported(node: Xml<'_>) -> Fault<'_> {

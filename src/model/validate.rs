@@ -343,13 +343,9 @@ fn has_empty_list(formula: &Formula) -> bool {
     }
     fn of_expr(expr: &Expr) -> bool {
         match expr {
-            Expr::AllPaths(e) | Expr::ExistsPath(e) | Expr::Globally(e) | Expr::Finally(e) => of_expr(e),
-            Expr::Next(e) | Expr::Not(e) => of_expr(e),
-            Expr::Until(before, reach) => of_expr(before) || of_expr(reach),
-            Expr::And(operands) | Expr::Or(operands) => operands.iter().any(of_expr),
             Expr::Le(left, right) => of_count(left) || of_count(right),
             Expr::Fireable(transitions) => transitions.is_empty(),
-            Expr::Deadlock => false,
+            _ => expr.parts().into_iter().any(of_expr),
         }
     }
     match formula {

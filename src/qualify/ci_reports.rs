@@ -4,7 +4,7 @@ use super::{Finding, counted};
 use mcc_edition::rules_of;
 use mcc_model::Severity;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// What was checked.
@@ -85,49 +85,58 @@ impl Checked<'_> {
     pub fn sarif(&self) -> serde_json::Result<String> {
         let rules: BTreeSet<&str> = self.findings.iter().map(|finding| finding.rule).collect();
         let rules: Vec<&str> = rules.into_iter().collect();
-        let results = self.findings.iter().map(|finding| self.result(finding, &rules)).collect();
-        let outputs = serde_json::json!({
-            "OUTPUTS": { "description": { "text": "outputs of the runs, in the folder of --out" } }
+        let mut run = json!({
+            "tool": {
+                "driver": {
+                    "name": "mcc-harness",
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
+                }
+            }
         });
-        let log = Log {
-            schema: "https://json.schemastore.org/sarif-2.1.0.json",
-            version: "2.1.0",
-            runs: [Run {
-                tool: Tool {
-                    driver: Driver {
-                        name: "mcc-harness",
-                        semantic_version: env!("CARGO_PKG_VERSION"),
-                        rules: rules.iter().map(|rule| Rule::of(rule)).collect(),
-                    },
-                },
-                original_uri_base_ids: self.file.is_none().then_some(outputs),
-                results,
-            }],
-        };
+        if self.file.is_none() {
+            run["originalUriBaseIds"] = json!({
+                "OUTPUTS": { "description": { "text": "outputs of the runs, in the folder of --out" } }
+            });
+        }
+        run["results"] = self.findings.iter().map(|finding| self.result(finding, &rules)).collect();
+        let log = json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [run],
+        });
         Ok(serde_json::to_string_pretty(&log)? + "\n")
     }
 
-    fn result(&self, finding: &Finding, rules: &[&str]) -> SarifResult {
+    fn result(&self, finding: &Finding, rules: &[&str]) -> Value {
         let run = self.run_of(finding);
         let output = finding.output.unwrap_or("stdout");
-        let (uri, base) = match self.file {
-            Some(file) => (uri(file), None),
-            None => (uri(&format!("{run}/{output}")), Some("OUTPUTS")),
+        let artifact = match self.file {
+            Some(file) => json!({ "uri": uri(file) }),
+            None => json!({ "uri": uri(&format!("{run}/{output}")), "uriBaseId": "OUTPUTS" }),
         };
-        SarifResult {
-            rule_id: finding.rule,
-            rule_index: rules.iter().position(|rule| *rule == finding.rule).unwrap_or_default(),
-            level: severity_word(finding.severity),
-            message: Text { text: format!("{}; {}", finding.problem, finding.fix) },
-            locations: [Location {
-                physical_location: PhysicalLocation {
-                    artifact_location: ArtifactLocation { uri, uri_base_id: base },
-                    region: finding.line.map(|start_line| Region { start_line }),
-                },
-                logical_locations: [LogicalLocation { fully_qualified_name: run.to_owned() }],
-            }],
+        let mut place = json!({ "artifactLocation": artifact });
+        if let Some(line) = finding.line {
+            place["region"] = json!({ "startLine": line });
         }
+        json!({
+            "ruleId": finding.rule,
+            "ruleIndex": rules.iter().position(|rule| *rule == finding.rule).unwrap_or_default(),
+            "level": severity_word(finding.severity),
+            "message": { "text": format!("{}; {}", finding.problem, finding.fix) },
+            "locations": [{
+                "physicalLocation": place,
+                "logicalLocations": [{ "fullyQualifiedName": run }],
+            }],
+        })
     }
+}
+
+/// The rule with this code in SARIF. `E-1.7` stands for all rules with that number.
+fn described(code: &str) -> Value {
+    let titles: Vec<&str> = rules_of(code).iter().map(|rule| rule.title).collect();
+    let text = if titles.is_empty() { code.to_owned() } else { titles.join("; ") };
+    json!({ "id": code, "shortDescription": { "text": text } })
 }
 
 /// One line: place, severity, problem, fix, rule.
@@ -151,103 +160,6 @@ fn uri(path: &str) -> String {
     path.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
         .collect()
-}
-
-/// The root of a SARIF log. The names of the fields are those of the standard.
-#[derive(Serialize)]
-struct Log {
-    #[serde(rename = "$schema")]
-    schema: &'static str,
-    version: &'static str,
-    runs: [Run; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Run {
-    tool: Tool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    original_uri_base_ids: Option<serde_json::Value>,
-    results: Vec<SarifResult>,
-}
-
-#[derive(Serialize)]
-struct Tool {
-    driver: Driver,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Driver {
-    name: &'static str,
-    semantic_version: &'static str,
-    rules: Vec<Rule>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Rule {
-    id: String,
-    short_description: Text,
-}
-
-impl Rule {
-    /// The rule with this code. `E-1.7` stands for all rules with that number.
-    fn of(code: &str) -> Self {
-        let titles: Vec<&str> = rules_of(code).iter().map(|rule| rule.title).collect();
-        let text = if titles.is_empty() { code.to_owned() } else { titles.join("; ") };
-        Self { id: code.to_owned(), short_description: Text { text } }
-    }
-}
-
-#[derive(Serialize)]
-struct Text {
-    text: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SarifResult {
-    rule_id: &'static str,
-    rule_index: usize,
-    level: &'static str,
-    message: Text,
-    locations: [Location; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Location {
-    physical_location: PhysicalLocation,
-    logical_locations: [LogicalLocation; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: ArtifactLocation,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<Region>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ArtifactLocation {
-    uri: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uri_base_id: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Region {
-    start_line: u64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LogicalLocation {
-    fully_qualified_name: String,
 }
 
 #[cfg(test)]

@@ -114,10 +114,7 @@ impl Qualification {
         let Settings { edition, examinations, kind, .. } = &settings;
         let archives = instances(&settings.instances, edition, settings.purpose)?;
         let oracle = settings.oracle.as_deref().map(Oracle::open).transpose()?;
-        let vcpus = match kind {
-            Kind::Sequential => edition.machine.sequential_cores,
-            Kind::Concurrent => edition.machine.concurrent_cores,
-        };
+        let vcpus = kind.cores(&edition.machine);
         let cpu_s = u64::from(settings.limit_s.get());
         let wall_s = qualification_wall_s(edition, cpu_s);
         let limits = RunLimits { cpu_s, wall_s, vcpus, memory_mib: edition.machine.memory_mib };

@@ -2,12 +2,13 @@
 
 use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
 use mcc_base::Mark;
+use mcc_base::files::tail;
 use mcc_benchkit::{Answers, Reading};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Returns the findings of one attempt. `Finding::run` is empty.
@@ -233,11 +234,7 @@ fn end_of(path: &Path) -> io::Result<Option<String>> {
     const BYTES: u64 = 4096;
     const LINES: usize = 3;
     const CHARACTERS: usize = 300;
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
-    let mut bytes = vec![];
-    file.take(BYTES).read_to_end(&mut bytes)?;
+    let bytes = tail(path, BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(LINES)..].join(" / ");
@@ -248,14 +245,8 @@ fn end_of(path: &Path) -> io::Result<Option<String>> {
 
 /// Whether stdout ends with an incomplete line.
 fn ends_in_mid_line(attempt: &AttemptOutputs) -> io::Result<bool> {
-    let mut stdout = File::open(attempt.outputs.join("stdout"))?;
-    if stdout.metadata()?.len() == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
-    stdout.seek(SeekFrom::End(-1))?;
-    stdout.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    let last = tail(&attempt.outputs.join("stdout"), 1)?;
+    Ok(!last.is_empty() && last != b"\n")
 }
 
 /// A finding if the tool needed more memory than the machine has.

@@ -17,26 +17,17 @@ use std::path::{Path, PathBuf};
 pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
     let open = |tool: &mcc_campaign::Tool| {
         let image = match tool.channel {
-            mcc_campaign::Channel::Agent => {
-                Image::open(&tool.image).and_then(|image| image.boot().map(|_| image))
-            }
+            mcc_campaign::Channel::Agent => Image::open(&tool.image)
+                .and_then(|image| image.boot().map(|_| image))
+                .map_err(|error| error.to_string()),
             mcc_campaign::Channel::Ssh(_) => {
-                let image = Image::open_original(&tool.image).map_err(|error| error.to_string());
-                return named(campaign, tool, image);
+                Image::open_original(&tool.image).map_err(|error| error.to_string())
             }
         };
-        named(campaign, tool, image.map_err(|error| error.to_string()))
+        let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
+        Ok((tool.entry.clone(), image))
     };
     campaign.tools.iter().map(open).collect()
-}
-
-fn named(
-    campaign: &Campaign,
-    tool: &mcc_campaign::Tool,
-    image: Result<Image, String>,
-) -> Result<(EntryName, Image), RunnerError> {
-    let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
-    Ok((tool.entry.clone(), image))
 }
 
 /// All disks of the machines of a campaign, with their digests.

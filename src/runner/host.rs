@@ -37,7 +37,7 @@ impl Host {
         let survey = Survey::take()?;
         let unmet = survey.settings(Path::new("/")).unmet();
         if let (Policy::Contest, Some(unmet)) = (policy, unmet.first()) {
-            return Err(HostError::from(unmet.clone()).into());
+            return Err(HostError::Setting(unmet.clone()).into());
         }
         let marks = unmet.into_iter().map(|unmet| unmet.mark).collect();
         Ok(Self { policy, qemu, backend, accelerator, marks, survey })

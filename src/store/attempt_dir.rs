@@ -22,11 +22,7 @@ impl AttemptDir {
         })?;
         let dir = Self { path, run: run.clone(), number };
         let outputs = dir.outputs();
-        fs::create_dir(&outputs).map_err(|source| StoreError::Io {
-            action: "create",
-            path: outputs,
-            source,
-        })?;
+        fs::create_dir(&outputs).map_err(StoreError::io("create", outputs))?;
         Ok(dir)
     }
 
@@ -54,19 +50,14 @@ impl AttemptDir {
     pub(super) fn sync_outputs(&self) -> Result<Vec<Disk>, StoreError> {
         let dir = self.outputs();
         let mut outputs = Vec::new();
-        let list = |source| StoreError::Io { action: "list", path: dir.clone(), source };
-        for item in fs::read_dir(&dir).map_err(list)? {
-            let item = item.map_err(list)?;
+        for item in fs::read_dir(&dir).map_err(StoreError::io("list", &dir))? {
+            let item = item.map_err(StoreError::io("list", &dir))?;
             let path = item.path();
             let digest = || {
                 File::open(&path)?.sync_all()?;
                 Disk::of_file(&item.file_name().to_string_lossy(), &path)
             };
-            outputs.push(digest().map_err(|source| StoreError::Io {
-                action: "keep the output",
-                path: path.clone(),
-                source,
-            })?);
+            outputs.push(digest().map_err(StoreError::io("keep the output", &path))?);
         }
         outputs.sort_by(|a, b| a.role.cmp(&b.role));
         sync_dir(&dir)?;
@@ -84,9 +75,5 @@ impl Drop for AttemptDir {
 
 /// Syncs a directory to the disk: the names in it.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir).and_then(|file| file.sync_all()).map_err(|source| StoreError::Io {
-        action: "sync",
-        path: dir.to_owned(),
-        source,
-    })
+    File::open(dir).and_then(|file| file.sync_all()).map_err(StoreError::io("sync", dir))
 }

@@ -37,7 +37,7 @@ impl Record {
             };
             let mut rows = runs.query([])?;
             while let Some(row) = rows.next()? {
-                let (position, id): (i64, String) = (row.get(0)?, row.get(1)?);
+                let (position, id): (i64, String) = row.try_into()?;
                 if !keep(&id) {
                     continue;
                 }
@@ -49,14 +49,13 @@ impl Record {
                 .execute(params![position, id, run, recorded])?;
                 let mut made = attempts.query([position])?;
                 while let Some(row) = made.next()? {
-                    let (number, outcome, text): (i64, String, String) =
-                        (row.get(0)?, row.get(1)?, row.get(2)?);
+                    let (number, outcome, text): (i64, String, String) = row.try_into()?;
                     into.prepare_cached(INSERT_ATTEMPT)?.execute(params![position, number, outcome, text])?;
                 }
                 let Some(reruns) = &mut reruns else { continue };
                 let mut superseded = reruns.query([position])?;
                 while let Some(row) = superseded.next()? {
-                    let (after, reason): (i64, String) = (row.get(0)?, row.get(1)?);
+                    let (after, reason): (i64, String) = row.try_into()?;
                     into.execute(
                         "INSERT INTO reruns (run, after, reason) VALUES (?1, ?2, ?3)",
                         params![position, after, reason],

@@ -88,13 +88,9 @@ impl Record {
         facts: &CampaignFacts,
         mut on_leftover: impl FnMut(&Path),
     ) -> Result<Self, StoreError> {
-        let io = |action, path: &Path| {
-            let path = path.to_owned();
-            move |source| StoreError::Io { action, path, source }
-        };
         let path = dir.join("record.db");
         if !path.exists() && dir.exists() {
-            let mut items = fs::read_dir(dir).map_err(io("list", dir))?.filter_map(Result::ok);
+            let mut items = fs::read_dir(dir).map_err(StoreError::io("list", dir))?.filter_map(Result::ok);
             // Left by a controller that was killed before it created the record, or a measurement of the host.
             let expected = |name: &str| {
                 ["lock", "inputs", "host.json", MEASURED_HOST].contains(&name)
@@ -104,11 +100,11 @@ impl Record {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
         }
-        fs::create_dir_all(dir).map_err(io("create", dir))?;
+        fs::create_dir_all(dir).map_err(StoreError::io("create", dir))?;
         check_files(dir)?;
         let lock = Lock::take(dir)?;
         // SQLite gives its other files the mode of this one.
-        restrict(&path).map_err(|source| StoreError::Io { action: "make", path: path.clone(), source })?;
+        restrict(&path).map_err(StoreError::io("make", &path))?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
         let database = |source| StoreError::of(&path, source);
@@ -122,10 +118,7 @@ impl Record {
             let stored = read_campaign(&db, &path)?;
             let mut changes = facts.changes_since(&stored);
             let mut instances = InstanceChanges::now(&facts.instances);
-            each_instance(&db, &path, |stored| {
-                instances.stored(&stored);
-                Ok(())
-            })?;
+            each_instance(&db, &path, |stored| instances.stored(&stored))?;
             changes.extend(instances.changes());
             if !changes.is_empty() {
                 return Err(StoreError::Changed { dir: dir.to_owned(), changes });
@@ -138,18 +131,18 @@ impl Record {
         };
 
         // Unfinished inputs disks of killed controllers.
-        for item in fs::read_dir(dir).map_err(io("list", dir))? {
-            let left = item.map_err(io("list", dir))?;
+        for item in fs::read_dir(dir).map_err(StoreError::io("list", dir))? {
+            let left = item.map_err(StoreError::io("list", dir))?;
             if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
-                fs::remove_dir_all(left.path()).map_err(io("remove", &left.path()))?;
+                fs::remove_dir_all(left.path()).map_err(StoreError::io("remove", &left.path()))?;
             }
         }
         let running = dir.join("running");
-        fs::create_dir_all(&running).map_err(io("create", &running))?;
-        for left in fs::read_dir(&running).map_err(io("list", &running))? {
-            let left = left.map_err(io("list", &running))?.path();
+        fs::create_dir_all(&running).map_err(StoreError::io("create", &running))?;
+        for left in fs::read_dir(&running).map_err(StoreError::io("list", &running))? {
+            let left = left.map_err(StoreError::io("list", &running))?.path();
             on_leftover(&left);
-            fs::remove_dir_all(&left).map_err(io("remove", &left))?;
+            fs::remove_dir_all(&left).map_err(StoreError::io("remove", &left))?;
         }
         sync_dir(dir)?;
         Ok(Self {
@@ -254,9 +247,8 @@ impl Record {
             digest.update([u8::from(run.competes)]);
         }
         let digest = hex(&digest.finalize());
-        let planned: Vec<String> =
-            self.rows("SELECT value FROM facts WHERE key = 'plan'", [], |row| row.get(0))?;
-        if planned == [digest.clone()] {
+        let planned: Vec<(String,)> = self.rows("SELECT value FROM facts WHERE key = 'plan'", [])?;
+        if planned == [(digest.clone(),)] {
             return Ok(());
         }
         self.write(|transaction| {
@@ -335,17 +327,13 @@ impl Record {
 
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
         let place = self.outputs_dir(dir.run(), dir.number());
-        let io = |action| {
-            let path = place.clone();
-            move |source| StoreError::Io { action, path, source }
-        };
         // Moved by a controller that was killed before its transaction: these outputs belong to no attempt.
         if place.exists() {
-            fs::remove_dir_all(&place).map_err(io("replace"))?;
+            fs::remove_dir_all(&place).map_err(StoreError::io("replace", &place))?;
         }
         let parent = place.parent().unwrap_or(&self.dir);
-        fs::create_dir_all(parent).map_err(io("create"))?;
-        fs::rename(dir.outputs(), &place).map_err(io("move outputs to"))?;
+        fs::create_dir_all(parent).map_err(StoreError::io("create", &place))?;
+        fs::rename(dir.outputs(), &place).map_err(StoreError::io("move outputs to", &place))?;
         let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
         new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
     }
@@ -408,15 +396,14 @@ impl Record {
             .map_err(|source| self.database(source))
     }
 
-    pub(super) fn rows<T>(
-        &self,
-        query: &str,
-        params: impl rusqlite::Params,
-        read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
+    /// The rows of a query, as tuples.
+    pub(super) fn rows<T>(&self, query: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
+    {
         let db = self.connection();
         let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
-        let rows = statement.query_map(params, read).and_then(Iterator::collect);
+        let rows = statement.query_map(params, |row| T::try_from(row)).and_then(Iterator::collect);
         rows.map_err(|source| self.database(source))
     }
 
@@ -425,7 +412,7 @@ impl Record {
     }
 
     pub(super) fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
-        serde_json::to_string(value).map_err(|source| self.content(what, source))
+        serde_json::to_string(value).map_err(|source| StoreError::content(&self.path, what, source))
     }
 
     pub(super) fn parse<'t, T: Deserialize<'t>>(
@@ -433,11 +420,12 @@ impl Record {
         what: impl fmt::Display,
         text: &'t str,
     ) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|source| self.content(what, source))
+        serde_json::from_str(text).map_err(|source| StoreError::content(&self.path, what, source))
     }
 
     pub(super) fn run_id(&self, id: String) -> Result<RunId, StoreError> {
-        RunId::try_from(id).map_err(|bad| self.content("the id of a run", serde::de::Error::custom(bad)))
+        let bad = |bad| StoreError::content(&self.path, "the id of a run", serde::de::Error::custom(bad));
+        RunId::try_from(id).map_err(bad)
     }
 
     /// A run from its row. Its id and its facts must agree: the id names the folder of its outputs.
@@ -478,10 +466,6 @@ impl Record {
 
     pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {
         StoreError::Row { path: self.path.clone(), row: row.to_string(), problem: problem.to_string() }
-    }
-
-    fn content(&self, what: impl fmt::Display, source: serde_json::Error) -> StoreError {
-        StoreError::Content { path: self.path.clone(), what: what.to_string(), source }
     }
 }
 

@@ -1,5 +1,7 @@
 use mcc_base::files::is_full;
 use mcc_base::names::RunId;
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error of a record. Every message has the place and the remedy.
@@ -201,6 +203,17 @@ impl StoreError {
             Some(DiskFull | SystemIoFailure) => Self::WriteFailed { path, source },
             _ => Self::Database { path, source },
         }
+    }
+
+    /// An error of an action on a file or folder.
+    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// Content that is not the JSON of `what`.
+    pub(super) fn content(path: &Path, what: impl fmt::Display, source: serde_json::Error) -> Self {
+        Self::Content { path: path.to_owned(), what: what.to_string(), source }
     }
 
     /// Whether the cause is a wrong or unusable folder that the user gave.

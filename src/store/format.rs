@@ -85,11 +85,7 @@ pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Stor
 /// Opens a database that no program can change because its folder is read-only.
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
-    let absolute = std::path::absolute(path).map_err(|source| StoreError::Io {
-        action: "find",
-        path: path.to_owned(),
-        source,
-    })?;
+    let absolute = std::path::absolute(path).map_err(StoreError::io("find", path))?;
     let escaped = absolute.as_os_str().as_bytes().iter().map(|&byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => (byte as char).to_string(),
         _ => format!("%{byte:02x}"),
@@ -166,19 +162,12 @@ pub(super) fn read_campaign(db: &Connection, path: &Path) -> Result<CampaignFact
     let text: String = db
         .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
         .map_err(|source| StoreError::of(path, source))?;
-    serde_json::from_str(&text).map_err(|source| StoreError::Content {
-        path: path.to_owned(),
-        what: "the campaign".to_owned(),
-        source,
-    })
+    serde_json::from_str(&text).map_err(|source| StoreError::content(path, "the campaign", source))
 }
 
 pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
     let mut facts = read_campaign(db, path)?;
-    each_instance(db, path, |instance| {
-        facts.instances.push(instance);
-        Ok(())
-    })?;
+    each_instance(db, path, |instance| facts.instances.push(instance))?;
     Ok(facts)
 }
 
@@ -186,18 +175,14 @@ pub(super) fn read_facts(db: &Connection, path: &Path) -> Result<CampaignFacts, 
 pub(super) fn each_instance(
     db: &Connection,
     path: &Path,
-    mut take: impl FnMut(InstanceFacts) -> Result<(), StoreError>,
+    mut take: impl FnMut(InstanceFacts),
 ) -> Result<(), StoreError> {
     let database = |source| StoreError::of(path, source);
     let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
     let mut rows = statement.query([]).map_err(database)?;
     while let Some(row) = rows.next().map_err(database)? {
         let text = row.get_ref(0).and_then(|text| Ok(text.as_str()?)).map_err(database)?;
-        take(serde_json::from_str(text).map_err(|source| StoreError::Content {
-            path: path.to_owned(),
-            what: "an instance".to_owned(),
-            source,
-        })?)?;
+        take(serde_json::from_str(text).map_err(|source| StoreError::content(path, "an instance", source))?);
     }
     Ok(())
 }

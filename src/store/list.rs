@@ -54,10 +54,7 @@ impl Record {
     /// The runs that are not recorded yet, in the order of the plan.
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
         pages(0_i64, move |after| {
-            let rows: Vec<(i64, String, String, u32)> =
-                self.rows(OPEN, params![after, PAGE as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-                })?;
+            let rows: Vec<(i64, String, String, u32)> = self.rows(OPEN, params![after, PAGE as i64])?;
             rows.into_iter()
                 .map(|(position, id, run, attempts)| {
                     let run = self.run_of_row(position, &id, &run)?;
@@ -70,8 +67,7 @@ impl Record {
     /// The run at this position of the plan.
     pub fn run_at(&self, position: i64) -> Result<Run, StoreError> {
         let query = "SELECT id, facts FROM runs WHERE position = ?1";
-        let found: Vec<(String, String)> =
-            self.rows(query, [position], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let found: Vec<(String, String)> = self.rows(query, [position])?;
         let unknown = || StoreError::UnknownRun { run: format!("number {position}") };
         let (id, facts) = found.first().ok_or_else(unknown)?;
         self.run_of_row(position, id, facts)
@@ -81,8 +77,7 @@ impl Record {
     pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
         let of = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
         let query = format!("SELECT position, id, facts FROM runs WHERE {of} = ?1 ORDER BY position");
-        let runs: Vec<(i64, String, String)> =
-            self.rows(&query, [model], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let runs: Vec<(i64, String, String)> = self.rows(&query, [model])?;
         runs.iter().map(|(position, id, facts)| self.run_of_row(*position, id, facts)).collect()
     }
 
@@ -93,9 +88,7 @@ impl Record {
                     WHERE recorded = 1 AND id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
             let rows: Vec<(i64, String, String, u32, String)> =
-                self.rows(page, params![after, PAGE as i64], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-                })?;
+                self.rows(page, params![after, PAGE as i64])?;
             rows.into_iter()
                 .map(|(position, id, run, attempts, last)| {
                     let run = self.run_of_row(position, &id, &run)?;
@@ -113,8 +106,7 @@ impl Record {
     pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
         let query = "SELECT number, facts FROM attempts WHERE run = ?1 ORDER BY number";
-        let attempts: Vec<(u32, String)> =
-            self.rows(query, [position], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let attempts: Vec<(u32, String)> = self.rows(query, [position])?;
         (1..)
             .zip(&attempts)
             .map(|(expected, (number, text))| match *number == expected {

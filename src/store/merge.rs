@@ -91,8 +91,7 @@ impl Record {
     fn recorded_flags(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
         let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
         pages(String::new(), move |after| {
-            let rows: Vec<(String, bool)> =
-                self.rows(page, params![after, BATCH as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows: Vec<(String, bool)> = self.rows(page, params![after, BATCH as i64])?;
             rows.into_iter().map(|(id, recorded)| Ok((id.clone(), (self.run_id(id)?, recorded)))).collect()
         })
     }
@@ -118,18 +117,14 @@ impl Record {
             let (position, here) = self.find(&merged.run)?;
             for (attempt, outputs) in &merged.attempts[here as usize..] {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
-                copy_outputs(outputs, &place).map_err(|source| StoreError::Io {
-                    action: "copy the outputs to",
-                    path: place,
-                    source,
-                })?;
+                copy_outputs(outputs, &place).map_err(StoreError::io("copy the outputs to", place))?;
                 rows.push((position, attempt, self.json("an attempt", attempt)?));
             }
         }
         if !rows.is_empty() {
             // The outputs must be on disk before the transaction; one call syncs all of them.
-            let root = File::open(self.dir()).map_err(|source| self.unsynced(source))?;
-            nix::unistd::syncfs(&root).map_err(|errno| self.unsynced(errno.into()))?;
+            let sync = || nix::unistd::syncfs(File::open(self.dir())?).map_err(io::Error::from);
+            sync().map_err(StoreError::io("sync", self.dir()))?;
         }
         self.write(|transaction| {
             for (position, attempt, facts) in &rows {
@@ -157,10 +152,6 @@ impl Record {
         })?;
         counts.attempts = rows.len() as u64;
         Ok(counts)
-    }
-
-    fn unsynced(&self, source: io::Error) -> StoreError {
-        StoreError::Io { action: "sync", path: self.dir().to_owned(), source }
     }
 }
 

@@ -6,7 +6,6 @@ use super::{Attempt, Record, StoreError, lock};
 use mcc_base::figures::check_ms;
 use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run};
-use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -272,8 +271,7 @@ impl Record {
         };
         let mut after = 0_i64;
         loop {
-            let page: Vec<(i64, bool, String)> =
-                self.rows(&runs, [after], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            let page: Vec<(i64, bool, String)> = self.rows(&runs, [after])?;
             let (Some(first), Some(last)) = (page.first(), page.last()) else { return Ok(()) };
             let db = self.connection();
             let mut statement = db.prepare_cached(ends).map_err(|source| self.database(source))?;
@@ -319,8 +317,7 @@ impl Record {
     fn last_attempts(&self, condition: &str, most: usize) -> Result<Vec<Attempt>, StoreError> {
         let query =
             format!("SELECT run, number, facts FROM attempts WHERE {condition} ORDER BY rowid DESC LIMIT ?1");
-        let found: Vec<(i64, u32, String)> =
-            self.rows(&query, params![most as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let found: Vec<(i64, u32, String)> = self.rows(&query, [most as i64])?;
         let attempt = |(position, number, facts): &(i64, u32, String)| {
             self.attempt_of_row(&self.run_at(*position)?.id(), *number, facts)
         };
@@ -330,8 +327,7 @@ impl Record {
     fn models(&self) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
         let model = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
         let query = format!("SELECT {model}, count(*), sum(recorded) FROM runs GROUP BY 1");
-        let rows: Vec<(String, i64, i64)> =
-            self.rows(&query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let rows: Vec<(String, i64, i64)> = self.rows(&query, [])?;
         let counted = |(model, planned, recorded): (String, i64, i64)| {
             (model, (planned.unsigned_abs(), recorded.unsigned_abs()))
         };
@@ -412,8 +408,9 @@ mod tests {
             ),
         ] {
             let query = query.replace("?1", "1").replace("?2", "2");
-            let plan: Vec<String> =
-                record.rows(&format!("EXPLAIN QUERY PLAN {query}"), [], |row| row.get(3)).unwrap();
+            let steps: Vec<(i64, i64, i64, String)> =
+                record.rows(&format!("EXPLAIN QUERY PLAN {query}"), []).unwrap();
+            let plan: Vec<String> = steps.into_iter().map(|(_, _, _, detail)| detail).collect();
             assert!(plan[0].starts_with(how), "{query}: {plan:?}");
             assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE FOR GROUP BY")), "{plan:?}");
         }

@@ -42,8 +42,7 @@ impl Record {
     pub fn rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<Vec<RunId>, StoreError> {
         self.writable()?;
         let query = "SELECT position, id, facts FROM runs WHERE recorded = 1 ORDER BY position";
-        let recorded: Vec<(i64, String, String)> =
-            self.rows(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let recorded: Vec<(i64, String, String)> = self.rows(query, [])?;
         let mut chosen = vec![];
         for (position, id, facts) in recorded {
             let run = self.run_of_row(position, &id, &facts)?;
@@ -89,6 +88,7 @@ impl Record {
         }
         let query =
             "SELECT after, reason FROM reruns JOIN runs ON run = position WHERE id = ?1 ORDER BY after";
-        self.rows(query, [run.as_str()], |row| Ok(Rerun { after: row.get(0)?, reason: row.get(1)? }))
+        let rows: Vec<(u32, String)> = self.rows(query, [run.as_str()])?;
+        Ok(rows.into_iter().map(|(after, reason)| Rerun { after, reason }).collect())
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
         let compressed = rows.into_inner().map_err(csv::IntoInnerError::into_error)?;
         compressed.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error).map(drop)
     };
-    written().map_err(|source| StoreError::Io { action: "write", path: path.clone(), source })
+    written().map_err(StoreError::io("write", &path))
 }
 
 /// Most samples of an attempt: one per second in a month. A compressed file of some MB could have billions.
@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
         }
         Ok(samples)
     };
-    read().map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })
+    read().map_err(StoreError::io("read", path))
 }
 
 #[cfg(test)]

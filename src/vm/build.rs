@@ -1,8 +1,6 @@
 //! Builds disk images with the recipes of `vm-images/`, which are bash scripts (see the README there).
 
-use super::image::{
-    Boot, ContainerSource, FORMAT, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source,
-};
+use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
@@ -211,19 +209,12 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
             }
         }
         Ok(ImageFacts {
-            format: FORMAT,
-            kind: if base.is_some() { "tool" } else { "reference" }.to_owned(),
-            built_by: env!("CARGO_PKG_VERSION").to_owned(),
-            disk: "disk.qcow2".to_owned(),
             boot: Some(Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() }),
-            original: None,
             packages: listed,
             rootfs_recipe: if base.is_some() { String::new() } else { rootfs_recipe },
             rootfs_sha256,
             made_from: Some(made_from),
-            instances: vec![],
-            edition: None,
-            left_out: None,
+            ..ImageFacts::new(if base.is_some() { "tool" } else { "reference" }, "disk.qcow2")
         })
     })
 }
@@ -412,19 +403,10 @@ pub fn inputs(
         recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())], progress)?;
         instances.sort_by(|a, b| a.instance.cmp(&b.instance));
         Ok(ImageFacts {
-            format: FORMAT,
-            kind: "inputs".to_owned(),
-            built_by: env!("CARGO_PKG_VERSION").to_owned(),
-            disk: "inputs.ext4".to_owned(),
-            boot: None,
-            original: None,
-            packages: vec![],
-            rootfs_recipe: String::new(),
-            rootfs_sha256: None,
-            made_from: None,
             instances,
             edition: edition.map(str::to_owned),
             left_out: left_out.map(str::to_owned),
+            ..ImageFacts::new("inputs", "inputs.ext4")
         })
     })
 }

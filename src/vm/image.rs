@@ -17,7 +17,7 @@ pub struct Image {
 }
 
 /// The content of `image.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageFacts {
     /// Version of the format of this file: 1.
@@ -121,7 +121,15 @@ pub struct PackedInstance {
 }
 
 /// The version of `image.json` that this program reads and writes.
-pub const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
+
+impl ImageFacts {
+    /// The facts of an image that this version builds: `kind` and the file name of the disk, and nothing else.
+    pub(super) fn new(kind: &str, disk: &str) -> Self {
+        let built_by = env!("CARGO_PKG_VERSION").to_owned();
+        Self { format: FORMAT, kind: kind.to_owned(), built_by, disk: disk.to_owned(), ..Self::default() }
+    }
+}
 
 /// An error of opening an image.
 #[derive(Debug, thiserror::Error)]

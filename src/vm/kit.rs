@@ -96,9 +96,8 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
                 &out.join("inputs"),
                 progress,
             )?;
-            let settings = [("INPUTS", packed.disk().into_os_string())];
-            let settings = settings.each_ref().map(|(name, path)| (*name, path.as_os_str()));
-            recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &settings, progress)?;
+            let disk = packed.disk();
+            recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", disk.as_os_str())], progress)?;
             fs::remove_dir_all(&packed.folder).map_err(io_at(&packed.folder))?;
         }
         for (name, text) in [("BenchKitStart.sh", START), ("README.md", README)] {

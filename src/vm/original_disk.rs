@@ -2,7 +2,7 @@
 
 use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk, format_of};
-use super::image::{FORMAT, Image, ImageError, ImageFacts};
+use super::image::{Image, ImageError, ImageFacts};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
@@ -73,21 +73,8 @@ impl Image {
     /// As `inspect`.
     pub fn of_file(path: &Path) -> Result<Self, OriginalError> {
         let original = inspect(path)?;
-        let facts = ImageFacts {
-            format: FORMAT,
-            kind: "original".to_owned(),
-            built_by: env!("CARGO_PKG_VERSION").to_owned(),
-            disk: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            boot: None,
-            original: Some(original),
-            packages: vec![],
-            rootfs_recipe: String::new(),
-            rootfs_sha256: None,
-            made_from: None,
-            instances: vec![],
-            edition: None,
-            left_out: None,
-        };
+        let disk = path.file_name().unwrap_or_default().to_string_lossy();
+        let facts = ImageFacts { original: Some(original), ..ImageFacts::new("original", &disk) };
         Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), facts })
     }
 

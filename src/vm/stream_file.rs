@@ -1,9 +1,8 @@
-//! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted. Reads the end of a log.
+//! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 /// The largest number of bytes that is kept of a log (`console`, `qemu.log`, `ssh.log`): enough for the messages of a kernel
 /// panic.
@@ -78,16 +77,12 @@ impl Sink {
     /// A write to the file failed (disk full, I/O error). Later calls still read the stream.
     pub fn read_available(&mut self, buffer: &mut [u8]) -> io::Result<ReadResult> {
         let n = match self.from.read(buffer) {
-            Ok(0) => {
-                self.open = false;
-                return Ok(ReadResult::Closed);
-            }
-            Ok(n) => n,
+            Ok(n) if n > 0 => n,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock || e.kind() == io::ErrorKind::Interrupted => {
                 return Ok(ReadResult::Nothing);
             }
-            Err(_) => {
-                // Such as a reset by a killed QEMU: it counts as the end of the stream.
+            // An error, such as a reset by a killed QEMU, counts as the end of the stream.
+            Ok(_) | Err(_) => {
                 self.open = false;
                 return Ok(ReadResult::Closed);
             }
@@ -111,22 +106,10 @@ impl Sink {
     }
 }
 
-/// Returns the last `most` bytes of a file.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(most);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = vec![];
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_base::files::tail;
     use std::io::Seek;
 
     fn read_chunks(chunks: &[&[u8]], cap: u64) -> (Vec<ReadResult>, String, u64) {
