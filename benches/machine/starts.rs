@@ -7,9 +7,9 @@ use mcc_harness::executor::Executor;
 use mcc_harness::host::Qemu;
 use mcc_harness::vm::{
     Bus, DiskFile, Event, Guest, Image, Login, Machine, MachineSpec, Nic, Original, QemuSockets, SavedStates,
-    Start, argv,
+    Start, argv, overlays,
 };
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -119,8 +119,14 @@ fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     let begun = Instant::now();
     let pairs: Vec<_> = (0..2).map(|_| UnixStream::pair().unwrap()).collect();
     let fd = |n: usize| pairs[n].1.as_raw_fd().to_string();
-    let qemu_sockets = QemuSockets { qmp: fd(0), console: fd(1), ..QemuSockets::placeholder() };
-    for (_, theirs) in &pairs {
+    let overlays = overlays(spec, folder).unwrap();
+    let qemu_sockets = QemuSockets {
+        qmp: fd(0),
+        console: fd(1),
+        overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
+        ..QemuSockets::placeholder()
+    };
+    for theirs in pairs.iter().map(|(_, theirs)| theirs.as_fd()).chain(overlays.iter().map(AsFd::as_fd)) {
         nix::fcntl::fcntl(theirs, nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
     }
     let args = argv(spec, &qemu_sockets).into_iter().filter(|arg| arg != "-S");
@@ -128,7 +134,9 @@ fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     let mut command = Command::new(Qemu::NAME);
     command.args(args).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut qemu = command.spawn().unwrap();
-    while !ssh("root", "ConnectTimeout=1", "exit").status().unwrap().success() {}
+    while !ssh("root", "ConnectTimeout=1", "exit").status().unwrap().success() {
+        assert_eq!(qemu.try_wait().unwrap(), None, "QEMU runs");
+    }
     let mut monitor = ssh("mcc", "ConnectTimeout=60", "sleep 1").spawn().unwrap();
     std::thread::sleep(Duration::from_secs(1));
     let unpack =

@@ -42,6 +42,8 @@ struct Class<'j> {
 struct ClassCounts {
     right: u64,
     wrong: u64,
+    /// Wrong values whose trusted value is known; a table of 2024 marks others as wrong too.
+    wrong_known: u64,
     unjudged: u64,
     unique: u64,
 }
@@ -189,6 +191,7 @@ impl<'j> Places<'j> {
                     }
                     ValueVerdict::Wrong => {
                         counts.wrong += 1;
+                        counts.wrong_known += u64::from(block.trusted[position].value.is_some());
                         self.wrong[cell.entry].push(value);
                     }
                     ValueVerdict::Unjudged => counts.unjudged += 1,
@@ -309,7 +312,7 @@ impl<'j> Places<'j> {
         let mut tally = Tally::default();
         for &examination in examinations {
             let worth = self.worth(examination);
-            // The counts by class of which the weights are summed: right, wrong, missed, unique.
+            // The counts by class of which the weights are summed: right, wrong, known and not right, unique.
             let mut weighted: [Vec<(usize, u64)>; 4] = Default::default();
             for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| wanted(class)) {
                 let counts = self.counts[self.index(entry, examination, class)];
@@ -317,20 +320,20 @@ impl<'j> Places<'j> {
                 tally.wrong += counts.wrong;
                 tally.unjudged += counts.unjudged;
                 let known = self.positions[examination * self.classes.len() + class].1;
-                let missed = known.saturating_sub(counts.right + counts.wrong);
-                tally.missed += missed;
+                let not_right = known.saturating_sub(counts.right);
+                tally.missed += not_right.saturating_sub(counts.wrong_known);
                 tally.unique += counts.unique;
                 for (list, count) in
-                    weighted.iter_mut().zip([counts.right, counts.wrong, missed, counts.unique])
+                    weighted.iter_mut().zip([counts.right, counts.wrong, not_right, counts.unique])
                 {
                     list.push((class, count));
                 }
             }
-            let [right, wrong, missed, unique] = weighted.map(|list| self.weights.sum(list.into_iter()));
+            let [right, wrong, not_right, unique] = weighted.map(|list| self.weights.sum(list.into_iter()));
             let penalties = -&worth.wrong * &wrong;
             tally.points += &worth.right * right - &penalties;
             tally.unique_points += &worth.right * unique;
-            tally.missing += &worth.right * (missed + wrong) + &penalties;
+            tally.missing += &worth.right * not_right + &penalties;
             tally.penalties += penalties;
         }
         tally

@@ -211,10 +211,13 @@ fn add_block<'j>(
         missing: BigRational::zero(),
     });
     let of = &mut explanation.examinations[of];
-    let (mut missed, mut wrong) = (0, 0);
+    // Known values that it did not give, wrong values, and known values that it has not right. A table of 2024 marks answers
+    // as wrong where the trusted value is unknown.
+    let (mut missed, mut wrong, mut not_right) = (0, 0, 0);
     for (position, trusted) in block.trusted.iter().enumerate() {
         let verdict = cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
         let name = || (instance.instance.clone(), examination.clone());
+        not_right += u64::from(trusted.value.is_some() && verdict != ValueVerdict::Right);
         match verdict {
             ValueVerdict::Right if is_unique(judgement, entry, block, position) => {
                 of.unique += 1;
@@ -245,10 +248,8 @@ fn add_block<'j>(
     }
     loss.not_computed += missed;
     loss.wrong += wrong;
-    if missed + wrong > 0 {
-        let whole = |n: u64| BigRational::from_integer(n.into());
-        loss.missing += right_points * whole(missed + wrong) - wrong_points * whole(wrong);
-    }
+    let whole = |n: u64| BigRational::from_integer(n.into());
+    loss.missing += right_points * whole(not_right) - wrong_points * whole(wrong);
 }
 
 /// Whether all competing entries that are right at a position belong to the tool of the entry.
