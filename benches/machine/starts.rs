@@ -16,8 +16,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// Three ratios: time of a run without its tool to a loop like that of BenchKit, on the reference disk made bootable by a
-/// kit; the same over ssh on that disk; readiness of a restored machine to that of a booted one.
+/// Ratios: time of a run without its tool to a loop like that of BenchKit, on the reference disk made bootable by a
+/// kit; the same over ssh on that disk; readiness, and time of a run, of a restored machine to those of a booted one.
 pub fn starts(setup: &MachineSetup, rounds: usize) {
     let image = MachineSetup::image("reference");
     let spec = setup.spec(&image);
@@ -62,12 +62,13 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         }
     }
     let benchkit = median(benchkit);
-    let [booted, _, ssh] = beyond.map(median);
+    let [booted, restored_run, ssh] = beyond.map(median);
     let [ready, restored, ssh_ready] = ready.map(median);
     for (what, time) in [
         ("harness, boot to ready", ready),
         ("harness, restored to ready", restored),
         ("harness, per run without the tool", booted),
+        ("harness, per restored run without the tool", restored_run),
         ("harness over ssh, boot to ready", ssh_ready),
         ("harness over ssh, per run without the tool", ssh),
         ("loop like BenchKit, per run with a minimal tool", benchkit),
@@ -78,6 +79,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
         ("harness / loop like BenchKit", booted, benchkit),
         ("harness over ssh / loop like BenchKit", ssh, benchkit),
         ("restored / booted, to ready", restored, ready),
+        ("restored / booted, per run without the tool", restored_run, booted),
     ] {
         println!("{what:<50} {:>6.3}  ({rounds} rounds, medians)", over.as_secs_f64() / under.as_secs_f64());
     }
