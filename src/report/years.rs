@@ -206,7 +206,7 @@ pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
         write_one("pictures", picture, &site)?;
     }
     let models = models(years);
-    site.file("data/years-models.csv", &tables::csv(&models_csv(years)))?;
+    site.file("data/years-models.csv", &tables::csv(models_csv(years)))?;
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
     site.file("values.js", &script::call("mcc_list", &models))?;
     rule_page::write(frame(), &site)?;
