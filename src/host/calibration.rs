@@ -1,5 +1,6 @@
-//! The speed of cores: the CPU time of a fixed computation that is pinned to a core. Other processes on the core do not
-//! change this time, but a lower frequency does, and a busy core below a virtual machine.
+//! The speed of cores: the CPU time of a fixed computation that is pinned to a core. Processes that take turns on the same
+//! hardware thread do not change this time, but a lower frequency does, a busy second thread of the core, and a busy core
+//! below a virtual machine.
 
 use super::cores::set_cpus;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,7 @@
 //! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
 
 use super::graph::Graph;
-use super::xml::{Item, Xml, attribute, attributes, element_name};
+use super::xml::{Item, Xml, attribute, checked_attributes, element_name};
 use super::{ModelError, Net, NetKind, Problem};
 use quick_xml::events::BytesStart;
 use std::borrow::Cow;
@@ -62,7 +62,7 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     fn read(&mut self, source: impl BufRead) -> Result<(), ModelError> {
-        let mut xml = Xml::new(source, self.file);
+        let mut xml = Xml::new(source, self.file).with_attributes_checked_later();
         let mut open: Vec<Element> = Vec::new();
         loop {
             self.line = xml.next_line();
@@ -86,6 +86,12 @@ impl Reader<'_> {
 
     fn open(&mut self, parent: Option<Element>, start: &BytesStart<'_>) -> Result<Element, ModelError> {
         let name = element_name(start);
+        let is_read =
+            matches!((parent, name), (Some(Element::Net | Element::Page), "place" | "transition" | "arc"));
+        // The attributes of these are checked where they are read.
+        if !is_read {
+            checked_attributes(start).try_for_each(|of| of.map(drop)).map_err(|what| self.malformed(what))?;
+        }
         match (parent, name) {
             (None, "pnml") => Ok(Element::Pnml),
             (None, _) => Err(self.unexpected(name, "<pnml>")),
@@ -209,7 +215,8 @@ impl Reader<'_> {
         names: [&str; N],
     ) -> Result<[Cow<'a, str>; N], ModelError> {
         let mut values = [const { Cow::Borrowed("") }; N];
-        for (key, value) in attributes(start) {
+        for attribute in checked_attributes(start) {
+            let (key, value) = attribute.map_err(|what| self.malformed(what))?;
             if let Some(at) = names.iter().position(|name| *name == key) {
                 values[at] = value;
             }
@@ -230,6 +237,10 @@ impl Reader<'_> {
 
     fn error_at(&self, line: u64, problem: Problem) -> ModelError {
         ModelError { file: self.file.to_owned(), line, problem }
+    }
+
+    fn malformed(&self, what: String) -> ModelError {
+        self.error(Problem::Malformed(what))
     }
 
     fn unexpected(&self, found: &str, expected: &str) -> ModelError {
