@@ -1,7 +1,7 @@
 //! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
 
 use super::graph::Graph;
-use super::xml::{Item, Xml, attribute, checked_attributes, element_name};
+use super::xml::{Item, Xml, attribute, check_attributes, checked_attributes, element_name};
 use super::{ModelError, Net, NetKind, Problem};
 use quick_xml::events::BytesStart;
 use std::borrow::Cow;
@@ -90,7 +90,7 @@ impl Reader<'_> {
             matches!((parent, name), (Some(Element::Net | Element::Page), "place" | "transition" | "arc"));
         // The attributes of these are checked where they are read.
         if !is_read {
-            checked_attributes(start).try_for_each(|of| of.map(drop)).map_err(|what| self.malformed(what))?;
+            check_attributes(start).map_err(|what| self.malformed(what))?;
         }
         match (parent, name) {
             (None, "pnml") => Ok(Element::Pnml),
