@@ -1,5 +1,4 @@
-//! docs/rules.md has an entry for each rule that is cited; each key, file and item that the documents name exists; the
-//! index of tests is current.
+//! docs/rules.md has an entry for each rule that is cited; each key, file and item that the documents name exists.
 
 use assert_cmd::Command;
 use mcc_harness::edition::{Edition, Rules, known, known_rule_codes, other_edition_names, rule_sections};
@@ -142,70 +141,6 @@ fn every_test_that_promises_and_threats_name_exists() {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert!(items > least, "only {items} items were found in {name}");
     }
-}
-
-/// The functions under `#[test]` of a file, in order.
-fn tests_of(source: &str) -> Vec<&str> {
-    let parts = source.split("\n").map(str::trim).skip_while(|line| *line != "#[test]");
-    let mut names = Vec::new();
-    let mut is_next = false;
-    for line in parts {
-        is_next |= line == "#[test]";
-        if let Some(rest) = line.strip_prefix("fn ").filter(|_| is_next) {
-            names.extend(rest.split('(').next());
-            is_next = false;
-        }
-    }
-    names
-}
-
-/// The name of a test as a sentence.
-fn sentence(name: &str) -> String {
-    let spelled = |word: &str| match word {
-        "qemu" | "kvm" | "tcg" | "cpu" | "cpus" | "qmp" | "pnml" | "csv" | "json" | "crv" | "ltl" | "id"
-        | "ids" => {
-            word.strip_suffix('s').map_or_else(|| word.to_uppercase(), |word| word.to_uppercase() + "s")
-        }
-        word => word.to_owned(),
-    };
-    let words: Vec<String> = name.split('_').map(spelled).collect();
-    let text = words.join(" ");
-    text[..1].to_uppercase() + &text[1..] + "."
-}
-
-/// The list of all tests: those of `tests`, then those of `src`, by file.
-fn index_of_tests() -> String {
-    let mut index = "# Index of tests\n\nMade by `UPDATE=1 cargo test --test rules`, from the names of the tests. What mcc-harness promises is in\n\
-        [promises.md](promises.md).\n"
-        .to_owned();
-    for (folder, title) in [("tests", "Integration tests"), ("src", "Unit tests")] {
-        index += &format!("\n## {title}\n");
-        for file in walkdir::WalkDir::new(root().join(folder)).sort_by_file_name() {
-            let file = file.expect("a readable folder").into_path();
-            if file.extension().is_none_or(|ending| ending != "rs") {
-                continue;
-            }
-            let source = fs::read_to_string(&file).expect("a readable file");
-            let tests = tests_of(&source);
-            if !tests.is_empty() {
-                let path = file.strip_prefix(root()).expect("below the root");
-                index += &format!("\n### {}\n\n", path.display());
-                index.extend(tests.iter().map(|name| format!("- {}\n", sentence(name))));
-            }
-        }
-    }
-    index
-}
-
-#[test]
-fn the_index_of_tests_is_current() {
-    let path = root().join("docs/promises-index.md");
-    let index = index_of_tests();
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, &index).unwrap();
-    }
-    let is_current = fs::read_to_string(&path).is_ok_and(|committed| committed == index);
-    assert!(is_current, "docs/promises-index.md is not current: UPDATE=1 cargo test --test rules");
 }
 
 const ARCHITECTURE: &str = include_str!("../docs/architecture.md");
