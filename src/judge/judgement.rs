@@ -101,8 +101,8 @@ pub struct Judgement {
     pub instances: Vec<Instance>,
     /// Names of the examinations in the order of the edition.
     pub examinations: Vec<String>,
-    /// Runs whose last attempt is an infrastructure failure. While there is one the judgement is provisional and no
-    /// medal is final.
+    /// Runs of entries that vote or compete whose last attempt is an infrastructure failure. While there is one the
+    /// judgement is provisional and no medal is final.
     pub unresolved: Vec<RunName>,
     /// Unresolved runs whose blocks were excluded for all tools (`infrastructure = "exclude"`). The reason is in the
     /// settings of the edition.
