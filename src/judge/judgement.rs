@@ -262,7 +262,8 @@ pub struct Instance {
     pub family: String,
     /// `known` or `surprise`, in 2017 also `stripped`.
     pub status: String,
-    /// Normalization weight (E-4.4) times the multiplier of its status and the scale of the edition.
+    /// Normalization weight (E-4.4) times the multiplier of its status, the scale of the edition and the factor of its
+    /// family.
     #[serde(with = "fraction")]
     pub weight: BigRational,
 }

@@ -3,13 +3,13 @@
 use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
-use super::{confidence, flags, no_confidence, weights};
+use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
 use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NONE, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_campaign::Publication;
-use mcc_edition::{Edition, InfrastructureRule, Votes};
+use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -128,6 +128,8 @@ impl Judge {
             names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
         // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
+        teams::unify(&mut entries);
+        ballots.notes.extend(teams::notes(edition, &entries));
         let judged: BTreeSet<&str> = entries
             .iter()
             .filter(|entry| entry.status != Status::Withdrawn)
@@ -499,7 +501,7 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     Ok(instances)
 }
 
-/// Sets the weight of every instance: normalization times multiplier times scale (E-4.4). Returns the weights by weight class, and
+/// Sets the weight of every instance: normalization times multiplier, scale and factor of the family (E-4.4). Returns the weights by weight class, and
 /// the weight class of every instance. Only a value of a competing entry makes an instance count in its family: an entry
 /// without a rank has no effect on the weights. `competing` is by entry.
 fn set_weights(
@@ -522,7 +524,11 @@ fn set_weights(
     let mut numbers: HashMap<BigRational, u32> = HashMap::new();
     let mut of = Vec::with_capacity(instances.len());
     for (instance, weight) in instances.iter_mut().zip(normalized) {
-        instance.weight = weight * &edition.judging.multipliers[&instance.status] * &edition.judging.scale;
+        let Judging { multipliers, scale, family_factors, .. } = &edition.judging;
+        instance.weight = weight * &multipliers[&instance.status] * scale;
+        if let Some(factor) = family_factors.get(&instance.family) {
+            instance.weight *= factor;
+        }
         of.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
             classes.push(instance.weight.clone());
             classes.len() as u32 - 1
