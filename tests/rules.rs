@@ -315,7 +315,7 @@ fn a_rule_is_printed_with_its_key_file_and_test() {
     let printed = stdout(&rule(&["e-4.4b"]).success());
     for part in [
         "E-4.4b Normalization\n",
-        "\nKey       judging.normalization, judging.scale\n",
+        "\nKey       judging.normalization, judging.scale, judging.family_factors\n",
         "src/judge/mcc/weights.rs weights",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
