@@ -191,6 +191,17 @@ fn runs_on_the_formulas_of_another_year_at_hand_are_refused() {
     assert!(!notes.contains("formulas of the year"), "{notes}");
 }
 
+#[test]
+fn the_published_answers_can_be_rated_within_themselves() {
+    let folder = TempDir::new().unwrap();
+    field(folder.path());
+    let (text, _) = rate(folder.path(), "published.csv --published published.csv --edition mcc-2018", 0);
+    assert!(
+        ["a", "b", "c", "own"].iter().all(|entry| text.contains(&format!("{entry} in mcc-2018"))),
+        "{text}"
+    );
+}
+
 /// All values are wrong, and no other year is at hand.
 #[test]
 fn many_wrong_values_alone_give_a_warning_and_the_rating() {

@@ -185,6 +185,10 @@ pub fn combine_field(
             source.ballots.retain_blocks(&kept);
         }
     }
+    if published.name == own.name {
+        // The name of a source states whose runs of an entry count.
+        published.name += " (published)";
+    }
     let mut names: Vec<String> = own.ballots.entry_names().map(str::to_owned).collect();
     names.sort();
     let in_field = |name: &&String| published.ballots.entry_names().any(|known| known == **name);
