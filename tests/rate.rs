@@ -5,6 +5,10 @@ mod deadlock_answers;
 
 use assert_cmd::Command;
 use deadlock_answers::table;
+use mcc_harness::edition::Edition;
+use mcc_harness::judge::rate::combine_field;
+use mcc_harness::judge::sources::Source;
+use mcc_harness::judge::{Ballot, Ballots};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -43,6 +47,7 @@ fn every_count_of_a_rating_names_its_runs() {
         ("right", 3),
         ("wrong", 1),
         ("missed", 2),
+        ("nobody", 0),
         ("alone", 0),
         ("unjudged", 1),
         ("not_run", 0),
@@ -79,7 +84,7 @@ fn every_count_of_a_rating_names_its_runs() {
     let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
     assert!(page.contains("Regressions") && page.contains("data/values.csv"), "{page}");
     let csv = fs::read_to_string(folder.path().join("site/data/values.csv")).unwrap();
-    assert!(csv.contains("wrong,own,F-PT-4,ReachabilityDeadlock,00,F,,T,3\n"), "{csv}");
+    assert!(csv.contains("wrong,own,F-PT-4,ReachabilityDeadlock,00,F,,T,3,a b c\n"), "{csv}");
     // Without --baseline there is nothing to compare with; the old published runs of `own` do not count.
     let (text, _) = rate(folder.path(), "new.csv --published published.csv --edition mcc-2018", 0);
     assert!(!text.contains("regression") && !text.contains("(baseline)"), "{text}");
@@ -90,12 +95,7 @@ fn a_rating_of_the_published_runs_has_the_published_medals() {
     let folder = TempDir::new().unwrap();
     let models = data::published("mcc/2018/models.csv");
     let published = data::published("mcc/2018/answers.csv.gz");
-    // The runs of GreatSPN as a table of their own.
-    let mut all = String::new();
-    let file = fs::File::open(&published).unwrap();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut all).unwrap();
-    let own = all.lines().filter(|row| row.starts_with("GreatSPN,") || row.starts_with("tool,"));
-    fs::write(folder.path().join("own.csv"), own.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    published_runs(folder.path(), 2018, "GreatSPN");
     let line = format!(
         "own.csv --published {} --models {} --edition mcc-2018 --format json",
         published.display(),
@@ -109,6 +109,152 @@ fn a_rating_of_the_published_runs_has_the_published_medals() {
     };
     assert_eq!(medal("StateSpace").as_deref(), Some("gold"));
     assert_eq!(medal("UpperBounds").as_deref(), Some("bronze"));
+}
+
+/// The counts of `own` in ReachabilityDeadlock, and its listed values as `kind instance`.
+fn rated(folder: &Path, line: &str) -> (Value, Vec<String>) {
+    let (json, _) = rate(folder, &format!("{line} --format json"), 0);
+    let rating: Value = serde_json::from_str(&json).unwrap();
+    let own = &rating["entries"][0];
+    let counts = own["examinations"].as_array().unwrap();
+    let counts = counts.iter().find(|of| of["examination"] == "ReachabilityDeadlock").unwrap();
+    let kind = |of: &Value| format!("{} {}", of["kind"].as_str().unwrap(), of["instance"].as_str().unwrap());
+    (counts.clone(), own["values"].as_array().unwrap().iter().map(kind).collect())
+}
+
+/// Only `own` has the last values: one that it reversed, one that it lost, one that it has in both states, and one that it
+/// gained. Nobody has the value on the eleventh instance.
+#[test]
+fn reversed_and_lost_values_of_ones_own_are_regressions() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, rows: &[(&str, &str)]| fs::write(folder.path().join(name), table(rows)).unwrap();
+    write("published.csv", &[("a", "TTTTTT?????"), ("b", "TTTTTT?????"), ("c", "TTTTTT?????")]);
+    write("old.csv", &[("own", "TTTTTFTTT??")]);
+    write("new.csv", &[("own", "TTTTTTF?TT?")]);
+    let line = "new.csv --published published.csv --edition mcc-2018 --baseline old.csv";
+    let (counts, values) = rated(folder.path(), line);
+    for (name, count) in [("regressions", 2), ("gains", 2), ("nobody", 2), ("missed", 0), ("alone", 3)] {
+        assert_eq!(counts[name], count, "{name}: {counts}");
+    }
+    let changes: Vec<&str> =
+        values.iter().map(String::as_str).filter(|of| !of.starts_with("alone")).collect();
+    assert_eq!(changes, ["gain F-PT-10", "gain F-PT-6", "regression F-PT-7", "regression F-PT-8"]);
+}
+
+#[test]
+fn values_that_only_the_gold_tool_has_are_missed_by_backer() {
+    let folder = TempDir::new().unwrap();
+    let published = [("a", "TTTTTT??"), ("b", "TTTTTTT?"), ("2019-gold", "TTTTTT?T")];
+    fs::write(folder.path().join("published.csv"), table(&published)).unwrap();
+    fs::write(folder.path().join("new.csv"), table(&[("own", "TTTTTT??")])).unwrap();
+    let line = "new.csv --published published.csv --edition mcc-2020";
+    let (counts, values) = rated(folder.path(), line);
+    assert_eq!((&counts["missed"], &counts["nobody"]), (&2.into(), &0.into()), "{counts}");
+    assert_eq!(values, ["missed F-PT-7", "missed F-PT-8"]);
+    let (text, _) = rate(folder.path(), line, 0);
+    for part in [
+        "missed by family: F 2\n",
+        "missed by backer (entry that has the value): 2019-gold 1, b 1\n",
+        "missed by outcome of the run: not-stated 2\n",
+        "own/F-PT-8/ReachabilityDeadlock 00: none, trusted T, right in 2019-gold\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// The runs of one entry of a year as a table of their own.
+fn published_runs(folder: &Path, year: u32, entry: &str) {
+    let mut all = String::new();
+    let file = fs::File::open(data::published(&format!("mcc/{year}/answers.csv.gz"))).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut all).unwrap();
+    let own = all.lines().filter(|row| row.starts_with(&format!("{entry},")) || row.starts_with("tool,"));
+    fs::write(folder.join("own.csv"), own.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn runs_on_the_formulas_of_another_year_at_hand_are_refused() {
+    let folder = TempDir::new().unwrap();
+    published_runs(folder.path(), 2022, "smpt");
+    let published = data::published("mcc/2025/answers.csv.gz");
+    let line = |published: &Path| format!("own.csv --published {} --edition mcc-2025", published.display());
+    let (_, error) = rate(folder.path(), &line(&published), 2);
+    assert!(error.contains("formulas of another year") && error.contains("/2022/answers.csv.gz"), "{error}");
+    // Without the other year the wrong values are a warning.
+    let alone = folder.path().join("field.csv.gz");
+    fs::copy(&published, &alone).unwrap();
+    let (text, notes) = rate(folder.path(), &line(&alone), 0);
+    assert!(notes.contains("agree with the trusted ones; check that RUNS are on the formulas"), "{notes}");
+    assert!(text.contains("smpt in mcc-2025"), "{text}");
+    // Its runs of 2025 are rated beside the other years.
+    published_runs(folder.path(), 2025, "smpt");
+    let (_, notes) = rate(folder.path(), &line(&published), 0);
+    assert!(!notes.contains("formulas of the year"), "{notes}");
+}
+
+#[test]
+fn the_published_answers_can_be_rated_within_themselves() {
+    let folder = TempDir::new().unwrap();
+    field(folder.path());
+    let (text, _) = rate(folder.path(), "published.csv --published published.csv --edition mcc-2018", 0);
+    assert!(
+        ["a", "b", "c", "own"].iter().all(|entry| text.contains(&format!("{entry} in mcc-2018"))),
+        "{text}"
+    );
+}
+
+/// All values are wrong, and no other year is at hand.
+#[test]
+fn many_wrong_values_alone_give_a_warning_and_the_rating() {
+    let folder = TempDir::new().unwrap();
+    field(folder.path());
+    fs::write(folder.path().join("wrong.csv"), table(&[("own", "FFFFFF??")])).unwrap();
+    let (text, notes) = rate(folder.path(), "wrong.csv --published published.csv --edition mcc-2018", 0);
+    assert!(notes.contains("only 0 of 6 values (0 %) agree with the trusted ones"), "{notes}");
+    assert!(text.contains("wrong: 6\n"), "{text}");
+}
+
+#[test]
+fn ids_of_another_year_than_the_edition_are_refused() {
+    let source = |edition: &Edition, name: &str, entry: &str, ids: &[String]| {
+        let mut ballots = Ballots::new(edition);
+        ballots.add(entry, "F-PT-1", "CTLCardinality", ids, Ballot::published(vec![])).unwrap();
+        Source { name: name.to_owned(), ballots }
+    };
+    let id = |year: &str| format!("F-PT-1-CTLCardinality-{year}");
+    let combined = |edition: &str, ids: &[String]| {
+        let edition = Edition::load(edition).unwrap();
+        let (own, field) = (source(&edition, "mine", "own", ids), source(&edition, "theirs", "a", &[]));
+        combine_field(&edition, own, field, None, false).map_err(|error| error.to_string())
+    };
+    // A contest has formulas of earlier years, or ids without a year.
+    let mixed = [id("2023-12"), id("2025-00")];
+    assert!(combined("mcc-2025", &mixed).is_ok() && combined("mcc-2025", &[id("00")]).is_ok());
+    for (edition, ids, year) in [("mcc-2025", &mixed[..1], 2023), ("mcc-2023", &mixed, 2025)] {
+        let error = combined(edition, ids).unwrap_err();
+        assert!(error.contains(&format!("mine has property ids of {year}")), "{error}");
+    }
+}
+
+/// The other entry is ahead because of instances on which `own` has no run.
+#[test]
+fn a_rating_on_ones_own_runs_compares_these_only() {
+    let folder = TempDir::new().unwrap();
+    let published = [("a", "TTT?TTTT"), ("b", "TTTTTTTT"), ("c", "TTTTTTTT")];
+    fs::write(folder.path().join("published.csv"), table(&published)).unwrap();
+    fs::write(folder.path().join("own.csv"), table(&[("own", "TTTT")])).unwrap();
+    let line = "own.csv --published published.csv --edition mcc-2018 --format json";
+    let standing = |line: &str| {
+        let (json, _) = rate(folder.path(), line, 0);
+        let rating: Value = serde_json::from_str(&json).unwrap();
+        let own = &rating["entries"][0];
+        let of = |list: &str, name: &str, key: &str| {
+            own[list].as_array().unwrap().iter().find(|of| of[name] == key).unwrap().clone()
+        };
+        let not_run = of("examinations", "examination", "ReachabilityDeadlock")["not_run"].clone();
+        (of("places", "category", "Reachability")["rank"].clone(), not_run)
+    };
+    assert_eq!(standing(line), (4.into(), 4.into()));
+    assert_eq!(standing(&format!("{line} --own-runs")), (1.into(), 0.into()));
 }
 
 #[test]

@@ -222,6 +222,21 @@ fn each_rule_of_the_contest_has_one_entry() {
     }
 }
 
+/// What a reading or its evidence claims with a number, `every` or `no` is shown by a test.
+#[test]
+fn a_rule_with_a_number_every_or_no_names_a_test() {
+    let is_claim = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        ["every", "no"].contains(&word.as_str()) || word.contains(|c: char| c.is_ascii_digit())
+    };
+    let rules = rule_sections().into_iter().flat_map(|section| section.rules);
+    let without = rules.filter(|rule| {
+        let mut words = rule.reading.split_whitespace().chain(rule.evidence.split_whitespace());
+        rule.tests.starts_with("none") && words.any(is_claim)
+    });
+    assert_eq!(without.map(|rule| rule.code).collect::<Vec<_>>(), [""; 0]);
+}
+
 fn rule(args: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("mcc-harness").unwrap().arg("rule").args(args).assert()
 }
@@ -235,7 +250,7 @@ fn a_rule_is_printed_with_its_key_file_and_test() {
     let printed = stdout(&rule(&["e-4.4b"]).success());
     for part in [
         "E-4.4b Normalization\n",
-        "\nKey       judging.normalization, judging.scale\n",
+        "\nKey       judging.normalization, judging.scale, judging.family_factors\n",
         "src/judge/mcc/weights.rs weights",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");

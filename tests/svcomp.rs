@@ -235,6 +235,31 @@ fn explain_shows_points_by_category_and_costly_answers() {
     assert_eq!(explained, expected);
 }
 
+#[test]
+fn runs_with_another_category_than_the_verdict_are_listed() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let runs = [
+        ("a.yml", "true", "true", "correct", "1", "1"),
+        ("b.yml", "false(valid-memtrack)", "false(valid-deref)", "wrong", "1", "1"),
+        ("c.yml", "true", "true", "wrong", "1", "1"),
+    ];
+    write(input.path(), "toolA.xml", &result("toolA", "SV.Loops", "Loops", &runs));
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    assert!(notes.contains("contradicts the verdict here: 2; recorded.csv lists them"), "{notes}");
+    let recorded = rows(&out.path().join("recorded.csv"));
+    let shown: Vec<_> = recorded
+        .iter()
+        .map(|row| ["instance", "answer", "recorded", "verdict", "points"].map(|column| row[column].as_str()))
+        .collect();
+    let expected =
+        [["b.yml", "false(valid-deref)", "wrong", "unknown", "0"], ["c.yml", "true", "wrong", "right", "2"]];
+    assert_eq!(shown, expected);
+    // A later judgement without such runs removes the file.
+    write(input.path(), "toolA.xml", &result("toolA", "SV.Loops", "Loops", &runs[..1]));
+    let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+    assert!(!out.path().join("recorded.csv").exists() && !notes.contains("contradicts"), "{notes}");
+}
+
 /// The edition of a year with something added or replaced.
 fn edition(dir: &Path, year: u32, change: (&str, &str), more: &str) -> String {
     let path = format!("{}/editions/svcomp-{year}.toml", env!("CARGO_MANIFEST_DIR"));

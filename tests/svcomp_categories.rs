@@ -108,6 +108,38 @@ fn the_contests_own_category_structure_is_read() {
     assert!(scores.contains("one,FalsificationOverall,1,0,0,1,1/4,0,2,"), "{scores}");
 }
 
+/// As mopsa in 2024: it is listed in Overall, opted out of Term, and is not listed in Term.
+#[test]
+fn participation_that_an_opt_out_makes_useless_is_noted() {
+    let folder = TempDir::new().unwrap();
+    contest(folder.path());
+    let useless = "\
+year: 2024
+opt_out:
+  one: [Term]
+  quitter: [Term]
+categories:
+  Reach:
+    categories: [unreach-call.A, unreach-call.B]
+    verifiers: [one, two, quitter]
+  Term:
+    categories: [termination.C]
+    verifiers: [one, two]
+  Overall:
+    categories: [Reach, Term]
+    verifiers: [one, two, quitter]
+";
+    fs::write(folder.path().join("categories.yml"), useless).unwrap();
+    let (_, notes) = judge(folder.path(), &["--edition", "svcomp-2024", "--categories", "categories.yml"]);
+    let note = "quitter takes part in Overall and has no score there, because it opted out of Term";
+    assert!(notes.contains(note), "{notes}");
+    // The results of `one` in Term count in Overall.
+    assert!(!notes.contains("one takes part in Overall"), "{notes}");
+    let overall: Vec<String> =
+        places(folder.path()).into_iter().filter(|place| place.starts_with("Overall")).collect();
+    assert_eq!(overall.len(), 2, "{overall:?}");
+}
+
 #[test]
 fn a_built_in_edition_has_the_categories_of_its_year() {
     let folder = TempDir::new().unwrap();

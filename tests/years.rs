@@ -43,7 +43,14 @@ fn five_real_contests_are_shown_side_by_side() {
     report.assert().success();
     let header = fs::read_to_string(folder.path().join("site/data/years-tools.csv")).unwrap();
     assert!(header.starts_with("tool,mcc-2018,mcc-2019,mcc-2020,mcc-2022,mcc-2025\n"), "{header}");
+    // A tool has one row although its name changed: enPAC and EnPac, TINA.tedd and tedd.
+    let tools = table(folder.path(), "years-tools.csv");
+    let in_years = |tool: &str| tools[tool].iter().map(|share| !share.is_empty()).collect::<Vec<_>>();
+    assert_eq!(in_years("enPAC"), [false, true, true, true, true]);
+    assert_eq!(in_years("TINA.tedd"), [true; 5]);
+    assert!(["EnPac", "tedd"].iter().all(|name| !tools.contains_key(*name)), "{tools:?}");
     let medals = table(folder.path(), "years-medals.csv");
+    assert!(medals["TINA.tedd"][4].contains("StateSpace gold"), "{medals:?}");
     assert!(medals["GreatSPN"][0].contains("StateSpace gold"), "{medals:?}");
     // The virtual best tool does not compete.
     assert!(!medals.contains_key("BVT") && !medals.contains_key("BVT-2018"), "{medals:?}");

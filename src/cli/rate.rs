@@ -1,16 +1,23 @@
 use super::judge_inputs::JudgeInputs;
 use super::report::fail;
 use super::{Exit, Failure, Format, print};
-use mcc_judge::rate::{combine_field, rate};
+use mcc_edition::Edition;
+use mcc_judge::Ballots;
+use mcc_judge::rate::{Agreement, agreement, combine_field, rate};
+use mcc_judge::source::read_answers;
 use mcc_report::write_rating;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Rate an author's runs within a published field.
 ///
 /// Judges the runs together with the published answers of a contest; they replace the published runs of the same entry.
 /// Shows, for each examination, right, wrong and missed values (another entry has them right), values that no other tool
 /// has right, and the points; the place and medal that the entry would have in each category; and, with --baseline, the
-/// values that became right (gains) or are no longer right (regressions).
+/// values that became right (gains), or that are no longer right or were changed without confirmation (regressions).
+///
+/// Runs on the formulas of another year are refused: if their property ids state another year, or if less than 70 % of
+/// their values are right and at least 90 % agree with another year at hand: a file of the same name as ANSWERS in a folder
+/// beside its folder, both named by their years, such as 2022/answers.csv.gz beside 2025/answers.csv.gz.
 #[derive(clap::Args)]
 pub struct Args {
     /// The author's runs: the folder of a record (RESULTS), an archive, a table of answers, or a folder of BenchKit's
@@ -23,6 +30,9 @@ pub struct Args {
     /// Earlier runs of the same entries, to compare with: a record, an archive or a table of answers.
     #[arg(long, value_name = "OLD")]
     baseline: Option<PathBuf>,
+    /// Compare only on the instances and examinations for which RUNS has a run.
+    #[arg(long)]
+    own_runs: bool,
     #[command(flatten)]
     inputs: JudgeInputs,
     /// Write a page and its files (rating.json, values.csv) to this folder.
@@ -41,10 +51,26 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (Some(own), Some(published)) = (sources.next(), sources.next()) else {
         return Err(Failure::usage(anyhow::anyhow!("give RUNS and --published")));
     };
-    let combined = combine_field(&edition, own, published, sources.next());
+    let combined = combine_field(&edition, own, published, sources.next(), args.own_runs);
     let (ballots, rated) = combined.map_err(Failure::usage)?;
     let (edition, ballots) = args.inputs.complete(edition, ballots)?;
-    let rating = rate(&edition, ballots, &rated).map_err(Failure::usage)?;
+    let mut rating = rate(&edition, ballots, &rated).map_err(Failure::usage)?;
+    let agreed = rating.agreement();
+    if agreed.is_doubtful() {
+        let (_, sources) = args.inputs.sources(&paths)?;
+        if let Some((file, other)) = other_year(&sources[0].ballots, &args.published)? {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "RUNS belong to the formulas of another year: {agreed} agree with the trusted ones of {}, and {other} with \
+                 those of {}; give the edition and the published answers of that year",
+                edition.name,
+                file.display()
+            )));
+        }
+        rating.notes.push(format!(
+            "only {agreed} agree with the trusted ones; check that RUNS are on the formulas of the year of {}",
+            edition.name
+        ));
+    }
     for note in &rating.notes {
         super::terminal::note(note);
     }
@@ -54,4 +80,31 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     print::result(args.format, &rating, || print::text(&rating.to_string()))?;
     Ok(Exit::Done)
+}
+
+/// The year at hand with which at least 90 % of the values agree, and the agreement: a table of the same name as the
+/// published one in a folder beside its folder, where the names of both folders are years.
+fn other_year(own: &Ballots, published: &Path) -> Result<Option<(PathBuf, Agreement)>, Failure> {
+    let year = |folder: &Path| folder.file_name()?.to_str()?.parse::<u32>().ok();
+    let published = published.canonicalize().map_err(Failure::from)?;
+    let (Some(folder), Some(name)) = (published.parent(), published.file_name()) else { return Ok(None) };
+    let (Some(own_year), Some(years)) = (year(folder), folder.parent()) else { return Ok(None) };
+    let folders = std::fs::read_dir(years).map_err(Failure::from)?;
+    let folders = folders.collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+    let mut others: Vec<(u32, PathBuf)> = folders
+        .iter()
+        .filter_map(|folder| Some((year(&folder.path())?, folder.path().join(name))))
+        .filter(|(year, file)| *year != own_year && file.is_file())
+        .collect();
+    others.sort();
+    for (year, file) in others {
+        let Ok(edition) = Edition::load(&format!("mcc-{year}")) else { continue };
+        // A file that nobody asked for and that is no table of answers is not compared.
+        let Ok(field) = read_answers(&edition, &file) else { continue };
+        let agreed = agreement(own, &edition, field).map_err(Failure::usage)?;
+        if agreed.is_good() {
+            return Ok(Some((file, agreed)));
+        }
+    }
+    Ok(None)
 }

@@ -54,8 +54,8 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
         }
         years.push(Year::of(&Judgement::read(folder).map_err(Failure::usage)?));
     }
-    write_years(&years, out).map_err(fail)?;
-    print::text(&format!("{}: years: {}\n", out.join("index.html").display(), years.len()))?;
+    write_years(years, out).map_err(fail)?;
+    print::text(&format!("{}: years: {}\n", out.join("index.html").display(), folders.len()))?;
     Ok(Exit::Done)
 }
 

@@ -37,16 +37,14 @@ impl Edition {
                 ensure(known.contains(&name.as_str()), &key, message)?;
             }
         }
-        let mut of = BTreeMap::new();
-        for (tool, entry) in self.variants.iter().flat_map(|(tool, of)| of.iter().map(move |one| (tool, one)))
-        {
-            if let Some(other) = of.insert(entry, tool) {
-                let message = format!("entry `{entry}` is a variant of `{other}` already");
-                ensure(false, &["variants", tool], message)?;
-            }
-        }
+        check_named_once("variants", &self.variants)?;
+        check_named_once("aliases", &self.aliases)?;
         for (number, suffix) in self.variant_suffixes.iter().enumerate() {
             ensure(!suffix.is_empty(), &["variant_suffixes", &number.to_string()], "must not be empty")?;
+        }
+        for (suffix, tool) in &self.suffix_tools {
+            let valid = !suffix.is_empty() && !tool.is_empty();
+            ensure(valid, &["suffix_tools", suffix], "suffix and tool must not be empty")?;
         }
         self.check_judging()?;
         check_unknown(self, &self.unknown)
@@ -73,6 +71,9 @@ impl Edition {
         check((half..one).contains(&judging.majority), "majority", majority)?;
         check(!judging.tie_margin.is_negative(), "tie_margin", or_more)?;
         check(judging.scale.is_positive(), "scale", "must be more than 0")?;
+        for (family, factor) in &judging.family_factors {
+            ensure(factor.is_positive(), &["judging", "family_factors", family], "must be more than 0")?;
+        }
         for (bonus, points) in [("time", &judging.bonuses.time), ("memory", &judging.bonuses.memory)] {
             ensure(!points.is_negative(), &["judging", "bonuses", bonus], or_more)?;
         }
@@ -90,6 +91,19 @@ impl Edition {
         let message = "`exclude` needs a written reason: add infrastructure_reason = \"...\"";
         check(valid, "infrastructure", message)
     }
+}
+
+/// Checks that no name belongs to two tools. Names are compared without case.
+fn check_named_once(key: &str, tools: &BTreeMap<String, Vec<String>>) -> Result<(), Fault> {
+    let mut known = BTreeMap::new();
+    for (tool, name) in tools.iter().flat_map(|(tool, names)| names.iter().map(move |name| (tool, name))) {
+        if let Some(other) = known.insert(name.to_lowercase(), tool) {
+            let message =
+                format!("`{name}` is in the list of `{other}` already; names are compared without case");
+            ensure(false, &[key, tool], message)?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the table `unknown` of an edition names existing keys, each with a sentence.

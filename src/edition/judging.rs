@@ -21,6 +21,9 @@ pub struct Judging {
     pub multipliers: BTreeMap<String, BigRational>,
     /// Weight of instances by the size of their family (E-4.4).
     pub normalization: Normalization,
+    /// Factors of the weights of single families, by family (E-4.4).
+    #[serde(with = "fraction::map", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub family_factors: BTreeMap<String, BigRational>,
     /// A factor of all weights, so that points have the size of those that the contest published (E-4.4). It changes no rank.
     #[serde(with = "fraction", default = "BigRational::one", skip_serializing_if = "One::is_one")]
     pub scale: BigRational,

@@ -1,7 +1,7 @@
 //! Reads an edition file and the editions that it is based on, and merges them. Every value keeps its place in its file.
 //!
 //! With `base = "mcc-2018"` the settings of that edition count unless the file sets them. Tables are merged key by key.
-//! Lists and the table `variants` replace those of the base, because the tools of two years differ.
+//! Lists and the tables of `REPLACED` replace those of the base, because the tools and models of two years differ.
 
 use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
@@ -17,6 +17,9 @@ const MOST_LAYERS: usize = 32;
 
 /// Limit for the size of a file in bytes: more than 100 times that of the largest edition.
 const LARGEST: usize = 1 << 20;
+
+/// Tables that replace those of the base as a whole.
+const REPLACED: [&str; 3] = ["variants", "suffix_tools", "family_factors"];
 
 /// Top-level keys that earlier versions named differently: old name, present name.
 const OLD_KEYS: [(&str, &str); 1] = [("patience", "timeout_factor")];
@@ -172,7 +175,7 @@ fn overlay<'i>(under: &mut DeTable<'i>, over: DeTable<'i>) {
     for (key, mut value) in over {
         let name = key.get_ref().to_string();
         if let DeValue::Table(table) = value.get_mut()
-            && name != "variants"
+            && !REPLACED.contains(&name.as_str())
             && let Some(DeValue::Table(below)) = under.get_mut(name.as_str()).map(Spanned::get_mut)
         {
             overlay(below, std::mem::take(table));

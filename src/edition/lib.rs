@@ -73,6 +73,12 @@ pub struct Edition {
     /// `LoLA` (E-4.6).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variant_suffixes: Vec<String>,
+    /// Suffixes of entries that belong to one tool: with `"+red" = "ITS-Tools"`, `LoLA+red` belongs to ITS-Tools (E-4.6).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub suffix_tools: BTreeMap<String, String>,
+    /// Tools with the names that they have in other years. They connect the years of `report --years`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, Vec<String>>,
     /// Settings that were not published, by key (such as `judging.normalization`), each with a sentence on the value used.
     #[serde(default)]
     pub unknown: BTreeMap<String, String>,
@@ -113,16 +119,28 @@ impl Edition {
         (stripped.unwrap_or(instance), stripped.is_some())
     }
 
-    /// The tool of an entry: the one that lists it, otherwise that of its name without a variant suffix, otherwise itself.
+    /// The tool of an entry: the one that lists it, otherwise that of its suffix, otherwise itself. Names and suffixes are
+    /// compared without case.
     pub fn tool_of<'a>(&'a self, entry: &'a str) -> &'a str {
-        let tool = self.variants.iter().find(|(_, entries)| entries.iter().any(|variant| variant == entry));
-        if let Some((tool, _)) = tool {
-            return tool;
+        let lists = |entries: &[String]| entries.iter().any(|variant| same_name(variant, entry));
+        let listed = self.variants.iter().find(|(_, entries)| lists(entries));
+        match (listed, self.suffix_of(entry)) {
+            (Some((tool, _)), _) => tool,
+            (None, Some((rest, suffix))) => match self.suffix_tools.get(suffix) {
+                Some(tool) => tool,
+                None => self.tool_of(rest),
+            },
+            (None, None) => entry,
         }
-        let mut suffixes = self.variant_suffixes.iter();
-        let reduced =
-            suffixes.find_map(|suffix| entry.strip_suffix(suffix.as_str())).filter(|of| !of.is_empty());
-        reduced.map_or(entry, |of| self.tool_of(of))
+    }
+
+    /// The name of an entry without its suffix, and the suffix as the edition writes it. None: it has none of the suffixes.
+    pub fn suffix_of<'a>(&'a self, entry: &'a str) -> Option<(&'a str, &'a str)> {
+        let mut suffixes = self.suffix_tools.keys().chain(&self.variant_suffixes);
+        suffixes.find_map(|suffix| {
+            let (rest, end) = entry.split_at_checked(entry.len().checked_sub(suffix.len())?)?;
+            (!rest.is_empty() && same_name(end, suffix)).then_some((rest, suffix.as_str()))
+        })
     }
 
     /// The status of an entry according to the patterns of the edition; `competing` if none fits.
@@ -134,6 +152,8 @@ impl Edition {
     pub fn without_resigned(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut edition = self.clone();
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
+        edition.suffix_tools.retain(|_, tool| keep(tool));
+        edition.aliases.retain(|tool, others| keep(tool) && others.iter().all(|name| keep(name)));
         retain_names(&mut edition.variants, keep);
         edition
     }
@@ -142,6 +162,11 @@ impl Edition {
     pub fn note_of(&self, entry: &str) -> &str {
         StatusRule::note_of(&self.statuses, entry)
     }
+}
+
+/// Whether two names of entries or tools are the same, which does not depend on case.
+pub fn same_name(a: &str, b: &str) -> bool {
+    a.to_lowercase() == b.to_lowercase()
 }
 
 /// Removes names from groups, and empty groups. A group that was empty before is removed too, because its name may be that

@@ -92,6 +92,22 @@ pub struct ScoringSchema {
     pub true_unconfirmed: Unconfirmed,
     /// A right FALSE whose witness is not confirmed.
     pub false_unconfirmed: Unconfirmed,
+    /// A FALSE that names another violated property than the expected answer.
+    #[serde(default)]
+    pub sub_property: SubProperty,
+}
+
+/// How a FALSE is compared with the expected FALSE (SV-5). If the task expects a part of memory safety and the answer names
+/// none, it is UNKNOWN with both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubProperty {
+    /// One that names another property than expected, or one that is no property of the task, is a wrong FALSE.
+    #[default]
+    WrongFalse,
+    /// As `get_result_category` of BenchExec 3: if the expected answer names a property, an answer FALSE that is not the same
+    /// is UNKNOWN; if it names none, every FALSE is right.
+    Benchexec,
 }
 
 /// How a right answer counts whose witness is not confirmed.

@@ -101,8 +101,8 @@ pub struct Judgement {
     pub instances: Vec<Instance>,
     /// Names of the examinations in the order of the edition.
     pub examinations: Vec<String>,
-    /// Runs whose last attempt is an infrastructure failure. While there is one the judgement is provisional and no
-    /// medal is final.
+    /// Runs of entries that vote or compete whose last attempt is an infrastructure failure. While there is one the
+    /// judgement is provisional and no medal is final.
     pub unresolved: Vec<RunName>,
     /// Unresolved runs whose blocks were excluded for all tools (`infrastructure = "exclude"`). The reason is in the
     /// settings of the edition.
@@ -262,7 +262,8 @@ pub struct Instance {
     pub family: String,
     /// `known` or `surprise`, in 2017 also `stripped`.
     pub status: String,
-    /// Normalization weight (E-4.4) times the multiplier of its status and the scale of the edition.
+    /// Normalization weight (E-4.4) times the multiplier of its status, the scale of the edition and the factor of its
+    /// family.
     #[serde(with = "fraction")]
     pub weight: BigRational,
 }

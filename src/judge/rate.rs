@@ -1,19 +1,20 @@
 //! Rates an author's runs within a published field: what is right, wrong, missed and alone, the places that the entries
-//! would have, and the changes against a baseline.
+//! would have, and the changes against a baseline. Says whether the runs belong to another year than the field.
 
 use crate::input::ballots::{Ballots, EntryFacts};
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{
-    Block, Cell, Entry, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict, display_as_in_files,
+    Basis, Block, Cell, Ending, Entry, Instance, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict,
+    display_as_in_files,
 };
-use crate::mcc::{Judge, JudgeError, JudgementTotals};
+use crate::mcc::{Judge, JudgeError, JudgementHeader, JudgementTotals};
 use crate::show::{columns, decimals, short};
 use mcc_benchkit::Value;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// Added to the names of the entries of the baseline, so that they are not those of the rated entries.
@@ -45,8 +46,21 @@ pub struct EntryRating {
     pub examinations: Vec<ExaminationRating>,
     /// Its place in each category.
     pub places: Vec<WouldBePlace>,
+    /// How the missed values are distributed.
+    pub misses: Misses,
     /// The values behind the counts, in the order of examination, instance and position.
     pub values: Vec<RatedValue>,
+}
+
+/// Numbers of missed values.
+#[derive(Debug, Default, Serialize)]
+pub struct Misses {
+    /// By family of the instance.
+    pub by_family: BTreeMap<String, u64>,
+    /// By entry that has the value right. A value counts for each of them.
+    pub by_backer: BTreeMap<String, u64>,
+    /// By the outcome of the run that did not give the value.
+    pub by_outcome: BTreeMap<Ending, u64>,
 }
 
 /// The counts of an entry in one examination.
@@ -58,15 +72,18 @@ pub struct ExaminationRating {
     pub right: u64,
     /// Wrong values.
     pub wrong: u64,
-    /// Values not given in a run, which another competing entry has right.
+    /// Values not given in a run, which an entry of another tool has right that votes (competing, or a gold tool).
     pub missed: u64,
+    /// Values not given in a run, which no entry of another tool that votes has right.
+    pub nobody: u64,
     /// Right values that no other competing tool has.
     pub alone: u64,
     /// Values given where the trusted value is unknown.
     pub unjudged: u64,
-    /// Values that another competing entry has right, in blocks without a run of this entry.
+    /// Values that an entry of another tool has right that votes, in blocks without a run of this entry.
     pub not_run: u64,
-    /// Values that the baseline has right and the entry has not.
+    /// Values that the baseline has right and the entry has not. Where no entry of another tool confirms a value: values of
+    /// the baseline that the entry has differently or not.
     pub regressions: u64,
     /// Values that the entry has right and the baseline has not.
     pub gains: u64,
@@ -111,11 +128,11 @@ pub struct Rival {
 pub enum ValueKind {
     /// It is wrong.
     Wrong,
-    /// The entry ran and did not give it; another competing entry has it right.
+    /// The entry ran and did not give it; an entry of another tool that votes has it right.
     Missed,
     /// It is right, and no other competing tool has it.
     Alone,
-    /// The baseline has it right, the entry has not.
+    /// The baseline has it right, the entry has not; or no other tool has it right, and the entry changed or lost it.
     Regression,
     /// The entry has it right, the baseline has not.
     Gain,
@@ -142,20 +159,36 @@ pub struct RatedValue {
     pub trusted: Option<Value>,
     /// Number of other competing entries that have it right.
     pub others_right: usize,
+    /// The entries of other tools that vote and have it right.
+    pub backers: Vec<String>,
 }
 
 /// Combines the author's runs, the published field and the baseline. The author's entries replace those of the same name in
-/// the field. The entries of the baseline are judged without vote and rank. Returns the ballots and the names of the rated
-/// entries.
+/// the field. The entries of the baseline are judged without vote and rank. With `own_blocks_only`, only the instances and
+/// examinations with a run of the author are kept. Returns the ballots and the names of the rated entries.
 ///
 /// # Errors
-/// The sources cannot be judged together.
+/// The sources cannot be judged together, or the property ids of one are those of another year than the edition.
 pub fn combine_field(
     edition: &Edition,
     own: Source,
-    published: Source,
-    baseline: Option<Source>,
+    mut published: Source,
+    mut baseline: Option<Source>,
+    own_blocks_only: bool,
 ) -> Result<(Ballots, Vec<String>), CombineError> {
+    for source in [&own, &published].into_iter().chain(&baseline) {
+        check_year_of_ids(edition, source)?;
+    }
+    if own_blocks_only {
+        let kept = own.ballots.blocks();
+        for source in std::iter::once(&mut published).chain(&mut baseline) {
+            source.ballots.retain_blocks(&kept);
+        }
+    }
+    if published.name == own.name {
+        // The name of a source states whose runs of an entry count.
+        published.name += " (published)";
+    }
     let mut names: Vec<String> = own.ballots.entry_names().map(str::to_owned).collect();
     names.sort();
     let in_field = |name: &&String| published.ballots.entry_names().any(|known| known == **name);
@@ -174,6 +207,85 @@ pub fn combine_field(
         sources.push(baseline);
     }
     Ok((combine(edition, sources, &replace)?, names))
+}
+
+/// Refuses a source whose property ids state another year (`...-CTLCardinality-2023-12`) than the edition: the latest year
+/// counts, because a contest has formulas of earlier years too. Ids and editions without a year are not refused.
+fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<(), CombineError> {
+    let year = |text: &str| text.parse().ok().filter(|year: &u32| (2000..2100).contains(year));
+    let year_of_id = |id: &String| year(id.rsplit('-').nth(1)?);
+    let ids = source.ballots.ids.values().flatten();
+    let latest = ids.filter_map(|id| Some((year_of_id(id)?, id))).max();
+    let edition_year = edition.name.strip_prefix("mcc-").and_then(year);
+    match (latest, edition_year) {
+        (Some((found, id)), Some(expected)) if found != expected => Err(CombineError::OtherYear {
+            source_name: source.name.clone(),
+            year: found,
+            id: id.clone(),
+            edition: edition.name.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// How many of the compared values agree.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Agreement {
+    /// Number of agreeing values.
+    pub agreed: u64,
+    /// Number of compared values.
+    pub compared: u64,
+}
+
+impl Agreement {
+    /// Returns whether less than 70 % agree, so that the values may belong to the formulas of another year. Those of two
+    /// years agree in 50 to 65 %.
+    pub fn is_doubtful(self) -> bool {
+        self.agreed * 10 < self.compared * 7
+    }
+
+    /// Returns whether at least 90 % agree.
+    pub fn is_good(self) -> bool {
+        self.compared > 0 && self.agreed * 10 >= self.compared * 9
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.agreed * 100 / self.compared.max(1);
+        write!(out, "{} of {} values ({percent} %)", self.agreed, self.compared)
+    }
+}
+
+/// Compares the values of an author's runs with the trusted values of a published field of another year.
+///
+/// # Errors
+/// The field cannot be judged.
+pub fn agreement(own: &Ballots, edition: &Edition, field: Ballots) -> Result<Agreement, JudgeError> {
+    let judge = Judge::new(edition, field)?;
+    let mut rows: HashMap<(&str, &str), Vec<_>> = HashMap::new();
+    for row in &own.rows {
+        let examination = own.examinations[row.examination as usize].0.as_str();
+        let instance = own.instances.names[row.instance as usize].as_str();
+        rows.entry((examination, instance)).or_default().push(row);
+    }
+    let mut agreement = Agreement::default();
+    judge.judge_blocks(|block| {
+        let examination = judge.header.examinations[block.examination].as_str();
+        let instance = judge.header.instances[block.instance].instance.as_str();
+        for row in rows.get(&(examination, instance)).into_iter().flatten() {
+            for (number, trusted) in own.values_of(row).iter().zip(&block.trusted) {
+                let (Some(given), Some(trusted)) = (own.values.get(*number), &trusted.value) else {
+                    continue;
+                };
+                agreement.compared += 1;
+                agreement.agreed +=
+                    u64::from(given.agrees(trusted, given.is_rounded() || trusted.is_rounded()));
+            }
+        }
+        Ok::<(), JudgeError>(())
+    })?;
+    Ok(agreement)
 }
 
 /// Judges the combined ballots and rates the entries.
@@ -196,13 +308,13 @@ pub fn rate(edition: &Edition, ballots: Ballots, rated: &[String]) -> Result<Rat
             entry,
             baseline,
             examinations: examinations.collect(),
+            misses: Misses::default(),
             values: Vec::new(),
         });
     }
     let totals = judge.judge_blocks(|block| {
-        let instance = &header.instances[block.instance].instance;
         for rating in &mut ratings {
-            rating.add(&header.entries, &header.examinations[block.examination], instance, &block);
+            rating.add(header, &block);
         }
         Ok::<(), JudgeError>(())
     })?;
@@ -221,26 +333,30 @@ struct RatedEntry {
     entry: usize,
     baseline: Option<usize>,
     examinations: Vec<ExaminationRating>,
+    misses: Misses,
     values: Vec<RatedValue>,
 }
 
 impl RatedEntry {
-    fn add(&mut self, entries: &[Entry], examination: &str, instance: &str, block: &Block) {
+    fn add(&mut self, header: &JudgementHeader, block: &Block) {
+        let entries = &header.entries;
+        let examination = &header.examinations[block.examination];
+        let Instance { instance, family, .. } = &header.instances[block.instance];
         let cell_of = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
         let own = cell_of(self.entry);
         let baseline = self.baseline.and_then(cell_of);
         let tool = &entries[self.entry].tool;
-        let is_rival = |cell: &&Cell| {
-            let of = &entries[cell.entry];
-            of.status == Status::Competing && of.tool != *tool
-        };
-        let rivals: Vec<&Cell> = block.cells.iter().filter(is_rival).collect();
+        let is_other = |entry: &Entry| entry.status.votes() && entry.tool != *tool;
+        let others = block.cells.iter().map(|cell| (&entries[cell.entry], cell));
+        let others: Vec<(&Entry, &Cell)> = others.filter(|(entry, _)| is_other(entry)).collect();
         for (position, trusted) in block.trusted.iter().enumerate() {
-            let has_right = |cell: &&&Cell| cell.verdicts[position] == ValueVerdict::Right;
-            let others_right = rivals.iter().filter(has_right).count();
+            let has_right = |cell: &Cell| cell.verdicts[position] == ValueVerdict::Right;
+            let backers = || others.iter().filter(|(_, cell)| has_right(cell)).map(|(entry, _)| *entry);
+            let others_right = backers().filter(|entry| entry.status == Status::Competing).count();
+            let is_backed = backers().next().is_some();
             let counts = &mut self.examinations[block.examination];
             let Some(own) = own else {
-                counts.not_run += u64::from(others_right > 0);
+                counts.not_run += u64::from(is_backed);
                 continue;
             };
             let mut kinds = Vec::new();
@@ -257,32 +373,31 @@ impl RatedEntry {
                     kinds.push(ValueKind::Wrong);
                 }
                 ValueVerdict::Unjudged => counts.unjudged += 1,
-                ValueVerdict::NotComputed if others_right > 0 => {
+                ValueVerdict::NotComputed if is_backed => {
                     counts.missed += 1;
                     kinds.push(ValueKind::Missed);
+                    *self.misses.by_family.entry(family.clone()).or_default() += 1;
+                    *self.misses.by_outcome.entry(own.ending).or_default() += 1;
+                    for backer in backers() {
+                        *self.misses.by_backer.entry(backer.entry.clone()).or_default() += 1;
+                    }
                 }
-                ValueVerdict::NotComputed => {}
+                ValueVerdict::NotComputed => counts.nobody += 1,
             }
-            if let Some(baseline) = baseline {
-                let is_right = |cell: &Cell| cell.verdicts[position] == ValueVerdict::Right;
-                match (is_right(baseline), is_right(own)) {
-                    (true, false) => {
-                        counts.regressions += 1;
-                        kinds.push(ValueKind::Regression);
-                    }
-                    (false, true) => {
-                        counts.gains += 1;
-                        kinds.push(ValueKind::Gain);
-                    }
-                    _ => {}
+            let decided = trusted.value.is_some() && (is_backed || trusted.basis == Basis::Override);
+            if let Some(kind) = baseline.and_then(|baseline| change(baseline, own, position, decided)) {
+                match kind {
+                    ValueKind::Regression => counts.regressions += 1,
+                    _ => counts.gains += 1,
                 }
+                kinds.push(kind);
             }
             let value_of = |cell: &Cell| cell.values.get(position).cloned().flatten();
             let Trusted { value, .. } = trusted;
             self.values.extend(kinds.into_iter().map(|kind| RatedValue {
                 kind,
-                examination: examination.to_owned(),
-                instance: instance.to_owned(),
+                examination: examination.clone(),
+                instance: instance.clone(),
                 position,
                 given: value_of(own),
                 baseline: match kind {
@@ -291,6 +406,7 @@ impl RatedEntry {
                 },
                 trusted: value.clone(),
                 others_right,
+                backers: backers().map(|entry| entry.entry.clone()).collect(),
             }));
         }
     }
@@ -326,13 +442,66 @@ impl RatedEntry {
             has_baseline: self.baseline.is_some(),
             places: totals.podiums.iter().filter_map(place).collect(),
             examinations: self.examinations,
+            misses: self.misses,
             values: self.values,
         }
     }
 }
 
-/// Number of values of a kind that the text shows; files have all of them.
+/// Returns whether a value is a regression or a gain against the baseline. `decided`: an entry of another tool, or the
+/// organizers, confirm the trusted value. Without that the own vote decides what is right, so a value that changed or that
+/// is lost is a regression.
+fn change(baseline: &Cell, own: &Cell, position: usize, decided: bool) -> Option<ValueKind> {
+    let verdicts = [baseline, own].map(|cell| cell.verdicts[position]);
+    let undecided_change = match (&baseline.values[position], &own.values[position]) {
+        (Some(old), Some(new)) => old != new && !old.agrees(new, old.is_rounded() || new.is_rounded()),
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    match verdicts {
+        _ if !decided && undecided_change => Some(ValueKind::Regression),
+        [ValueVerdict::Right, ValueVerdict::Right] => None,
+        [ValueVerdict::Right, _] => Some(ValueKind::Regression),
+        [_, ValueVerdict::Right] => Some(ValueKind::Gain),
+        _ => None,
+    }
+}
+
+impl Rating {
+    /// Returns how many of the values of the rated entries that are right or wrong are right.
+    pub fn agreement(&self) -> Agreement {
+        let examinations = self.entries.iter().flat_map(|entry| &entry.examinations);
+        examinations.fold(Agreement::default(), |sum, of| Agreement {
+            agreed: sum.agreed + of.right,
+            compared: sum.compared + of.right + of.wrong,
+        })
+    }
+}
+
+/// Number of values of a kind that the text shows, and of counts of missed values; files have all of them.
 const SHOWN: usize = 10;
+
+impl Misses {
+    /// Returns the largest counts by family, by backer and by outcome of the run, as text; without empty ones.
+    pub fn most(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let outcomes = self.by_outcome.iter().map(|(outcome, count)| (outcome.to_string(), *count)).collect();
+        let counts = [
+            ("family", self.by_family.clone()),
+            ("backer (entry that has the value)", self.by_backer.clone()),
+            ("outcome of the run", outcomes),
+        ];
+        counts.into_iter().filter(|(_, counts)| !counts.is_empty()).map(|(by, counts)| {
+            let mut sorted: Vec<(String, u64)> = counts.into_iter().collect();
+            sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let mut shown: Vec<String> =
+                sorted.iter().take(SHOWN).map(|(name, count)| format!("{name} {count}")).collect();
+            if sorted.len() > SHOWN {
+                shown.push(format!("and {} more", sorted.len() - SHOWN));
+            }
+            (by, shown.join(", "))
+        })
+    }
+}
 
 impl fmt::Display for Rating {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -355,6 +524,7 @@ impl fmt::Display for EntryRating {
             "right",
             "wrong",
             "missed",
+            "nobody",
             "alone",
             "unjudged",
             "not run",
@@ -364,7 +534,7 @@ impl fmt::Display for EntryRating {
             rows[0].extend(words(&["regressions", "gains"]));
         }
         for of in &self.examinations {
-            let counts = [of.right, of.wrong, of.missed, of.alone, of.unjudged, of.not_run];
+            let counts = [of.right, of.wrong, of.missed, of.nobody, of.alone, of.unjudged, of.not_run];
             let mut row = vec![of.examination.clone()];
             row.extend(counts.map(|count| count.to_string()));
             row.push(decimals(&of.points));
@@ -373,7 +543,7 @@ impl fmt::Display for EntryRating {
             }
             rows.push(row);
         }
-        indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9]))?;
+        indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))?;
         let mut rows = vec![words(&["category", "rank", "of", "medal", "points", "behind", "ahead of"])];
         for of in &self.places {
             let rival = |rival: &Option<Rival>| {
@@ -390,6 +560,9 @@ impl fmt::Display for EntryRating {
             ]);
         }
         indented(out, &columns(&rows, &[1, 2, 4]))?;
+        for (by, counts) in self.misses.most() {
+            writeln!(out, "  missed by {by}: {counts}")?;
+        }
         for kind in
             [ValueKind::Wrong, ValueKind::Regression, ValueKind::Gain, ValueKind::Alone, ValueKind::Missed]
         {
@@ -425,6 +598,7 @@ impl fmt::Display for RatedValue {
         )?;
         match self.kind {
             ValueKind::Regression | ValueKind::Gain => write!(out, ", baseline {}", shown(&self.baseline)),
+            ValueKind::Missed => write!(out, ", right in {}", self.backers.join(", ")),
             _ => Ok(()),
         }
     }

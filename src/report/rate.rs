@@ -28,6 +28,8 @@ struct RatedEntry {
     /// Name, counts and points of each examination.
     examinations: Vec<(String, Vec<String>)>,
     places: Vec<Vec<String>>,
+    /// By what missed values are counted, and the counts.
+    misses: Vec<(&'static str, String)>,
     /// Number of listed values.
     values: usize,
 }
@@ -65,7 +67,7 @@ pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
 fn entry(rating: &EntryRating) -> RatedEntry {
     let places = show::places(rating.examinations.iter().map(|of| &of.points));
     let examinations = rating.examinations.iter().map(|of| {
-        let mut counts = vec![of.right, of.wrong, of.missed, of.alone, of.unjudged, of.not_run];
+        let mut counts = vec![of.right, of.wrong, of.missed, of.nobody, of.alone, of.unjudged, of.not_run];
         if rating.has_baseline {
             counts.extend([of.regressions, of.gains]);
         }
@@ -78,6 +80,7 @@ fn entry(rating: &EntryRating) -> RatedEntry {
         has_baseline: rating.has_baseline,
         examinations: examinations.collect(),
         places: rating.places.iter().map(place).collect(),
+        misses: rating.misses.most().map(|(by, counts)| (by, visible(&counts))).collect(),
         values: rating.values.len(),
     }
 }
@@ -135,7 +138,8 @@ fn values(rating: &EntryRating) -> List {
 
 /// The listed values of all entries as a table.
 fn csv(rating: &Rating) -> Vec<u8> {
-    let header = "kind,entry,instance,examination,position,given,baseline,trusted,others_right".split(',');
+    let header =
+        "kind,entry,instance,examination,position,given,baseline,trusted,others_right,backers".split(',');
     let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
     for EntryRating { entry, values, .. } in &rating.entries {
         rows.extend(values.iter().map(|of| {
@@ -149,6 +153,7 @@ fn csv(rating: &Rating) -> Vec<u8> {
                 text(&of.baseline),
                 text(&of.trusted),
                 of.others_right.to_string(),
+                of.backers.join(" "),
             ]
         }));
     }

@@ -41,7 +41,7 @@ const TOP_LEVEL: [&str; 26] = [
 ];
 const MADE_BY: &str = "mcc-harness-site.json";
 /// The judgement's files that are published with the site.
-const DATA: [&str; 16] = [
+const DATA: [&str; 17] = [
     "judgement.json",
     "podiums.csv",
     "scores.csv",
@@ -58,6 +58,7 @@ const DATA: [&str; 16] = [
     "margins.csv",
     "verdicts.csv",
     "quantiles.csv",
+    "recorded.csv",
 ];
 /// Files of data with more bytes than this are compressed with gzip.
 const GZIP_FROM_BYTES: usize = 1 << 20;

@@ -24,6 +24,8 @@ pub struct Year {
     examinations: BTreeMap<String, Counts>,
     families: BTreeMap<String, Counts>,
     tools: BTreeMap<String, ToolYear>,
+    /// As in the edition: tools with the names that they have in other years.
+    aliases: BTreeMap<String, Vec<String>>,
 }
 
 /// Counts of values.
@@ -61,6 +63,7 @@ impl Year {
             examinations: BTreeMap::new(),
             families: BTreeMap::new(),
             tools: BTreeMap::new(),
+            aliases: judgement.edition.aliases.clone(),
         };
         for (of, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
             year.tools.entry(of.tool.clone()).or_default();
@@ -173,11 +176,39 @@ struct YearsPage {
     models: usize,
 }
 
-/// Writes the site of several years, in the given order, and one CSV for each of its tables.
+/// Gives a tool one name in all years: that under which an edition of these years lists its names, otherwise that of the
+/// first year. Names are compared without case. A tool keeps its own name in a year in which another tool has that name.
+fn unify_tools(years: &mut [Year]) {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for (tool, others) in years.iter().flat_map(|year| &year.aliases) {
+        for name in std::iter::once(tool).chain(others) {
+            names.entry(name.to_lowercase()).or_insert_with(|| tool.clone());
+        }
+    }
+    for tool in years.iter().flat_map(|year| year.tools.keys()) {
+        names.entry(tool.to_lowercase()).or_insert_with(|| tool.clone());
+    }
+    for year in years {
+        let renamed = |tool: &String| names[&tool.to_lowercase()].clone();
+        let own: Vec<String> = year.tools.keys().cloned().collect();
+        for (tool, name) in own.iter().map(|tool| (tool, renamed(tool))) {
+            if !year.tools.contains_key(&name)
+                && let Some(of) = year.tools.remove(tool)
+            {
+                year.tools.insert(name, of);
+            }
+        }
+    }
+}
+
+/// Writes the site of several years, in the given order, and one CSV for each of its tables. A tool that has different names
+/// in these years has one row.
 ///
 /// # Errors
 /// Two judgements are of one edition, or a file cannot be written.
-pub fn write_years(years: &[Year], out: &Path) -> Result<(), ReportError> {
+pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> {
+    unify_tools(&mut years);
+    let years = &years[..];
     let mut names = BTreeSet::new();
     if let Some(twice) = years.iter().find(|year| !names.insert(&year.name)) {
         return Err(ReportError::YearTwice(twice.name.clone()));

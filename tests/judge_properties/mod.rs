@@ -82,6 +82,48 @@ fn an_unresolved_run_is_provisional_or_excludes_its_block() {
     );
 }
 
+/// Of an entry out of competition and a virtual one: a failed run, and one that was not made yet.
+#[test]
+fn failures_of_entries_without_a_vote_affect_nobody() {
+    let judged = |rule, outside: Option<Ending>| {
+        let mut edition = Edition::load("mcc-2018").unwrap();
+        edition.judging.infrastructure = rule;
+        edition.judging.infrastructure_reason = Some("the host lost its disk".to_owned());
+        let mut runs = Vec::new();
+        for entry in ["a", "b", "outside", "virtual"] {
+            for instance in ["F-PT-1", "F-PT-2"] {
+                runs.push(deadlock(entry, instance, Some(Value::True), 1, "h"));
+            }
+        }
+        if let Some(ending) = outside {
+            runs[4].3.ending = ending;
+            runs[6].3.ending = ending;
+            runs[6].3.marks = vec!["not-run-yet".into()];
+        }
+        let mut ballots = ballots(&edition, &runs);
+        for (entry, status) in [("outside", Status::OutOfCompetition), ("virtual", Status::Virtual)] {
+            let facts = EntryFacts { tool: entry.to_owned(), status, note: String::new() };
+            ballots.describe_entry(entry, facts);
+        }
+        let judge = mcc::Judge::new(&edition, ballots.clone()).unwrap();
+        assert_eq!(judge.not_made_yet(), 0);
+        mcc::judge(&edition, ballots).unwrap()
+    };
+    for rule in [InfrastructureRule::Provisional, InfrastructureRule::Exclude] {
+        let [without, with] = [None, Some(Ending::Infrastructure)].map(|outside| judged(rule, outside));
+        assert_eq!((with.unresolved.len(), with.excluded.len(), with.blocks.len()), (0, 0, 2), "{rule:?}");
+        let podiums = |of: &Judgement| serde_json::to_value(&of.podiums).unwrap();
+        let ranked = |of: &Judgement| {
+            let places = of.podiums.iter().flat_map(|podium| &podium.places).filter(|p| p.rank.is_some());
+            places.map(|p| (p.entry, p.points.clone(), p.medal)).collect::<Vec<_>>()
+        };
+        assert_eq!(ranked(&with), ranked(&without), "{} {}", podiums(&with), podiums(&without));
+        assert!(ranked(&with).iter().any(|(_, _, medal)| *medal == Medal::Gold));
+        let note = "neither vote nor compete (outside, virtual): 2;";
+        assert!(with.notes.iter().any(|of| of.contains(note)), "{:?}", with.notes);
+    }
+}
+
 #[test]
 fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
     let edition = Edition::load("mcc-2018").unwrap();
@@ -134,6 +176,27 @@ fn a_weak_entrant_does_not_change_who_wins_an_award() {
     runs.push(deadlock("C", "F0-PT-1", Some(Value::True), 1, "h"));
     let with = road_runner(&runs);
     assert_eq!((&with[..2], &*with[2].0), (&without[..], "C"));
+}
+
+/// D contradicts A and B on F0, so no value is trusted there, and their runs are not complete. C gave no value there.
+#[test]
+fn an_entrant_that_contradicts_a_value_can_move_an_award() {
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    // No position has four equal values, so all confidences are 0, and values that differ are undecided.
+    edition.judging.min_agreeing = 4;
+    let mut runs = Vec::new();
+    for (entry, cpu_ms, on_f0) in [("A", 20, true), ("B", 99, true), ("C", 10, false)] {
+        runs.push(deadlock(entry, "F0-PT-1", on_f0.then_some(Value::True), cpu_ms, "h"));
+        runs.push(deadlock(entry, "F1-PT-1", Some(Value::True), cpu_ms, "h"));
+    }
+    let road_runner = |runs: &[Run]| -> Vec<String> {
+        let judgement = mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+        let award = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
+        award.places.iter().map(|place| judgement.entries[place.entry].entry.clone()).collect()
+    };
+    assert_eq!(road_runner(&runs), ["A", "B", "C"]);
+    runs.push(deadlock("D", "F0-PT-1", Some(Value::False), 1, "h"));
+    assert_eq!(road_runner(&runs), ["C", "A", "B"]);
 }
 
 /// `outside` alone gave a value on F-PT-3. If F had three instances for this reason, the weights of the other two and the

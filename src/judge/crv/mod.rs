@@ -224,6 +224,7 @@ fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Ve
             answer: of.answer,
             verdict: of.verdict,
             why: of.why,
+            recorded: String::new(),
             points: parts.iter().sum(),
             parts: parts.map(Points).to_vec(),
             measured: of.time.into_iter().chain(of.memory).collect(),

@@ -61,6 +61,21 @@ pub enum CombineError {
         /// Name of the source.
         source_name: String,
     },
+    /// The property ids of a source are those of another year than the edition.
+    #[error(
+        "{source_name} has property ids of {year}, such as {id}, and the edition is {edition}: the formulas of a year are \
+         compared with those of the same year only; give its edition and its published answers"
+    )]
+    OtherYear {
+        /// Name of the source.
+        source_name: String,
+        /// The latest year of its ids.
+        year: u32,
+        /// An id with this year.
+        id: String,
+        /// Name of the edition.
+        edition: String,
+    },
     /// Two sources have different property ids.
     #[error(
         "{instance} {examination} has other property ids in {source_name} than in an earlier source; judge runs on one \
@@ -124,11 +139,7 @@ pub fn combine(
 
 /// Refuses a source without a block of another source: entries that were asked different questions cannot be compared.
 fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
-    let blocks = |source: &Source| -> BTreeSet<(u16, String)> {
-        let name = |row: &RunRow| source.ballots.instances.names[row.instance as usize].clone();
-        source.ballots.rows.iter().map(|row| (row.examination, name(row))).collect()
-    };
-    let blocks: Vec<_> = sources.iter().map(blocks).collect();
+    let blocks: Vec<_> = sources.iter().map(|source| source.ballots.blocks()).collect();
     for (at, of) in blocks.iter().enumerate() {
         let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
         if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(of)) {
@@ -139,6 +150,18 @@ fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
 }
 
 impl Ballots {
+    /// Returns examination and instance of all runs.
+    pub(crate) fn blocks(&self) -> BTreeSet<(u16, String)> {
+        let name = |row: &RunRow| self.instances.names[row.instance as usize].clone();
+        self.rows.iter().map(|row| (row.examination, name(row))).collect()
+    }
+
+    /// Removes the runs of other blocks.
+    pub(crate) fn retain_blocks(&mut self, kept: &BTreeSet<(u16, String)>) {
+        let name = |row: &RunRow| self.instances.names[row.instance as usize].clone();
+        self.rows.retain(|row| kept.contains(&(row.examination, name(row))));
+    }
+
     /// Adds the ballots of another source, of the entries for which `counts` returns true.
     fn append(
         &mut self,

@@ -3,13 +3,13 @@
 use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
-use super::{confidence, flags, no_confidence, weights};
+use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
 use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NONE, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_campaign::Publication;
-use mcc_edition::{Edition, InfrastructureRule, Votes};
+use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -128,6 +128,8 @@ impl Judge {
             names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
         // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
+        teams::unify(&mut entries);
+        ballots.notes.extend(teams::notes(edition, &entries));
         let judged: BTreeSet<&str> = entries
             .iter()
             .filter(|entry| entry.status != Status::Withdrawn)
@@ -141,10 +143,10 @@ impl Judge {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
 
-        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots);
+        let voters: Vec<bool> = entries.iter().map(|entry| entry.status.votes()).collect();
+        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots, &voters);
         let blocks = blocks(&ballots.rows);
         let mut instances = instances(edition, &mut ballots)?;
-        let voters: Vec<bool> = entries.iter().map(|entry| entry.status.votes()).collect();
         let competing: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let (weights, weight_class) = set_weights(edition, &ballots, &competing, &mut instances);
         let tools = votes::tools(&entries);
@@ -363,6 +365,7 @@ impl Judge {
     /// Returns the number of unresolved runs without an attempt, in a campaign that is judged before its end.
     pub fn not_made_yet(&self) -> usize {
         let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+        let failed = failed.filter(|row| self.voters[row.entry as usize]);
         let facts = failed.filter_map(|row| row.facts.as_deref());
         facts.filter(|facts| !Mark::was_made(&facts.marks)).count()
     }
@@ -407,8 +410,13 @@ fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<Input
 
 /// Returns the unresolved runs, the runs for which blocks are excluded, and the rows of the excluded blocks, which are
 /// removed from the ballots. The edition decides which of the two a run with an infrastructure failure is; a run
-/// without an attempt is always unresolved. Runs of entries without a vote are included.
-fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Vec<RunName>, Vec<RunRow>) {
+/// without an attempt is always unresolved. The runs of entries that neither vote nor compete change nothing for others:
+/// they are neither, and a note has their number. `voters` is by entry; every competing entry votes.
+fn infrastructure(
+    edition: &Edition,
+    ballots: &mut Ballots,
+    voters: &[bool],
+) -> (Vec<RunName>, Vec<RunName>, Vec<RunRow>) {
     let name = |row: &RunRow| RunName {
         entry: ballots.entries.names[row.entry as usize].clone(),
         instance: ballots.instances.names[row.instance as usize].clone(),
@@ -418,12 +426,25 @@ fn infrastructure(edition: &Edition, ballots: &mut Ballots) -> (Vec<RunName>, Ve
         edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&row.facts().marks)
     };
     let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
-    let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) = failed.partition(|row| is_excluded(row));
+    let (failed, without_effect): (Vec<&RunRow>, Vec<&RunRow>) =
+        failed.partition(|row| voters[row.entry as usize]);
+    let without_effect: Vec<RunName> = without_effect.into_iter().map(name).collect();
+    let (excluded, unresolved): (Vec<&RunRow>, Vec<&RunRow>) =
+        failed.into_iter().partition(|row| is_excluded(row));
     let blocks: BTreeSet<(u16, u32)> = excluded.iter().map(|row| (row.examination, row.instance)).collect();
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
     let excluded_rows = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
     let excluded_rows =
         if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., excluded_rows).collect() };
+    if !without_effect.is_empty() {
+        let entries: BTreeSet<&str> = without_effect.iter().map(|run| run.entry.as_str()).collect();
+        ballots.notes.push(format!(
+            "runs without a result of entries that neither vote nor compete ({}): {}; they change nothing for other entries \
+             (E-4.2)",
+            Vec::from_iter(entries).join(", "),
+            without_effect.len()
+        ));
+    }
     (unresolved, excluded, excluded_rows)
 }
 
@@ -480,7 +501,7 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
     Ok(instances)
 }
 
-/// Sets the weight of every instance: normalization times multiplier times scale (E-4.4). Returns the weights by weight class, and
+/// Sets the weight of every instance: normalization times multiplier, scale and factor of the family (E-4.4). Returns the weights by weight class, and
 /// the weight class of every instance. Only a value of a competing entry makes an instance count in its family: an entry
 /// without a rank has no effect on the weights. `competing` is by entry.
 fn set_weights(
@@ -503,7 +524,11 @@ fn set_weights(
     let mut numbers: HashMap<BigRational, u32> = HashMap::new();
     let mut of = Vec::with_capacity(instances.len());
     for (instance, weight) in instances.iter_mut().zip(normalized) {
-        instance.weight = weight * &edition.judging.multipliers[&instance.status] * &edition.judging.scale;
+        let Judging { multipliers, scale, family_factors, .. } = &edition.judging;
+        instance.weight = weight * &multipliers[&instance.status] * scale;
+        if let Some(factor) = family_factors.get(&instance.family) {
+            instance.weight *= factor;
+        }
         of.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
             classes.push(instance.weight.clone());
             classes.len() as u32 - 1

@@ -11,6 +11,7 @@ mod overrides;
 mod podium;
 mod points;
 pub mod sensitivity;
+mod teams;
 mod trusted;
 mod votes;
 mod weights;

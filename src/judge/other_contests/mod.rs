@@ -98,6 +98,9 @@ pub struct Cell {
     /// The reason for the verdict where the answer and the expected answer do not explain it; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// The category that the result file gives the run (SV-COMP), if it contradicts the verdict; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub recorded: String,
     /// Points of the run.
     #[serde(with = "fraction")]
     pub points: BigRational,

@@ -16,13 +16,16 @@ pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     json.value(judgement)?;
     json.text("\n")?;
-    let tables = [
+    let mut tables = vec![
         ("scores.csv", scores(judgement)),
         ("podiums.csv", podiums(judgement)),
         ("tools.csv", tools(judgement)),
         ("verdicts.csv", verdicts(judgement)),
         ("quantiles.csv", quantiles(judgement)),
     ];
+    if judgement.blocks.iter().flat_map(|block| &block.cells).any(|cell| !cell.recorded.is_empty()) {
+        tables.push(("recorded.csv", recorded(judgement)));
+    }
     replace(json, table_files(&tables, dir)?, dir)
 }
 
@@ -101,7 +104,7 @@ fn verdicts(judgement: &Judgement) -> String {
         let category = judgement.category_name(block.category);
         let [instance, property, expected] =
             [&block.instance, &block.property, &block.expected].map(|text| field(text));
-        for Cell { entry, answer, verdict, why, points, parts, measured } in &block.cells {
+        for Cell { entry, answer, verdict, why, points, parts, measured, .. } in &block.cells {
             let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
             let (tool, parts) = (judgement.entry_name(*entry), joined(parts));
             let measured = measured.join(" ");
@@ -109,6 +112,27 @@ fn verdicts(judgement: &Judgement) -> String {
             let _ = writeln!(
                 table,
                 "{category},{instance},{property},{expected},{tool},{answer},{verdict},{points}{parts},{measured},{why}"
+            );
+        }
+    }
+    table
+}
+
+/// The runs whose category in the result file contradicts the verdict.
+fn recorded(judgement: &Judgement) -> String {
+    let mut table =
+        "category,instance,property,expected,tool,answer,recorded,verdict,points,why\n".to_owned();
+    for block in &judgement.blocks {
+        let category = judgement.category_name(block.category);
+        let [instance, property, expected] =
+            [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        for cell in block.cells.iter().filter(|cell| !cell.recorded.is_empty()) {
+            let tool = judgement.entry_name(cell.entry);
+            let [answer, recorded, why] = [&cell.answer, &cell.recorded, &cell.why].map(|text| field(text));
+            let Cell { verdict, points, .. } = cell;
+            let _ = writeln!(
+                table,
+                "{category},{instance},{property},{expected},{tool},{answer},{recorded},{verdict},{points},{why}"
             );
         }
     }

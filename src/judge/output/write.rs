@@ -110,7 +110,7 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 /// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
 pub fn files() -> impl Iterator<Item = &'static str> {
     let tables = schema::JUDGEMENT.iter().map(|table| table.file);
-    tables.chain(["verdicts.csv", "quantiles.csv", "judgement.json"])
+    tables.chain(["verdicts.csv", "quantiles.csv", "recorded.csv", "judgement.json"])
 }
 
 /// Writes tables under temporary names and returns them, to be renamed.

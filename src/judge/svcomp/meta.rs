@@ -341,6 +341,9 @@ impl CategoryTree<'_> {
             let mut contenders = Vec::new();
             for entry in 0..self.entries.len() {
                 let value = self.values.get(&(entry, category, self.counted[category])).cloned();
+                if value.is_none() {
+                    self.note_useless_participation(entry, category);
+                }
                 let opted_out = self.opted_out.contains(&(entry, category));
                 if value.is_none() && !opted_out && self.given(entry, category).is_none() {
                     continue;
@@ -375,6 +378,31 @@ impl CategoryTree<'_> {
             podiums,
             quantiles,
             notes: self.notes,
+        }
+    }
+
+    /// Adds a note if an entry takes part in a meta category and has no score there because it opted out of parts in which it
+    /// does not take part: its results in the other parts do not count.
+    fn note_useless_participation(&mut self, entry: usize, category: usize) {
+        let name = &self.entries[entry].entry;
+        if !self.categories[category].participants.contains(name) {
+            return;
+        }
+        let has_value = |part: &usize| self.values.contains_key(&(entry, *part, self.counted[category]));
+        let (with, without): (Vec<usize>, Vec<usize>) = self.held_parts(category).partition(has_value);
+        let part_name = |part: &usize| self.categories[*part].name.as_str();
+        let opted_out = without.iter().filter(|part| self.opted_out.contains(&(entry, **part)));
+        let opted_out: Vec<&str> = opted_out.map(part_name).collect();
+        if !with.is_empty() && !opted_out.is_empty() {
+            let note = format!(
+                "{name} takes part in {} and has no score there, because it opted out of {} and has no score in them: its \
+                 results in {} do not count in {}",
+                part_name(&category),
+                opted_out.join(", "),
+                Vec::from_iter(with.iter().map(part_name)).join(", "),
+                part_name(&category),
+            );
+            self.notes.push(note);
         }
     }
 

@@ -49,6 +49,14 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
         block.cells.retain(|cell| !opted_out.contains(&(cell.entry, block.category)));
     }
     blocks.retain(|block| !block.cells.is_empty());
+    let contradictions =
+        blocks.iter().flat_map(|block| &block.cells).filter(|cell| !cell.recorded.is_empty());
+    match contradictions.count() {
+        0 => {}
+        count => results.notes.push(format!(
+            "runs whose category in the result file contradicts the verdict here: {count}; recorded.csv lists them"
+        )),
+    }
     results.notes.extend(scored.notes);
     // Removes repeated notes and keeps the order, so that the same input gives the same notes.
     let mut seen = BTreeSet::new();
@@ -115,6 +123,8 @@ impl JudgedRuns {
     /// Judges the next run; runs come in the order of `Run::place`.
     fn judge(&mut self, edition: &SvcompEdition, category: &str, run: &Run) {
         let judged = judge_run(edition, category, &run.raw, run.confirmation);
+        let own = &run.raw.category;
+        let recorded = if judged.contradicts(own) { own.clone() } else { String::new() };
         let (started, all) = &mut self.started[run.entry];
         *started += u64::from(judged.verdict != RunVerdict::NotStarted);
         *all += 1;
@@ -130,6 +140,7 @@ impl JudgedRuns {
         self.block(run).cells.push(Cell {
             entry: run.entry,
             answer: run.raw.status.clone(),
+            recorded,
             verdict: judged.verdict,
             why: judged.why,
             points: judged.points,

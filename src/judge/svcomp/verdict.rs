@@ -3,7 +3,7 @@
 use super::benchexec::RawRun;
 use crate::other_contests::RunVerdict;
 use mcc_edition::fits;
-use mcc_edition::svcomp::{SvcompEdition, Unconfirmed};
+use mcc_edition::svcomp::{SubProperty, SvcompEdition, Unconfirmed};
 use num_rational::BigRational;
 use num_traits::Zero;
 
@@ -135,6 +135,8 @@ pub struct RunScore {
     pub verdict: RunVerdict,
     /// The points.
     pub points: BigRational,
+    /// The comparison with the expected answer alone, before witnesses: `Right`, `Wrong`, or a verdict without points.
+    pub compared: RunVerdict,
     /// The reason for the verdict; may be empty.
     pub why: String,
     /// CPU time in seconds. A run that reached the wall limit has the wall limit.
@@ -144,7 +146,20 @@ pub struct RunScore {
 impl RunScore {
     /// The score of a run without points.
     fn none(run: &RawRun, verdict: RunVerdict, why: String) -> Self {
-        Self { verdict, points: BigRational::zero(), why, cpu_s: run.cputime.clone() }
+        Self { verdict, points: BigRational::zero(), compared: verdict, why, cpu_s: run.cputime.clone() }
+    }
+
+    /// Whether the run's own category in the result file contradicts the comparison with the expected answer. A run without
+    /// a category, and the confirmation of witnesses, contradict nothing.
+    pub fn contradicts(&self, category: &str) -> bool {
+        let own = match category {
+            "" => return false,
+            "correct" | "correct-unconfirmed" => Some(RunVerdict::Right),
+            "wrong" => Some(RunVerdict::Wrong),
+            _ => None,
+        };
+        let compared = Some(self.compared).filter(|of| matches!(of, RunVerdict::Right | RunVerdict::Wrong));
+        own != compared
     }
 }
 
@@ -170,10 +185,12 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
         let timeout = run.status.to_ascii_lowercase().starts_with("timeout");
         return none(if timeout { RunVerdict::Timeout } else { RunVerdict::Unknown }, String::new());
     };
-    let (verdict, why) = compare(run, &answer);
     let points = &edition.points;
+    let (verdict, why) = compare(points.sub_property, run, &answer);
     match (verdict, answer.witness()) {
-        (RunVerdict::Right, witness) => right(edition, category, run, witness, confirmation),
+        (RunVerdict::Right, witness) => {
+            RunScore { compared: RunVerdict::Right, ..right(edition, category, run, witness, confirmation) }
+        }
         (RunVerdict::Wrong, Witness::Correctness) => {
             RunScore { points: points.true_wrong.clone(), ..none(verdict, why) }
         }
@@ -185,7 +202,7 @@ pub fn judge(edition: &SvcompEdition, category: &str, run: &RawRun, confirmation
 }
 
 /// Compares an answer with the expected one: right, wrong, unknown or unjudged, and the reason.
-fn compare(run: &RawRun, answer: &Answer) -> (RunVerdict, String) {
+fn compare(sub_property: SubProperty, run: &RawRun, answer: &Answer) -> (RunVerdict, String) {
     let wrong = |why: &str| (RunVerdict::Wrong, why.to_owned());
     match (expected(run), answer) {
         (None, _) if run.category.starts_with("correct") => {}
@@ -194,6 +211,13 @@ fn compare(run: &RawRun, answer: &Answer) -> (RunVerdict, String) {
         (Some(Answer::True), Answer::True) => {}
         (Some(Answer::True), Answer::False(_)) => return wrong("false alarm"),
         (Some(Answer::False(_)), Answer::True) => return wrong("missed bug"),
+        (Some(Answer::False(expected)), Answer::False(named)) if sub_property == SubProperty::Benchexec => {
+            if let Some(expected) = expected.filter(|of| named.as_ref() != Some(of)) {
+                let why =
+                    format!("the answer does not name the violated property {expected}: counts as unknown");
+                return (RunVerdict::Unknown, why);
+            }
+        }
         (Some(Answer::False(Some(of))), Answer::False(None)) if SUB_PROPERTIES.contains(&of.as_str()) => {
             return (RunVerdict::Unknown, "the answer does not name the violated sub-property".to_owned());
         }
@@ -311,6 +335,62 @@ mod tests {
         assert_eq!(scored("TIMEOUT"), "timeout 0");
         assert_eq!(scored("ERROR (parsing failed)"), "not-started 0");
         assert_eq!(scored("OUT OF MEMORY"), "unknown 0");
+    }
+
+    /// The results of `get_result_category` of BenchExec 3.35: `None` where it is `unknown`.
+    #[test]
+    fn sub_properties_count_as_in_benchexec_from_2016_on() {
+        for (expected, answer, right) in [
+            ("false(valid-memtrack)", "false(valid-deref)", None),
+            ("false(valid-memtrack)", "false(valid-memtrack)", Some(true)),
+            ("false(valid-memtrack)", "false", None),
+            ("false(valid-memtrack)", "true", Some(false)),
+            ("false(no-overflow)", "false(unreach-call)", None),
+            ("false(no-overflow)", "false", None),
+            ("false", "false(no-overflow)", Some(true)),
+            ("false", "false(valid-deref)", Some(true)),
+            ("true", "false(valid-deref)", Some(false)),
+            ("true", "false", Some(false)),
+        ] {
+            for year in 2016..=2026 {
+                let run = run("x.yml", "valid-memsafety", expected, answer);
+                let edition = edition(&format!("svcomp-{year}"));
+                let points = match (right, answer) {
+                    (None, _) => "unknown 0",
+                    (Some(true), _) => "right 1",
+                    (Some(false), "true") => "wrong -32",
+                    (Some(false), _) => "wrong -16",
+                };
+                let shown = shown(&edition, "Memory", &run, Confirmation::Confirmed);
+                assert_eq!(shown, points, "{year}: {answer} where {expected} is expected");
+            }
+        }
+        let unknown = |year: &str| edition(year).unknown.contains_key("points.sub_property");
+        assert_eq!(["svcomp-2013", "svcomp-2018", "svcomp-2021"].map(unknown), [true, true, false]);
+    }
+
+    #[test]
+    fn a_category_that_contradicts_the_comparison_is_found() {
+        let edition = edition("svcomp-2024");
+        let contradicts = |expected: &str, status: &str, category: &str| {
+            let run = run("x.yml", "unreach-call", expected, status);
+            judge(&edition, "Loops", &run, Confirmation::Unconfirmed).contradicts(category)
+        };
+        for (expected, status, category, contradicted) in [
+            ("true", "true", "correct", false),
+            ("true", "true", "correct-unconfirmed", false),
+            ("true", "true", "wrong", true),
+            ("true", "true", "unknown", true),
+            ("true", "true", "", false),
+            ("true", "false", "wrong", false),
+            ("true", "false", "correct", true),
+            ("true", "TIMEOUT", "error", false),
+            ("true", "unknown", "wrong", true),
+            ("", "true", "missing", false),
+        ] {
+            let found = contradicts(expected, status, category);
+            assert_eq!(found, contradicted, "{status} with {category}, expected {expected}");
+        }
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! The tools of entries (E-4.6b): names are compared without case, and doubtful ones are noted.
+
+use crate::judgement::Entry;
+use mcc_edition::{Edition, same_name};
+use std::collections::BTreeMap;
+
+/// Gives tools whose names differ only by case one name: that of an entry, otherwise the first one.
+pub(super) fn unify(entries: &mut [Entry]) {
+    let mut names: BTreeMap<String, (bool, String)> = BTreeMap::new();
+    for Entry { tool, .. } in &*entries {
+        let candidate = (entries.iter().all(|of| of.entry != *tool), tool.clone());
+        let name = names.entry(tool.to_lowercase()).or_insert_with(|| candidate.clone());
+        *name = candidate.min(name.clone());
+    }
+    for Entry { tool, .. } in entries {
+        tool.clone_from(&names[&tool.to_lowercase()].1);
+    }
+}
+
+/// Returns notes on entries whose tool has no entry of its own, and on entries whose names differ only by case or suffix.
+/// A tool that only has variants with other names is noted if an entry belongs to it by its suffix, or if it has one entry.
+pub(super) fn notes(edition: &Edition, entries: &[Entry]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut similar: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by_key(|of| &of.entry);
+    for of in &sorted {
+        let Entry { entry, tool, .. } = of;
+        let suffix = edition.suffix_of(entry);
+        let is_alone = entries.iter().filter(|other| other.tool == *tool).count() == 1;
+        let has_own_entry = entries.iter().any(|other| same_name(&other.entry, tool));
+        if !has_own_entry && (suffix.is_some() || is_alone) {
+            notes.push(format!(
+                "entry {entry} belongs to the tool {tool}, and no entry has the name {tool}; if the tool is wrong, give a \
+                 table with --tools (E-4.6b)"
+            ));
+        }
+        let name = suffix.map_or(entry.as_str(), |(rest, _)| rest);
+        similar.entry(name.to_lowercase()).or_default().push(of);
+    }
+    for of in similar.values().filter(|of| of.len() > 1) {
+        let names = of.iter().map(|of| format!("{} (tool {})", of.entry, of.tool));
+        notes.push(format!(
+            "the names of these entries differ only by case or suffix: {}; check that their tools are right, and give a \
+             table with --tools if not (E-4.6b)",
+            names.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    notes
+}
