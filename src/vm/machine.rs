@@ -14,6 +14,7 @@ use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{Observer, ReadResult, Sink};
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::files::tail;
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_base::guest_kernel_log;
@@ -27,7 +28,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
@@ -205,7 +206,7 @@ impl Machine {
         };
         let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
-        let mut command = Command::new(QEMU);
+        let mut command = child_process::command(QEMU, Purpose::Local);
         command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
         let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
         messages.set_nonblocking(true).map_err(VmError::Start)?;
