@@ -379,6 +379,8 @@ fn with_governor(governor: &str, command: &Command) -> Command {
         for cpu in /mnt/cpu/cpu[0-9]*; do
             rm -rf $cpu/cpufreq; mkdir $cpu/cpufreq; echo $GOVERNOR > $cpu/cpufreq/scaling_governor
         done
+        # The user of QEMU can open this KVM.
+        [ ! -e /dev/kvm ] || mount --bind /dev/null /dev/kvm
         sed 's/^Swap\\(Total\\|Free\\):.*/Swap\\1: 0 kB/' /proc/meminfo > /mnt/meminfo
         mount --bind /mnt/cpu /sys/devices/system/cpu && mount --bind /mnt/meminfo /proc/meminfo && exec \"$0\" \"$@\"";
     let mut wrapped = Command::new("unshare");

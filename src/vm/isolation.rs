@@ -184,11 +184,9 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
         return Ok(None);
     }
     let passwd = fs::read_to_string("/etc/passwd").map_err(|error| format!("/etc/passwd: {error}"))?;
-    let named = USERS.iter().find_map(|name| find_user(&passwd, name));
-    let mut user = named.ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
-    if let Ok(kvm) = fs::metadata("/dev/kvm") {
-        user.groups = vec![kvm.gid()];
-    }
+    let mut user =
+        find_user(&passwd).ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
+    user.groups = fs::metadata(KVM).map_or(vec![], |kvm| groups_for(kvm.gid()));
     if has_view {
         files.iter().try_for_each(|file| user.check_permission(file, READ))?;
         return Ok(Some(user));
@@ -196,15 +194,41 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
     user.check_access(files, folder).map(Some)
 }
 
-/// Parses the text of /etc/passwd: a statically linked program has no name service.
-fn find_user(passwd: &str, name: &str) -> Option<User> {
-    let fields: Vec<&str> =
-        passwd.lines().map(|line| line.split(':').collect()).find(|fields: &Vec<_>| fields[0] == name)?;
-    let number = |field: usize| fields.get(field)?.parse().ok();
-    Some(User { name: name.to_owned(), uid: number(2)?, gid: number(3)?, groups: vec![] })
+/// The groups with which QEMU can open KVM: that of the device, but never that of root, to which other files of the host
+/// belong.
+fn groups_for(kvm: u32) -> Vec<u32> {
+    Some(kvm).filter(|gid| *gid != 0).into_iter().collect()
+}
+
+/// Checks that the user of QEMU can open KVM on this host.
+///
+/// # Errors
+/// It cannot: the cause and the remedy.
+pub fn check_kvm_access() -> Result<(), String> {
+    match user(&[], Path::new("/"), true) {
+        Ok(Some(user)) if Path::new(KVM).exists() => user.check_permission(Path::new(KVM), READ | WRITE).map_err(|problem| {
+            format!("{problem}, the user of QEMU; give it to a group of its own: chgrp kvm {KVM} && chmod 660 {KVM}")
+        }),
+        _ => Ok(()),
+    }
+}
+
+const KVM: &str = "/dev/kvm";
+
+/// Finds the user of QEMU in the text of /etc/passwd: a statically linked program has no name service. A user with the number
+/// or the group of root is none.
+fn find_user(passwd: &str) -> Option<User> {
+    let rows: Vec<Vec<&str>> = passwd.lines().map(|line| line.split(':').collect()).collect();
+    let find = |name: &str| {
+        let fields = rows.iter().find(|fields| fields[0] == name)?;
+        let number = |field: usize| fields.get(field)?.parse().ok().filter(|id| *id != 0);
+        Some(User { name: name.to_owned(), uid: number(2)?, gid: number(3)?, groups: vec![] })
+    };
+    USERS.into_iter().find_map(find)
 }
 
 const READ: u32 = 4;
+const WRITE: u32 = 2;
 const SEARCH: u32 = 1;
 
 impl User {
@@ -280,8 +304,18 @@ mod tests {
     #[test]
     fn users_are_found_by_name_in_passwd() {
         let passwd = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533::/nonexistent:/bin/false\n";
-        let nobody = find_user(passwd, "nobody").unwrap();
+        let nobody = find_user(passwd).unwrap();
         assert_eq!((nobody.uid, nobody.gid), (65534, 65533));
-        assert_eq!(find_user(passwd, "mcc-qemu"), None);
+        let own = find_user(&format!("{passwd}mcc-qemu:x:990:991::/:/bin/false")).unwrap();
+        assert_eq!((own.name.as_str(), own.uid, own.gid), ("mcc-qemu", 990, 991));
+        assert_eq!(find_user("root:x:0:0::/root:/bin/sh"), None);
+    }
+
+    #[test]
+    fn the_user_of_qemu_is_never_in_the_group_of_root() {
+        let passwd = "mcc-qemu:x:990:0::/:/bin/false\nnobody:x:65534:65534::/:/bin/false";
+        assert_eq!(find_user(passwd).unwrap().name, "nobody", "the group of mcc-qemu is that of root");
+        assert_eq!(find_user("mcc-qemu:x:0:990::/:/bin/false"), None, "it is root");
+        assert_eq!((groups_for(0), groups_for(108)), (vec![], vec![108]));
     }
 }

@@ -34,7 +34,7 @@ pub use cpu_time::probe as probe_cpu_time;
 pub use disk_header::{DiskError, DiskFile, check_disk};
 pub use error::{GuestEnd, VmError};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
-pub use isolation::Isolation;
+pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use qmp::{Lines, Qmp};
