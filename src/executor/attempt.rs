@@ -5,7 +5,7 @@ use super::disturbance;
 use super::evidence_files::EvidenceFiles;
 use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced, LimitCheck};
-use super::usage::UsageMeter;
+use super::usage::{SAMPLE_INTERVAL, UsageMeter};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
@@ -539,6 +539,10 @@ const LONG: Duration = Duration::from_secs(3600);
 /// CPU time during preparation, or during collection, up to which the run is not marked.
 const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
+/// The longest time for which QEMU may be stopped during a run: an attempt that lost more is repeated. A stop that is
+/// shorter than the time between two checks may be missed, so a smaller value would promise more than is observed.
+const MOST_HELD: Duration = SAMPLE_INTERVAL;
+
 /// A machine with a meter of its resource usage.
 struct Metered {
     host_watch: HostWatch,
@@ -588,14 +592,21 @@ impl Metered {
             if stalled > self.stall {
                 return Err(VmError::Suspended(stalled));
             }
-            let mut next_check = deadline;
+            let held = self.meter.held(&self.machine, wall, cpu);
+            if held > MOST_HELD {
+                return Err(VmError::Held(held));
+            }
+            let mut next_check = deadline.min(Instant::now() + SAMPLE_INTERVAL);
             if let Some(limits) = &self.limits {
                 match limits.check(wall, cpu) {
+                    LimitCheck::Over(Outcome::WallLimit) if !held.is_zero() => {
+                        return Err(VmError::Held(held));
+                    }
                     LimitCheck::Over(outcome) => return Ok(Step::Over(outcome)),
                     LimitCheck::Within(time) => self.meter.within_until = Instant::now() + time,
                 }
                 let next_sample = self.meter.sample(&mut self.machine)?;
-                next_check = deadline.min(self.meter.within_until).min(next_sample);
+                next_check = next_check.min(self.meter.within_until).min(next_sample);
             }
             match self.machine.wait(next_check)? {
                 Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),

@@ -88,6 +88,9 @@ pub enum VmError {
         /// The cause.
         problem: String,
     },
+    /// QEMU did not run for this time: a signal or a debugger stopped it.
+    #[error("{QEMU} was stopped for {:.1} s by a signal or a debugger on the host", .0.as_secs_f64())]
+    Held(Duration),
     /// The controller did not run for this time, so it could not check the machine.
     #[error("suspended host: the controller could not check its machine for {} s", .0.as_secs())]
     Suspended(Duration),

@@ -14,6 +14,7 @@ use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{Observer, ReadResult, Sink};
+use super::vcpu_load;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::files::tail;
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
@@ -554,6 +555,11 @@ impl Machine {
             line.split_whitespace().next()?.parse().ok()
         };
         Some((kib("VmRSS:")?, kib("VmHWM:")?))
+    }
+
+    /// Whether QEMU is stopped by a signal or a debugger of the host. No guest can cause it.
+    pub fn is_held(&self) -> bool {
+        vcpu_load::any_is_held(Path::new("/proc"), self.pid(), &self.vcpu_threads)
     }
 
     /// Kills QEMU without waiting for its end; `halt` must follow and keeps the output that QEMU has sent.
