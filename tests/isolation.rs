@@ -101,6 +101,7 @@ const LIMITS: Limits = Limits {
     confinement_s: 900,
     output_bytes: 1,
     memory_reserve_mib: 128,
+    disk_gib: None,
 };
 
 /// The attempt of a guest that sets its clock, signals its first process, leaves processes, fills its disk and exhausts

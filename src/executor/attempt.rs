@@ -257,6 +257,7 @@ impl AttemptRunner<'_> {
             self.mark(Mark::GUEST_MESSAGES);
         }
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
+        let disk_kib = machine.disk_kib();
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
             machine.stop();
             let delay = meter.within_until.elapsed();
@@ -288,6 +289,8 @@ impl AttemptRunner<'_> {
             memory_limit_kib: phases.memory_limit_kib,
             balloon_memory_kib: meter.balloon(),
             host_memory_kib,
+            disk_limit_kib: spec.disk_limit.map(|bytes| bytes / 1024),
+            disk_kib: Some(disk_kib),
             io_wait_ms: meter.io_wait_ms,
             guest_end: phases.guest_end,
             kernel_log: meter.kernel_log,
@@ -417,6 +420,12 @@ impl AttemptRunner<'_> {
         // Over ssh the figures include the collection.
         if !phases.has_ended || tool.limits.is_some() {
             phases.figures = figures;
+        }
+        if let VmError::DiskLimit { .. } = error {
+            if phases.has_ended {
+                self.mark(Mark::OUTPUT_INCOMPLETE);
+            }
+            return Ok(Outcome::DiskLimit);
         }
         self.mark(match error {
             VmError::Crashed(_) => Mark::QEMU_CRASH,

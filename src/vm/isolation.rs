@@ -6,6 +6,7 @@ use super::cgroup::Cgroup;
 use super::spec::{Guest, MachineSpec};
 use super::view::View;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
 use std::fs::{self, Metadata};
 use std::io;
@@ -31,6 +32,8 @@ pub struct Isolation {
     group: Result<Cgroup, String>,
     /// Err: the reason why QEMU sees all files of the host and uses its network.
     view: Result<View, String>,
+    /// The largest size of a file that QEMU writes, bytes: its overlays are the only ones.
+    file_limit: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +49,14 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`.
     pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
         let needs_network = matches!(spec.guest, Guest::Ssh(_));
-        Self::of(spec.memory_mib, &spec.files(), folder, !needs_network)
+        let isolation = Self::of(spec.memory_mib, &spec.files(), folder, !needs_network);
+        Self { file_limit: spec.overlay_limit(), ..isolation }
     }
 
     fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
         let view = View::new(files, own_network);
         let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
-        Self { user: user(files, folder, view.is_ok()), group, view }
+        Self { user: user(files, folder, view.is_ok()), group, view, file_limit: None }
     }
 
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
@@ -77,6 +81,7 @@ impl Isolation {
             user,
             group: Err("libvirt uses a cgroup of its own, without a memory limit".to_owned()),
             view: Err("libvirt starts QEMU".to_owned()),
+            file_limit: None,
         }
     }
 
@@ -94,7 +99,8 @@ impl Isolation {
         });
         let group = self.group.as_ref().ok().map(Cgroup::describe);
         let view = self.view.as_ref().ok().map(|view| view.describe().to_owned());
-        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).chain(view).collect()
+        let files = self.file_limit.map(|limit| format!("overlays of at most {} MiB", limit >> 20));
+        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).chain(view).chain(files).collect()
     }
 
     /// Returns the missing parts with the reasons, for the record and `doctor`.
@@ -112,6 +118,7 @@ impl Isolation {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
             view: self.view.as_ref().ok().cloned(),
             user: user.map(UnprivilegedUser::new),
+            file_limit: self.file_limit,
         }
     }
 
@@ -126,6 +133,7 @@ pub(super) struct PreExecSetup {
     group: Option<RawFd>,
     view: Option<View>,
     user: Option<UnprivilegedUser>,
+    file_limit: Option<u64>,
 }
 
 /// The numbers of the user that QEMU runs as.
@@ -170,6 +178,12 @@ impl PreExecSetup {
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
         let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
         setrlimit(Resource::RLIMIT_NOFILE, most.min(MAX_FILES), most.min(MAX_FILES))?;
+        if let Some(limit) = self.file_limit {
+            // Without the signal, QEMU gets an error for a write beyond the limit and stops its machine.
+            // SAFETY: the signal is ignored, so no function of this process is called.
+            unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+            setrlimit(Resource::RLIMIT_FSIZE, limit, limit)?;
+        }
         self.view.as_ref().map_or(Ok(()), View::enter)?;
         self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)?;
         // QEMU's sandbox does the same, but later.
