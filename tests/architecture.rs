@@ -52,6 +52,24 @@ fn no_four_files_of_a_crate_depend_on_one_another() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// A child process that is started elsewhere would get all variables of the program.
+#[test]
+fn only_one_module_starts_processes() {
+    for file in walkdir::WalkDir::new(SOURCE).into_iter().map(Result::unwrap) {
+        let path = file.path();
+        let inside = path.strip_prefix(SOURCE).unwrap().to_string_lossy().into_owned();
+        // The guest agent has no variables of the host; the second file is a test.
+        let may = ["base/child_process.rs", "host/lease_attacks.rs"].contains(&inside.as_str())
+            || inside.starts_with("bin/");
+        if may || path.extension().is_none_or(|of| of != "rs") || inside.contains("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        assert!(!code.contains("Command::new("), "{inside} starts a process: use mcc_base::child_process");
+    }
+}
+
 #[test]
 fn a_cycle_through_reexported_names_is_found() {
     let file = |module: &str, text: &str| (segments(module), text.to_owned());

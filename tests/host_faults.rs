@@ -4,15 +4,15 @@
 mod campaign;
 mod images;
 
+use campaign::small_disk::SmallDisk;
 use campaign::{EXAMINATIONS, Folder, stderr, until};
 use mcc_harness::store::Outcome;
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,26 +33,9 @@ fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> 
     attempts.filter_map(state_and_reason).collect()
 }
 
-/// A tmpfs of limited size that is unmounted when this is dropped. It needs root, as building images does.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn at(path: &Path, bytes: u64) -> Self {
-        fs::create_dir_all(path).unwrap();
-        let size = format!("size={bytes}");
-        mount(Some("none"), path, Some("tmpfs"), MsFlags::empty(), Some(size.as_str())).expect("root mounts");
-        Self(path.to_owned())
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        umount2(&self.0, MntFlags::MNT_DETACH).unwrap();
-    }
-}
-
-/// Fills the disk of the results completely.
-const FILL: &str = "command -p dd if=/dev/zero of=results/ballast bs=4k 2>/dev/null";
+/// Fills the disk of the results completely. QEMU's limit for the size of a file is smaller than some of the disks.
+const FILL: &str =
+    "for n in 1 2 3; do command -p dd if=/dev/zero of=results/ballast-$n bs=4k 2>/dev/null; done";
 
 /// Asserts that the campaign stops with a remedy and without a lost record, and that it can be resumed and finished
 /// after `repair` and with free space on the disk.
@@ -65,7 +48,9 @@ fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     assert_eq!(folder.machines(), [0; 0]);
     let summary = folder.record().summary().unwrap();
     assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {message}");
-    fs::remove_file(folder.results().join("ballast")).unwrap();
+    for n in 1..=3 {
+        fs::remove_file(folder.results().join(format!("ballast-{n}"))).unwrap();
+    }
     repair();
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 1);
@@ -137,10 +122,10 @@ fn real(hosts: &str) -> Folder {
 
 #[test]
 fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
-    let folder = real("");
-    let _disk = SmallDisk::at(&folder.results(), 16 << 20);
+    let folder = real("[limits]\ndisk_gib = \"1/64\"");
+    let _disk = SmallDisk::at(&folder.results(), 40 << 20);
     // Free space for the output, but not for the writes of the guest to its disk.
-    folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast", 96 << 10));
+    folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast-1", 96 << 10));
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
 }
 
@@ -177,6 +162,89 @@ fn corrupt(disk: &Path) {
             file.write_all_at(&unaligned.repeat(8192), second_level).unwrap();
         }
     }
+}
+
+/// A campaign on the fake QEMU with a disk of 64 MiB.
+fn with_large_disk(jobs: u32) -> Folder {
+    let hosts = format!("[hosts]\njobs = {jobs}\n");
+    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..3], &hosts);
+    let mut disk = campaign::EMPTY_QCOW2.to_vec();
+    disk[24..32].copy_from_slice(&(64_u64 << 20).to_be_bytes());
+    fs::write(folder.path().join("image/disk"), disk).unwrap();
+    folder
+}
+
+#[test]
+fn too_little_room_on_the_host_lowers_the_runs_at_once() {
+    let folder = with_large_disk(3);
+    let _disk = SmallDisk::at(&folder.results(), 150 << 20);
+    let run = folder.run(&[]).success();
+    let warning = stderr(&run);
+    assert!(
+        warning.contains("runs at once: 2 instead of 3") && warning.contains("may take 65 MiB"),
+        "{warning}"
+    );
+    assert_eq!(folder.runs().len(), 3);
+    for run in folder.runs().values() {
+        assert_eq!(run.last.facts.as_ref().unwrap().disk_limit_kib, Some(64 << 10));
+    }
+}
+
+#[test]
+fn a_host_without_room_for_one_machine_is_refused() {
+    let folder = with_large_disk(1);
+    {
+        let _disk = SmallDisk::at(&folder.results(), 32 << 20);
+        let message = stderr(&folder.run(&[]).code(69));
+        for words in ["MiB are free", "65 MiB", "--out", "disk_gib"] {
+            assert!(message.contains(words), "{words} in {message}");
+        }
+        assert_eq!(folder.record().summary().unwrap().recorded, 0);
+    }
+    let campaign = fs::read_to_string(folder.path().join("campaign.toml")).unwrap();
+    let campaign = campaign + "[limits]\ndisk_gib = \"1/512\"\n";
+    fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
+    let _disk = SmallDisk::at(&folder.results(), 32 << 20);
+    folder.run(&[]).success();
+    assert_eq!(folder.runs().len(), 3);
+}
+
+#[test]
+fn a_stopped_qemu_is_an_infrastructure_failure() {
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], "[limits]\nwall_s = 20\n");
+    folder.fake_qemu(
+        "if [[ ! -e stopped ]]; then
+             : > stopped; power_on; ready; prepared; started; kill -STOP $$
+         fi
+         whole_run x",
+    );
+    folder.run(&[]).success();
+    let failures = infrastructure_failures(&folder, ONE);
+    let [(state, reason)] = &failures[..] else { panic!("{failures:?}") };
+    assert_eq!(state, "examining");
+    assert!(reason.contains("was stopped for") && reason.contains("by a signal"), "{reason}");
+    let run = &folder.runs()[ONE];
+    assert_eq!((run.attempts, &run.last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
+}
+
+#[test]
+fn qemu_gets_few_variables_and_no_group_of_root() {
+    let folder = one_run("");
+    folder.fake_qemu("compgen -e > variables; echo $UID ${GROUPS[*]} > ids; whole_run x");
+    let mut run = folder.run_command(&[]);
+    run.env("SECRET_TOKEN", "secret").env("LANG", "C.UTF-8");
+    assert_cmd::Command::from(run).assert().success();
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let variables = read("variables");
+    let mut known = ["PATH", "TMPDIR", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH"].to_vec();
+    // The shell adds these itself.
+    known.extend(["PWD", "SHLVL", "_", "OLDPWD"]);
+    for variable in variables.lines() {
+        assert!(known.contains(&variable), "{variable} in {variables}");
+    }
+    assert!(variables.lines().any(|variable| variable == "TMPDIR"), "{variables}");
+    let ids = read("ids");
+    assert!(ids.split_whitespace().all(|id| id != "0"), "user and groups of QEMU: {ids}");
 }
 
 #[test]

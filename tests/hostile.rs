@@ -402,7 +402,7 @@ fn assert_record_refused(changes: &[(String, &str)]) {
         db.execute(change, []).unwrap();
         // Rows of older formats too.
         if number % 2 == 1 {
-            db.pragma_update(None, "user_version", [1, 2, 3][number % 3]).unwrap();
+            db.pragma_update(None, "user_version", [1, 2, 3, 4][number % 4]).unwrap();
         }
         drop(db);
         let replay = ["replay", &name, "--run", RUN];

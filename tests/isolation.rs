@@ -101,6 +101,7 @@ const LIMITS: Limits = Limits {
     confinement_s: 900,
     output_bytes: 1,
     memory_reserve_mib: 128,
+    disk_gib: None,
 };
 
 /// The attempt of a guest that sets its clock, signals its first process, leaves processes, fills its disk and exhausts
@@ -379,6 +380,8 @@ fn with_governor(governor: &str, command: &Command) -> Command {
         for cpu in /mnt/cpu/cpu[0-9]*; do
             rm -rf $cpu/cpufreq; mkdir $cpu/cpufreq; echo $GOVERNOR > $cpu/cpufreq/scaling_governor
         done
+        # The user of QEMU can open this KVM.
+        [ ! -e /dev/kvm ] || mount --bind /dev/null /dev/kvm
         sed 's/^Swap\\(Total\\|Free\\):.*/Swap\\1: 0 kB/' /proc/meminfo > /mnt/meminfo
         mount --bind /mnt/cpu /sys/devices/system/cpu && mount --bind /mnt/meminfo /proc/meminfo && exec \"$0\" \"$@\"";
     let mut wrapped = Command::new("unshare");

@@ -154,6 +154,46 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
 }
 
 #[test]
+fn the_disk_limit_of_each_entry_is_shown() {
+    let shown = |limits: &str, fake: bool| {
+        let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}{limits}"));
+        if fake {
+            // A disk of 3 MiB; that of the other entry is not there yet.
+            let image = folder.0.path().join("lola.qcow2");
+            fs::create_dir(&image).unwrap();
+            let mut disk = [0; 104];
+            disk[..8].copy_from_slice(b"QFI\xfb\0\0\0\x02");
+            disk[20..24].copy_from_slice(&16_u32.to_be_bytes());
+            disk[24..32].copy_from_slice(&(3_u64 << 20).to_be_bytes());
+            fs::write(image.join("disk"), disk).unwrap();
+            for file in ["kernel", "initrd"] {
+                fs::write(image.join(file), "").unwrap();
+            }
+            let boot = r#"{"kernel": "kernel", "initrd": "initrd"}"#;
+            let facts =
+                format!(r#"{{"format": 1, "kind": "tool", "built_by": "", "disk": "disk", "boot": {boot}}}"#);
+            fs::write(image.join("image.json"), facts).unwrap();
+        }
+        let text = folder.plan(&[]).success().get_output().stdout.clone();
+        (String::from_utf8(text).unwrap(), folder.json(&[])["disk_limits"].clone())
+    };
+    let (text, json) = shown("", true);
+    assert!(text.contains("disk limit of a run: 3 MiB (LoLA)"), "{text}");
+    assert!(
+        text.contains("disk limit of a run: the free space of its disk, at most 16 GiB (ITS-Tools.L)"),
+        "{text}"
+    );
+    assert_eq!(json, serde_json::json!({ "ITS-Tools.L": null, "LoLA": 3 << 20 }));
+    let (text, json) = shown("[limits]\ndisk_gib = \"1/4\"\n", false);
+    assert!(text.contains("disk limit of a run: 256 MiB (ITS-Tools.L, LoLA)"), "{text}");
+    assert!(
+        text.contains("override disk_gib: 1/4 (edition: free space of the tool's disk, at most 16)"),
+        "{text}"
+    );
+    assert_eq!(json["LoLA"], 256 << 20);
+}
+
+#[test]
 fn only_selects_runs_by_glob() {
     let folder = Folder::new(&["A-PT-2", "B-PT-1"], CAMPAIGN);
     assert_eq!(

@@ -197,13 +197,13 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-    db.pragma_update(None, "user_version", 5).unwrap();
+    db.pragma_update(None, "user_version", 6).unwrap();
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
         Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
     ] {
-        assert!(error.to_string().contains("format 5"), "{error}");
+        assert!(error.to_string().contains("format 6"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
     }
 }
@@ -309,9 +309,30 @@ fn a_record_of_format_3_is_read_and_resumed() {
     assert_eq!(format(), 3, "a reader changes nothing");
     drop(read);
     let record = open(results.path());
-    assert_eq!(format(), 4, "an older program refuses it from now on");
+    assert_eq!(format(), 5, "an older program refuses it from now on");
     assert_eq!(record.attempts(&ids[0]).unwrap()[0].environment, environment);
     assert_eq!(make(&record, &ids[1], FINISHED, ""), RunState::Recorded);
+}
+
+#[test]
+fn a_record_of_format_4_is_read_and_takes_a_disk_limit() {
+    let results = tempfile::tempdir().unwrap();
+    let ids = [run("StateSpace").id(), run("UpperBounds").id()];
+    {
+        let record = open(results.path());
+        record.plan_runs(&[run("StateSpace"), run("UpperBounds")]).unwrap();
+        make(&record, &ids[0], FINISHED, "");
+    }
+    let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+    db.pragma_update(None, "user_version", 4).unwrap();
+    assert_eq!(Record::open_readonly(results.path()).unwrap().summary().unwrap().recorded, 1);
+    let record = open(results.path());
+    assert_eq!(make(&record, &ids[1], Outcome::DiskLimit, "answer"), RunState::Recorded);
+    let read = Record::open_readonly(results.path()).unwrap();
+    assert_eq!(read.attempts(&ids[1]).unwrap()[0].outcome, Outcome::DiskLimit);
+    assert_eq!(read.summary().unwrap().outcomes["disk-limit"], 1);
+    let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(format, 5, "an older program does not know the outcome and refuses the record");
 }
 
 #[test]

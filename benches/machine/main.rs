@@ -17,7 +17,7 @@ mod streaming;
 use bare_qemu::BareQemu;
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{EntryDisks, Executor, FileStamps};
+use mcc_harness::executor::{DiskRoom, EntryDisks, Executor, FileStamps};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start, build};
@@ -97,6 +97,7 @@ impl<'a> MachineSetup<'a> {
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
+            disk_limit: None,
         }
     }
 
@@ -146,6 +147,7 @@ impl<'a> MachineSetup<'a> {
             stall: Duration::from_secs(10),
             disturbance: Disturbance::default(),
             file_stamps: FileStamps::default(),
+            disk_room: DiskRoom::default(),
             jobs: 1,
             marks: vec![],
             history: History::default(),

@@ -3,7 +3,7 @@
 
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FileStamps, State};
+use mcc_harness::executor::{AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, FileStamps, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{Attempt, Disk, Environment, HostFacts, Outcome, Record, RunFacts, Sample};
 use mcc_harness::vm::{Backend, DiskFile, Guest};
@@ -192,6 +192,7 @@ pub fn executor<'a>(
         stall: Duration::from_secs(10),
         disturbance: Disturbance::default(),
         file_stamps: FileStamps::default(),
+        disk_room: DiskRoom::default(),
         jobs: JOBS,
         marks: vec![],
         history,

@@ -4,10 +4,11 @@
 use super::paths::ArchivePaths;
 use super::verify::Verified;
 use super::{ArchiveError, io_at};
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::files;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 /// The purpose for which keys sign: a signature for another purpose is not accepted.
 pub const NAMESPACE: &str = "mcc-harness-archive";
@@ -21,7 +22,7 @@ const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
 /// ssh-keygen cannot be started, or cannot use the key.
 pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
     let bad = |reason: String| ArchiveError::Bad { path: key.to_owned(), reason };
-    let signed = Command::new(PROGRAM)
+    let signed = child_process::command(PROGRAM, Purpose::Sign)
         .args(["-Y", "sign", "-n", NAMESPACE, "-f"])
         .arg(key)
         .stdin(Stdio::from(text))
@@ -62,7 +63,7 @@ impl Verified {
         }
         let run = |args: &[&str]| -> Result<Output, ArchiveError> {
             let text = files::open_own(&sums).map_err(io_at(&sums))?;
-            let mut command = Command::new(PROGRAM);
+            let mut command = child_process::command(PROGRAM, Purpose::Local);
             command.args(["-Y", args[0], "-n", NAMESPACE, "-s"]).arg(&signature).args(&args[1..]);
             // Where the command looks up signers.
             if args[0] != "check-novalidate" {

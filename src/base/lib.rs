@@ -1,9 +1,10 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, names of
 //! entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of figures, marks of runs,
-//! the state of a host, and the messages between host and guest.
+//! the state of a host, child processes, and the messages between host and guest.
 
 #![warn(missing_docs)]
 
+pub mod child_process;
 pub mod digest;
 pub mod evidence;
 pub mod figures;

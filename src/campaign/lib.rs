@@ -25,7 +25,7 @@ pub use publication::{EntryPublication, Licence, Publication};
 pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::names::EntryName;
-use mcc_edition::{CpuReading, Edition, MOST_BYTES, YEAR_S, between};
+use mcc_edition::{CpuReading, Edition, Gib, MOST_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -190,6 +190,8 @@ pub struct Overrides {
     /// Memory of the guest that the tool cannot use, MiB.
     #[serde(deserialize_with = "limit::<0, { MOST_BYTES >> 20 }, _, _>")]
     pub memory_reserve_mib: Option<u64>,
+    /// Space that the writes of a run to its disks may take on the host, GiB.
+    pub disk_gib: Option<Gib>,
 }
 
 /// Reads a limit with the bounds that editions have.
@@ -294,6 +296,7 @@ impl Campaign {
         limits.confinement_s = changes.confinement_s.map_or(limits.confinement_s, NonZeroU64::get);
         limits.output_bytes = changes.output_bytes.map_or(limits.output_bytes, NonZeroU64::get);
         limits.memory_reserve_mib = changes.memory_reserve_mib.unwrap_or(limits.memory_reserve_mib);
+        limits.disk_gib = changes.disk_gib.or(limits.disk_gib);
         edition
     }
 
@@ -311,6 +314,7 @@ impl Campaign {
                 before.memory_reserve_mib.to_string(),
                 after.memory_reserve_mib.to_string(),
             ),
+            ("disk_gib", disk_space(before.disk_gib), disk_space(after.disk_gib)),
         ]
         .into_iter()
         .filter(|(_, before, after)| before != after)
@@ -378,6 +382,11 @@ impl Campaign {
             }
         }
     }
+}
+
+/// A disk limit for display.
+fn disk_space(limit: Option<Gib>) -> String {
+    limit.map_or("free space of the tool's disk, at most 16".to_owned(), |limit| limit.to_string())
 }
 
 /// The word for a reading in edition files.

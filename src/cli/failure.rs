@@ -87,7 +87,9 @@ fn runner_failure(error: RunnerError) -> Failure {
 
 fn executor_failure(error: ExecutorError) -> Failure {
     match error {
-        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } => Failure::host(error),
+        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } | ExecutorError::NoRoom { .. } => {
+            Failure::host(error)
+        }
         ExecutorError::DiskChanged { .. } => Failure::usage(error),
         error => error.into(),
     }

@@ -1,6 +1,7 @@
 use super::terminal::{Page, argument, next};
 use super::{Exit, Failure, Format, print};
-use mcc_base::names::RunId;
+use crate::runner::disk_limits;
+use mcc_base::names::{EntryName, RunId};
 use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use mcc_edition::Edition;
 use serde::Serialize;
@@ -29,6 +30,9 @@ struct PlanReport {
     unknown: BTreeMap<String, String>,
     /// The limits that the campaign changes.
     overrides: Vec<Override>,
+    /// Bytes that the writes of a run of each entry to its disk may take on the host; null: the free space of a disk that cannot
+    /// be read yet, at most 16 GiB.
+    disk_limits: BTreeMap<EntryName, Option<u64>>,
     jobs: u32,
     longest_run_s: u64,
     worst_case_s: u64,
@@ -85,6 +89,7 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     let plan = plan().map_err(Failure::usage)?;
     Ok(PlanReport {
         overrides: campaign.overrides(&edition),
+        disk_limits: disk_limits(&campaign, &effective),
         jobs: plan.jobs,
         longest_run_s: plan.longest_run_s,
         worst_case_s: plan.worst_case_s(),
@@ -124,6 +129,16 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
     }
     for change in &plan.overrides {
         page.line(&format!("override {}: {} (edition: {})", change.limit, change.campaign, change.edition));
+    }
+    let mut by_limit: BTreeMap<Option<u64>, Vec<&str>> = BTreeMap::new();
+    for (entry, limit) in &plan.disk_limits {
+        by_limit.entry(*limit).or_default().push(entry);
+    }
+    for (limit, entries) in by_limit {
+        let limit = limit.map_or("the free space of its disk, at most 16 GiB".to_owned(), |bytes| {
+            format!("{} MiB", bytes >> 20)
+        });
+        page.line(&format!("disk limit of a run: {limit} ({})", entries.join(", ")));
     }
     page.line(&format!("runs: {all}; runs in a machine: {machines}"));
     page.line(&format!(

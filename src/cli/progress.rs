@@ -2,6 +2,7 @@
 //! failure, and above them the ended attempts. Elsewhere: one line for each event.
 
 use super::print::escaped;
+use super::terminal::warning;
 use crate::runner::{CampaignEnd, CampaignRunner, RunnerError};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcc_base::names::RunId;
@@ -46,6 +47,9 @@ pub fn watch(
     wanted: &(dyn Fn(&Run) -> bool + Sync),
 ) -> Result<CampaignEnd, RunnerError> {
     let record = runner.record();
+    if let Some(message) = runner.too_little_room() {
+        warning(message);
+    }
     let bar = CampaignProgress::new(runner.before(), runner.history().clone(), runner.jobs());
     let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);

@@ -1,9 +1,9 @@
 //! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
 
 use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskState};
+use mcc_base::child_process::{self, Purpose};
 use mcc_campaign::SlurmSettings;
 use mcc_host::{find_program, run_with_deadline};
-use std::process::Command;
 use std::time::Duration;
 
 /// The Slurm cluster to which this host belongs.
@@ -59,8 +59,9 @@ impl Slurm {
         let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
         let failed =
             |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
-        let ended = run_with_deadline(Command::new(found).args(args), COMMAND_TIMEOUT)
-            .map_err(|e| failed(e.to_string()))?;
+        let mut command = child_process::command(found, Purpose::Batch);
+        let ended =
+            run_with_deadline(command.args(args), COMMAND_TIMEOUT).map_err(|e| failed(e.to_string()))?;
         match ended.status {
             Some(status) if status.success() => Ok(ended.stdout),
             _ => Err(failed(ended.describe())),

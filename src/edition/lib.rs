@@ -5,6 +5,7 @@
 mod builtin;
 mod check;
 pub mod crv;
+mod disk_space;
 mod error;
 mod flags;
 pub mod fraction;
@@ -18,6 +19,7 @@ pub mod svcomp;
 mod svcomp_structure;
 
 pub use builtin::{known, other_edition_names};
+pub use disk_space::Gib;
 pub use error::EditionError;
 pub use flags::CpuFlags;
 pub use judging::{
@@ -228,7 +230,14 @@ pub struct Limits {
         deserialize_with = "between::<0, { MOST_BYTES >> 20 }, _, _>"
     )]
     pub memory_reserve_mib: u64,
+    /// Space that the writes of a run to its disks may take on the host. None: the free space of the tool's own disk, at most
+    /// `MOST_DISK_BYTES`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_gib: Option<Gib>,
 }
+
+/// The largest disk limit that no edition or campaign sets: 16 GiB.
+pub const MOST_DISK_BYTES: u64 = 16 << 30;
 
 /// The default of `Limits::memory_reserve_mib` (docs/measurement.md).
 const fn memory_reserve_mib() -> u64 {
@@ -250,6 +259,11 @@ impl Limits {
             // As BenchKit's `timeout`: only wall time is limited, by the confinement that the tool is given.
             CpuReading::Benchkit => None,
         }
+    }
+
+    /// Bytes that the writes of a run to its disks may take on the host. `free`: the free space of the tool's own disk.
+    pub fn disk_limit_bytes(&self, free: u64) -> u64 {
+        self.disk_gib.map_or(free.min(MOST_DISK_BYTES), Gib::bytes)
     }
 
     /// Seconds of wall time that a run may take.

@@ -5,7 +5,7 @@ use super::disturbance;
 use super::evidence_files::EvidenceFiles;
 use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced, LimitCheck};
-use super::usage::UsageMeter;
+use super::usage::{SAMPLE_INTERVAL, UsageMeter};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
@@ -257,6 +257,7 @@ impl AttemptRunner<'_> {
             self.mark(Mark::GUEST_MESSAGES);
         }
         let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
+        let disk_kib = machine.disk_kib();
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
             machine.stop();
             let delay = meter.within_until.elapsed();
@@ -288,6 +289,8 @@ impl AttemptRunner<'_> {
             memory_limit_kib: phases.memory_limit_kib,
             balloon_memory_kib: meter.balloon(),
             host_memory_kib,
+            disk_limit_kib: spec.disk_limit.map(|bytes| bytes / 1024),
+            disk_kib: Some(disk_kib),
             io_wait_ms: meter.io_wait_ms,
             guest_end: phases.guest_end,
             kernel_log: meter.kernel_log,
@@ -418,6 +421,12 @@ impl AttemptRunner<'_> {
         if !phases.has_ended || tool.limits.is_some() {
             phases.figures = figures;
         }
+        if let VmError::DiskLimit { .. } = error {
+            if phases.has_ended {
+                self.mark(Mark::OUTPUT_INCOMPLETE);
+            }
+            return Ok(Outcome::DiskLimit);
+        }
         self.mark(match error {
             VmError::Crashed(_) => Mark::QEMU_CRASH,
             VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
@@ -539,6 +548,10 @@ const LONG: Duration = Duration::from_secs(3600);
 /// CPU time during preparation, or during collection, up to which the run is not marked.
 const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
+/// The longest time for which QEMU may be stopped during a run: an attempt that lost more is repeated. A stop that is
+/// shorter than the time between two checks may be missed, so a smaller value would promise more than is observed.
+const MOST_HELD: Duration = SAMPLE_INTERVAL;
+
 /// A machine with a meter of its resource usage.
 struct Metered {
     host_watch: HostWatch,
@@ -588,14 +601,21 @@ impl Metered {
             if stalled > self.stall {
                 return Err(VmError::Suspended(stalled));
             }
-            let mut next_check = deadline;
+            let held = self.meter.held(&self.machine, wall, cpu);
+            if held > MOST_HELD {
+                return Err(VmError::Held(held));
+            }
+            let mut next_check = deadline.min(Instant::now() + SAMPLE_INTERVAL);
             if let Some(limits) = &self.limits {
                 match limits.check(wall, cpu) {
+                    LimitCheck::Over(Outcome::WallLimit) if !held.is_zero() => {
+                        return Err(VmError::Held(held));
+                    }
                     LimitCheck::Over(outcome) => return Ok(Step::Over(outcome)),
                     LimitCheck::Within(time) => self.meter.within_until = Instant::now() + time,
                 }
                 let next_sample = self.meter.sample(&mut self.machine)?;
-                next_check = deadline.min(self.meter.within_until).min(next_sample);
+                next_check = next_check.min(self.meter.within_until).min(next_sample);
             }
             match self.machine.wait(next_check)? {
                 Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),

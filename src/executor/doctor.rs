@@ -83,7 +83,10 @@ impl HostReport {
         match Qemu::find() {
             Ok(qemu) => {
                 checks.push(ok("qemu", format!("{} {}", qemu.program.display(), qemu.version)));
-                let kvm = Accelerator::Kvm.probe(&qemu);
+                let mut kvm = Accelerator::Kvm.probe(&qemu);
+                if let (true, Err(evidence)) = (kvm.usable, mcc_vm::check_kvm_access()) {
+                    kvm = Probe { usable: false, evidence, ..kvm };
+                }
                 let tcg = Accelerator::Tcg.probe(&qemu);
                 checks.extend(accelerators(&kvm, &tcg));
                 let (accelerator, probe) = match kvm.usable {

@@ -5,6 +5,7 @@
 
 mod attempt;
 mod counts;
+mod disk_room;
 pub mod disturbance;
 pub mod doctor;
 mod evidence_files;
@@ -16,6 +17,7 @@ mod queue;
 mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
+pub use disk_room::DiskRoom;
 pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
@@ -29,7 +31,7 @@ use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
-use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
+use mcc_vm::{Backend, DiskError, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -98,6 +100,8 @@ pub struct Executor<'a> {
     pub disturbance: Disturbance,
     /// The stamps of all files that machines read.
     pub file_stamps: FileStamps,
+    /// The disk limits, as `Executor::disk_room` reads them; of simulated machines empty.
+    pub disk_room: DiskRoom,
     /// Runs at once.
     pub jobs: usize,
     /// Marks of every run, such as `mixed-host`.
@@ -181,6 +185,23 @@ pub enum ExecutorError {
         /// The failure of its attempt.
         reason: String,
     },
+    /// The host has no free space for the writes of one machine.
+    #[error(
+        "{}: {} MiB are free, but the writes of one machine to its disk may take {} MiB: free space, write the record to \
+         another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
+        path.display(), free >> 20, needed.div_ceil(1 << 20)
+    )]
+    NoRoom {
+        /// The folder of the record.
+        path: PathBuf,
+        /// Free bytes.
+        free: u64,
+        /// Bytes for one machine.
+        needed: u64,
+    },
+    /// A disk of a machine cannot be read.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// CPU flags that rule E-5.2 requires are missing in the guest.
     #[error(
         "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
@@ -241,6 +262,11 @@ impl Executor<'_> {
             if let Some(lease) = leases.lease(vcpus, self.leased_memory_mib(), self.policy)? {
                 leases.release(lease);
             }
+        }
+        let room = &self.disk_room;
+        if room.machines() == 0 && open.iter().any(|run| run.competes) {
+            let path = self.record.dir().to_owned();
+            return Err(ExecutorError::NoRoom { path, free: room.free, needed: room.per_machine });
         }
         let jobs = self.jobs.min(open.len());
         let scheduler = Scheduler {
@@ -384,7 +410,11 @@ impl Scheduler<'_> {
             outputs: vec![],
         };
         if let Some(lease) = lease {
-            let mut spec = executor.machine(run, &lease, &self.housekeeping);
+            let mut spec = MachineSpec {
+                vcpu_cpus: lease.cpus.clone(),
+                housekeeping_cpus: self.housekeeping.clone(),
+                ..executor.machine(&run.entry, run.vcpus, executor.disk_room.limits.get(&run.entry).copied())
+            };
             let mut entered = State::Preparing;
             let enter = &mut |state| {
                 entered = state;
@@ -445,20 +475,22 @@ pub fn leased_memory_mib(machine_mib: u64, restored: bool) -> u64 {
 }
 
 impl Executor<'_> {
-    fn machine(&self, run: &Run, lease: &Lease, housekeeping: &[u32]) -> MachineSpec {
-        let disks = &self.disks[&run.entry];
+    /// The machine of a run of `entry`, without cores.
+    fn machine(&self, entry: &EntryName, vcpus: u32, disk_limit: Option<u64>) -> MachineSpec {
+        let disks = &self.disks[entry];
         MachineSpec {
             backend: self.backend,
             accelerator: self.accelerator,
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
-            vcpus: run.vcpus,
+            vcpus,
             guest: disks.guest.clone(),
             disk: disks.disk.clone(),
             read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
             start: Start::Boot,
-            vcpu_cpus: lease.cpus.clone(),
-            housekeeping_cpus: housekeeping.to_vec(),
+            vcpu_cpus: vec![],
+            housekeeping_cpus: vec![],
+            disk_limit,
         }
     }
 
@@ -574,8 +606,7 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
-    let free = nix::sys::statvfs::statvfs(folder).map(|fs| fs.blocks_available() * fs.fragment_size());
-    free.is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
+    disk_room::free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

@@ -89,6 +89,7 @@ mod tests {
             confinement_s: 3600,
             output_bytes: 1,
             memory_reserve_mib: 128,
+            disk_gib: None,
         }
     }
 

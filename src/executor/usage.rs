@@ -6,7 +6,7 @@ use mcc_vm::{Machine, VmError};
 use std::time::{Duration, Instant};
 
 /// Time between samples, as in the contest's monitoring (E-5.6).
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct UsageMeter {
     pub started: Instant,
@@ -23,6 +23,30 @@ pub(super) struct UsageMeter {
     pub io_wait_ms: Option<u64>,
     pub kernel_log: Vec<String>,
     pub samples: Vec<Sample>,
+    wall_time: WallTime,
+}
+
+/// The wall time of a run that is not the tool's, because QEMU was stopped by a signal or a debugger of the host.
+///
+/// In all other time a vCPU runs, waits for a core, waits for QEMU's devices, or is idle. These states depend on the guest,
+/// so they are the tool's. Only a process of the host with the right to do so can stop another process.
+#[derive(Default)]
+struct WallTime {
+    /// Wall time and CPU time at the last check, and whether QEMU was stopped then.
+    last: (Duration, Duration, bool),
+    held: Duration,
+}
+
+impl WallTime {
+    /// Takes a check, and returns the time for which QEMU was stopped until now: the intervals between checks at whose
+    /// start or end it was, less the CPU time that it used in them.
+    fn held_until(&mut self, wall: Duration, cpu: Duration, is_held: bool) -> Duration {
+        let (last_wall, last_cpu, was_held) = std::mem::replace(&mut self.last, (wall, cpu, is_held));
+        if was_held || is_held {
+            self.held += wall.saturating_sub(last_wall).saturating_sub(cpu.saturating_sub(last_cpu));
+        }
+        self.held
+    }
 }
 
 impl UsageMeter {
@@ -50,7 +74,13 @@ impl UsageMeter {
             io_wait_ms: None,
             kernel_log: vec![],
             samples: vec![],
+            wall_time: WallTime::default(),
         })
+    }
+
+    /// Returns the time of the run for which QEMU was stopped until now. To be called at each check.
+    pub fn held(&mut self, machine: &Machine, wall: Duration, cpu: Duration) -> Duration {
+        self.wall_time.held_until(wall, cpu, machine.is_held())
     }
 
     /// Returns wall time and CPU time (summed over the vCPUs) since the start.
@@ -133,7 +163,22 @@ mod tests {
             io_wait_ms: None,
             kernel_log: vec![],
             samples: samples.iter().map(sample).collect(),
+            wall_time: WallTime::default(),
         }
+    }
+
+    #[test]
+    fn time_of_a_stopped_qemu_is_counted_and_idle_time_is_not() {
+        const S: Duration = Duration::from_secs(1);
+        let mut wall_time = WallTime::default();
+        assert_eq!(wall_time.held_until(S, S, false), Duration::ZERO);
+        assert_eq!(wall_time.held_until(300 * S, S, false), Duration::ZERO, "an idle guest");
+        assert_eq!(wall_time.held_until(301 * S, S + S / 4, true), S - S / 4);
+        assert_eq!(wall_time.held_until(303 * S, S + S / 4, true), 3 * S - S / 4);
+        assert_eq!(wall_time.held_until(304 * S, S + S / 2, false), 4 * S - S / 2);
+        assert_eq!(wall_time.held_until(900 * S, S + S / 2, false), 4 * S - S / 2);
+        // Four vCPUs use more CPU time than wall time.
+        assert_eq!(wall_time.held_until(901 * S, 6 * S, true), 4 * S - S / 2);
     }
 
     #[test]

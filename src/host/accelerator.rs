@@ -5,12 +5,12 @@ use super::cpuid;
 use super::program::run_with_deadline;
 use super::{HostError, Policy, Qemu};
 use mcc_base::Mark;
+use mcc_base::child_process::{self, Purpose};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 /// How QEMU executes guest code.
@@ -91,7 +91,7 @@ impl Accelerator {
         if let Err(error) = write_disk(&disk) {
             return unusable(format!("cannot write {}: {error}", disk.display()));
         }
-        let mut command = Command::new(&qemu.program);
+        let mut command = child_process::command(&qemu.program, Purpose::Local);
         command
             .args(["-nodefaults", "-no-user-config", "-display", "none", "-m", "64", "-cpu", "SandyBridge"])
             .args(["-machine", &format!("pc,accel={}", self.word())])

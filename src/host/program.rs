@@ -1,6 +1,7 @@
 //! External programs. They are found on PATH, where tests put fakes.
 
 use super::HostError;
+use mcc_base::child_process::{self, Purpose};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use std::ffi::OsStr;
@@ -55,7 +56,8 @@ impl Qemu {
             problem,
             package: Self::PACKAGE,
         };
-        let ended = run_with_deadline(Command::new(&program).arg("--version"), Duration::from_secs(10))
+        let mut command = child_process::command(&program, Purpose::Local);
+        let ended = run_with_deadline(command.arg("--version"), Duration::from_secs(10))
             .map_err(|error| broken(error.to_string()))?;
         let version =
             ended.stdout.split_once("version ").and_then(|(_, rest)| rest.split_whitespace().next());

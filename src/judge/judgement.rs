@@ -451,6 +451,8 @@ pub enum Ending {
     MemoryLimit,
     /// Cut by the limit on output.
     OutputLimit,
+    /// Cut by the limit on writes to the disk.
+    DiskLimit,
     /// The tool ended abnormally.
     ToolCrash,
     /// A failure of host or harness; it is never attributed to the tool.

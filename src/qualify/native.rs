@@ -3,6 +3,7 @@
 
 use super::RunLimits;
 use flate2::read::MultiGzDecoder;
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::{Mark, evidence};
 use mcc_benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
@@ -15,7 +16,7 @@ use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -75,7 +76,7 @@ fn run_in(
     let began = execution.metadata()?;
     let home = folder.to_string_lossy().into_owned();
     let job = invocation.job(String::new(), 0, String::new());
-    let mut command = Command::new("/bin/bash");
+    let mut command = child_process::command("/bin/bash", Purpose::Local);
     command.arg("-c").arg(benchkit.join("BenchKit_head.sh")).current_dir(&execution);
     for (name, value) in job.env.iter().filter(|(name, _)| *name != "PATH") {
         command.env(name, value.replace(HOME, &home));

@@ -208,6 +208,14 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             let fix = "print less: the machine is halted when the output exceeds its limit";
             Some(Finding::new("E-5.1", "the tool was ended because its output exceeded the limit", fix))
         }
+        Outcome::DiskLimit => {
+            let fix = "write less to the disk: the machine is halted when its writes exceed `disk_gib` of the limits";
+            Some(Finding::new(
+                "E-5.1",
+                "the tool was ended because its writes to the disk reached the limit",
+                fix,
+            ))
+        }
         // Crashes and the memory limit have findings of their own.
         Outcome::ToolCrash { .. }
         | Outcome::MemoryLimit

@@ -401,7 +401,7 @@ impl CellCounts {
 }
 
 /// All endings, in the order of the legend. Every ending has its own number and text (promise R6).
-pub const ENDINGS: [Ending; 11] = [
+pub const ENDINGS: [Ending; 12] = [
     Ending::Answered,
     Ending::DidNotCompete,
     Ending::CannotCompute,
@@ -410,6 +410,7 @@ pub const ENDINGS: [Ending; 11] = [
     Ending::WallLimit,
     Ending::MemoryLimit,
     Ending::OutputLimit,
+    Ending::DiskLimit,
     Ending::ToolCrash,
     Ending::Infrastructure,
     Ending::NotStated,
@@ -431,6 +432,7 @@ pub fn ending_code(ending: Ending) -> &'static str {
         Ending::WallLimit => "WALL",
         Ending::MemoryLimit => "MEM",
         Ending::OutputLimit => "OUT",
+        Ending::DiskLimit => "DISK",
         Ending::ToolCrash => "CRASH",
         Ending::Infrastructure => "INFRA",
     }
@@ -447,6 +449,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
         Ending::WallLimit => "stopped at the wall-clock limit",
         Ending::MemoryLimit => "killed for lack of memory",
         Ending::OutputLimit => "stopped at the output limit",
+        Ending::DiskLimit => "stopped at the disk limit",
         Ending::ToolCrash => "tool crashed",
         Ending::Infrastructure => "infrastructure failure, or not run yet; not scored",
         Ending::NotStated => "not stated in the judged table",

@@ -207,6 +207,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::WallLimit => "wall-limit: stopped at the wall-clock limit".into(),
         Outcome::MemoryLimit => "memory-limit: killed for lack of memory in the guest".into(),
         Outcome::OutputLimit => "output-limit: stopped at the output limit".into(),
+        Outcome::DiskLimit => "disk-limit: stopped at the limit of writes to the disk".into(),
         Outcome::ToolCrash { signal } => format!("tool-crash: signal {signal}"),
         Outcome::NotCompeting => "not competing: no machine was started".into(),
         Outcome::Infrastructure { state, reason } => {
@@ -276,6 +277,11 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     let limits = &contest.judgement.edition.limits;
     facts
         .push(("Output limit", format!("{} on each of stdout and stderr", show::bytes(limits.output_bytes))));
+    let disk = attempt.facts.as_ref().and_then(|facts| facts.disk_kib.zip(facts.disk_limit_kib));
+    if let Some((used, limit)) = disk {
+        let (used, limit) = (show::kib(used), show::kib(limit));
+        facts.push(("Disk limit", format!("{limit}; writes took {used} of the host's disk")));
+    }
     facts.push(("Time limit given to the tool", show::duration(limits.confinement_s * 1000)));
     facts.push(("Accelerator", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));

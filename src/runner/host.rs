@@ -33,6 +33,13 @@ impl Host {
         let qemu = Qemu::find()?;
         let backend = self::backend(backend)?;
         let accelerator = Accelerator::choose(&qemu, policy)?;
+        let accelerator = match mcc_vm::check_kvm_access() {
+            Err(evidence) if backend == Backend::Qemu && accelerator == Accelerator::Kvm => match policy {
+                Policy::Contest => return Err(HostError::NoKvm { evidence }.into()),
+                Policy::AllowDegraded => Accelerator::Tcg,
+            },
+            _ => accelerator,
+        };
         mcc_vm::probe_cpu_time().map_err(RunnerError::CpuTime)?;
         let survey = Survey::take()?;
         let unmet = survey.settings(Path::new("/")).unmet();

@@ -83,6 +83,7 @@ impl Measurement<'_> {
                 start: Start::Boot,
                 vcpu_cpus: lease.cpus.clone(),
                 housekeeping_cpus: leases.housekeeping().to_vec(),
+                disk_limit: None,
             })
             .collect();
         let measured = self.measure(&specs);

@@ -1,6 +1,7 @@
 //! Runs campaigns: prepares the record and the disks, and runs the open runs on this host, one model of a cluster
 //! campaign, or a recorded run again. It prints nothing, but returns events and errors.
 
+mod disk_limits;
 mod disks;
 mod error;
 mod host;
@@ -10,6 +11,7 @@ mod prepare;
 mod replay;
 mod shard;
 
+pub use disk_limits::disk_limits;
 pub use disks::{CampaignDisks, StagedDisks, open_images};
 pub use error::RunnerError;
 pub use host::Host;
@@ -20,7 +22,7 @@ pub use shard::{BoundElsewhere, Shard};
 
 use mcc_campaign::{History, Hosts, Run};
 use mcc_edition::Edition;
-use mcc_executor::{Executor, Progress, leased_memory_mib};
+use mcc_executor::{DiskRoom, Executor, Progress, leased_memory_mib};
 use mcc_host::{Leases, restrict_to_cpus};
 use mcc_store::{Record, RecordSummary, Summary};
 use mcc_vm::SavedStates;
@@ -60,6 +62,7 @@ pub struct CampaignRunner<'a> {
     leases: Leases,
     before: Summary,
     other_hosts: Vec<String>,
+    too_little_room: Option<String>,
 }
 
 /// How a campaign ended without an error.
@@ -87,7 +90,7 @@ impl<'a> CampaignRunner<'a> {
         record_summary.add_run_times_to(&mut history);
         let memory_mib = leased_memory_mib(edition.machine.memory_mib, restore);
         let capacity = leases.capacity(options.max_vcpus, memory_mib).max(1) as usize;
-        let executor = Executor {
+        let mut executor = Executor {
             record,
             edition,
             disks: disks.entries,
@@ -104,6 +107,7 @@ impl<'a> CampaignRunner<'a> {
             stall: Duration::from_secs(hosts.stall_s.get()),
             disturbance: hosts.disturbed.clone(),
             file_stamps: disks.file_stamps,
+            disk_room: DiskRoom::default(),
             jobs: options.jobs.unwrap_or(capacity),
             marks,
             history,
@@ -114,7 +118,22 @@ impl<'a> CampaignRunner<'a> {
             record_summary.last.iter().map(|last| last.host.name.clone()).collect();
         other_hosts.retain(|name| !name.is_empty() && *name != executor.host.name);
         other_hosts.dedup();
-        Ok(Self { executor, leases, before: record_summary.summary(), other_hosts })
+        executor.disk_room = executor.disk_room()?;
+        let room = &executor.disk_room;
+        // Without room for one, `run` refuses.
+        let machines = room.machines().max(1);
+        let too_little_room = (machines < executor.jobs).then(|| {
+            format!(
+                "runs at once: {machines} instead of {}, because {} MiB are free in {} and the writes of each machine to \
+                 its disk may take {} MiB (`disk_gib` below [limits])",
+                executor.jobs,
+                room.free >> 20,
+                record.dir().display(),
+                room.per_machine.div_ceil(1 << 20)
+            )
+        });
+        executor.jobs = executor.jobs.min(machines);
+        Ok(Self { executor, leases, before: record_summary.summary(), other_hosts, too_little_room })
     }
 
     /// The record with the runs.
@@ -130,6 +149,11 @@ impl<'a> CampaignRunner<'a> {
     /// Names of other hosts that made the last attempts of the record.
     pub fn other_hosts(&self) -> &[String] {
         &self.other_hosts
+    }
+
+    /// The warning that the host's disk has too little free space for the requested number of runs at once.
+    pub fn too_little_room(&self) -> Option<&str> {
+        self.too_little_room.as_deref()
     }
 
     /// Durations of earlier runs, those of the record included.

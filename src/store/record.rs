@@ -26,6 +26,8 @@ pub enum Outcome {
     MemoryLimit,
     /// The tool wrote more output than the edition allows.
     OutputLimit,
+    /// The writes of the tool to its disk reached their limit.
+    DiskLimit,
     /// A signal ended the tool.
     ToolCrash {
         /// The number of the signal.
@@ -64,6 +66,7 @@ impl Outcome {
             Self::WallLimit => "wall-limit",
             Self::MemoryLimit => "memory-limit",
             Self::OutputLimit => "output-limit",
+            Self::DiskLimit => "disk-limit",
             Self::ToolCrash { .. } => "tool-crash",
             Self::NotCompeting => "not-competing",
             Self::Infrastructure { .. } => "infrastructure",
@@ -169,6 +172,12 @@ pub struct RunFacts {
     /// Memory that the tool could use in the guest, KiB: the limit of its cgroup; None: the guest reported no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_kib: Option<u64>,
+    /// Space that the writes of the guest to each disk could take on the host, KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_limit_kib: Option<u64>,
+    /// Space that the writes of the guest to its disks took on the host at the end, from its start, KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_kib: Option<u64>,
     /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
     #[serde(default)]
     pub io_wait_ms: Option<u64>,
@@ -211,6 +220,8 @@ impl RunFacts {
             ("memory_kib", self.memory_kib),
             ("balloon_memory_kib", self.balloon_memory_kib),
             ("host_memory_kib", self.host_memory_kib),
+            ("disk_limit_kib", self.disk_limit_kib),
+            ("disk_kib", self.disk_kib),
         ])?;
         let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
         figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;

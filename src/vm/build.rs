@@ -2,13 +2,14 @@
 
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
 use mcc_host::find_program;
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -464,7 +465,7 @@ pub(super) fn recipe(
 ) -> Result<(), BuildError> {
     let at = || io_at(Path::new("bash"));
     let (reader, writer) = io::pipe().map_err(at())?;
-    let mut bash = Command::new("bash");
+    let mut bash = child_process::command("bash", Purpose::Download);
     bash.args(["-c", script, name]).env("OUT", out).envs(settings.iter().copied()).stdin(Stdio::null());
     bash.stdout(writer.try_clone().map_err(at())?).stderr(writer);
     let mut child = bash.spawn().map_err(at())?;

@@ -2,12 +2,13 @@
 
 use super::error::VmError;
 use super::isolation::UnprivilegedUser;
+use mcc_base::child_process::{self, Purpose};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// Returns the CPU time of a thread, user and system, ns. The tick-based times of the kernel are coarser by a factor of
 /// 100 000.
@@ -60,7 +61,7 @@ struct IdleProcess(Child);
 impl IdleProcess {
     fn start() -> io::Result<Self> {
         let user = UnprivilegedUser::of_this_host();
-        let mut shell = Command::new(SHELL);
+        let mut shell = child_process::command(SHELL, Purpose::Local);
         shell.args(["-c", "read -r line"]);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exec only system calls are made, on data prepared before.

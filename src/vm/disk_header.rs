@@ -111,7 +111,7 @@ fn not_alone(other: &str) -> Problem {
     format!("it refers to another file, {other}; make one file of it: qemu-img convert -O qcow2 (or vmdk)")
 }
 
-fn open(path: &Path) -> Result<File, DiskError> {
+pub(super) fn open(path: &Path) -> Result<File, DiskError> {
     let io_at = |source| DiskError::Io { path: path.to_owned(), source };
     // Without blocking, if it is a FIFO.
     let flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
@@ -130,7 +130,7 @@ fn length(file: &File, path: &Path) -> Result<u64, DiskError> {
 }
 
 /// Reads at most `limit` bytes at `offset`; fewer at the end of the file.
-fn read(file: &File, offset: u64, limit: usize, path: &Path) -> Result<Vec<u8>, DiskError> {
+pub(super) fn read(file: &File, offset: u64, limit: usize, path: &Path) -> Result<Vec<u8>, DiskError> {
     let mut bytes = vec![0; limit];
     let mut have = 0;
     while have < limit {
@@ -145,7 +145,7 @@ fn read(file: &File, offset: u64, limit: usize, path: &Path) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-fn bytes<const N: usize>(header: &[u8], at: usize) -> Option<[u8; N]> {
+pub(super) fn bytes<const N: usize>(header: &[u8], at: usize) -> Option<[u8; N]> {
     header.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 

@@ -74,6 +74,15 @@ pub enum VmError {
         /// Whether the host has no space left.
         full: bool,
     },
+    /// The writes of the machine to its disks reached their limit.
+    #[error(
+        "the machine wrote more than {} MiB to its disk, its limit: raise `disk_gib` below [limits] of the campaign if \
+         its runs need more", bytes >> 20
+    )]
+    DiskLimit {
+        /// The limit.
+        bytes: u64,
+    },
     /// A disk of the machine is refused before QEMU opens it.
     #[error(transparent)]
     BadDisk(#[from] super::DiskError),
@@ -88,6 +97,9 @@ pub enum VmError {
         /// The cause.
         problem: String,
     },
+    /// QEMU did not run for this time: a signal or a debugger stopped it.
+    #[error("{QEMU} was stopped for {:.1} s by a signal or a debugger on the host", .0.as_secs_f64())]
+    Held(Duration),
     /// The controller did not run for this time, so it could not check the machine.
     #[error("suspended host: the controller could not check its machine for {} s", .0.as_secs())]
     Suspended(Duration),
@@ -131,7 +143,7 @@ impl fmt::Display for GuestEnd {
 impl VmError {
     /// Whether the guest alone can be the cause. No guest can turn such an error into another one.
     pub fn is_by_guest(&self) -> bool {
-        matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_))
+        matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_) | Self::DiskLimit { .. })
     }
 
     /// Whether a fault of QEMU itself ended the machine.

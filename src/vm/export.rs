@@ -3,10 +3,10 @@
 use super::build::{BuildError, Progress, check_programs, io_at, recipe};
 use super::disk_header::check_disk;
 use super::image::{Image, ImageError};
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const RECIPE: &str = include_str!("../../vm-images/vmdk/recipe");
 const INIT: &str = include_str!("../../vm-images/vmdk/init");
@@ -87,7 +87,7 @@ pub fn vmdk(
         check_programs(&["qemu-img"])?;
         progress("converting the disk");
         let source = fs::canonicalize(opened.disk()).map_err(io_at(image))?;
-        let mut convert = Command::new("qemu-img");
+        let mut convert = child_process::command("qemu-img", Purpose::Local);
         convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&source).arg(&made);
         let done = convert.output().map_err(io_at(Path::new("qemu-img")))?;
         if !done.status.success() {

@@ -6,6 +6,7 @@ use super::cgroup::Cgroup;
 use super::spec::{Guest, MachineSpec};
 use super::view::View;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
 use std::fs::{self, Metadata};
 use std::io;
@@ -31,6 +32,8 @@ pub struct Isolation {
     group: Result<Cgroup, String>,
     /// Err: the reason why QEMU sees all files of the host and uses its network.
     view: Result<View, String>,
+    /// The largest size of a file that QEMU writes, bytes: its overlays are the only ones.
+    file_limit: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +49,14 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`.
     pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
         let needs_network = matches!(spec.guest, Guest::Ssh(_));
-        Self::of(spec.memory_mib, &spec.files(), folder, !needs_network)
+        let isolation = Self::of(spec.memory_mib, &spec.files(), folder, !needs_network);
+        Self { file_limit: spec.overlay_limit(), ..isolation }
     }
 
     fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
         let view = View::new(files, own_network);
         let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
-        Self { user: user(files, folder, view.is_ok()), group, view }
+        Self { user: user(files, folder, view.is_ok()), group, view, file_limit: None }
     }
 
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
@@ -77,6 +81,7 @@ impl Isolation {
             user,
             group: Err("libvirt uses a cgroup of its own, without a memory limit".to_owned()),
             view: Err("libvirt starts QEMU".to_owned()),
+            file_limit: None,
         }
     }
 
@@ -94,7 +99,8 @@ impl Isolation {
         });
         let group = self.group.as_ref().ok().map(Cgroup::describe);
         let view = self.view.as_ref().ok().map(|view| view.describe().to_owned());
-        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).chain(view).collect()
+        let files = self.file_limit.map(|limit| format!("overlays of at most {} MiB", limit >> 20));
+        ["sandbox on".to_owned()].into_iter().chain(user).chain(group).chain(view).chain(files).collect()
     }
 
     /// Returns the missing parts with the reasons, for the record and `doctor`.
@@ -112,6 +118,7 @@ impl Isolation {
             group: self.group.as_ref().ok().map(Cgroup::procs_fd),
             view: self.view.as_ref().ok().cloned(),
             user: user.map(UnprivilegedUser::new),
+            file_limit: self.file_limit,
         }
     }
 
@@ -126,6 +133,7 @@ pub(super) struct PreExecSetup {
     group: Option<RawFd>,
     view: Option<View>,
     user: Option<UnprivilegedUser>,
+    file_limit: Option<u64>,
 }
 
 /// The numbers of the user that QEMU runs as.
@@ -170,6 +178,12 @@ impl PreExecSetup {
         setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
         let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
         setrlimit(Resource::RLIMIT_NOFILE, most.min(MAX_FILES), most.min(MAX_FILES))?;
+        if let Some(limit) = self.file_limit {
+            // Without the signal, QEMU gets an error for a write beyond the limit and stops its machine.
+            // SAFETY: the signal is ignored, so no function of this process is called.
+            unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+            setrlimit(Resource::RLIMIT_FSIZE, limit, limit)?;
+        }
         self.view.as_ref().map_or(Ok(()), View::enter)?;
         self.user.as_ref().map_or(Ok(()), UnprivilegedUser::switch_to)?;
         // QEMU's sandbox does the same, but later.
@@ -184,11 +198,9 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
         return Ok(None);
     }
     let passwd = fs::read_to_string("/etc/passwd").map_err(|error| format!("/etc/passwd: {error}"))?;
-    let named = USERS.iter().find_map(|name| find_user(&passwd, name));
-    let mut user = named.ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
-    if let Ok(kvm) = fs::metadata("/dev/kvm") {
-        user.groups = vec![kvm.gid()];
-    }
+    let mut user =
+        find_user(&passwd).ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
+    user.groups = fs::metadata(KVM).map_or(vec![], |kvm| groups_for(kvm.gid()));
     if has_view {
         files.iter().try_for_each(|file| user.check_permission(file, READ))?;
         return Ok(Some(user));
@@ -196,15 +208,41 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
     user.check_access(files, folder).map(Some)
 }
 
-/// Parses the text of /etc/passwd: a statically linked program has no name service.
-fn find_user(passwd: &str, name: &str) -> Option<User> {
-    let fields: Vec<&str> =
-        passwd.lines().map(|line| line.split(':').collect()).find(|fields: &Vec<_>| fields[0] == name)?;
-    let number = |field: usize| fields.get(field)?.parse().ok();
-    Some(User { name: name.to_owned(), uid: number(2)?, gid: number(3)?, groups: vec![] })
+/// The groups with which QEMU can open KVM: that of the device, but never that of root, to which other files of the host
+/// belong.
+fn groups_for(kvm: u32) -> Vec<u32> {
+    Some(kvm).filter(|gid| *gid != 0).into_iter().collect()
+}
+
+/// Checks that the user of QEMU can open KVM on this host.
+///
+/// # Errors
+/// It cannot: the cause and the remedy.
+pub fn check_kvm_access() -> Result<(), String> {
+    match user(&[], Path::new("/"), true) {
+        Ok(Some(user)) if Path::new(KVM).exists() => user.check_permission(Path::new(KVM), READ | WRITE).map_err(|problem| {
+            format!("{problem}, the user of QEMU; give it to a group of its own: chgrp kvm {KVM} && chmod 660 {KVM}")
+        }),
+        _ => Ok(()),
+    }
+}
+
+const KVM: &str = "/dev/kvm";
+
+/// Finds the user of QEMU in the text of /etc/passwd: a statically linked program has no name service. A user with the number
+/// or the group of root is none.
+fn find_user(passwd: &str) -> Option<User> {
+    let rows: Vec<Vec<&str>> = passwd.lines().map(|line| line.split(':').collect()).collect();
+    let find = |name: &str| {
+        let fields = rows.iter().find(|fields| fields[0] == name)?;
+        let number = |field: usize| fields.get(field)?.parse().ok().filter(|id| *id != 0);
+        Some(User { name: name.to_owned(), uid: number(2)?, gid: number(3)?, groups: vec![] })
+    };
+    USERS.into_iter().find_map(find)
 }
 
 const READ: u32 = 4;
+const WRITE: u32 = 2;
 const SEARCH: u32 = 1;
 
 impl User {
@@ -280,8 +318,18 @@ mod tests {
     #[test]
     fn users_are_found_by_name_in_passwd() {
         let passwd = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533::/nonexistent:/bin/false\n";
-        let nobody = find_user(passwd, "nobody").unwrap();
+        let nobody = find_user(passwd).unwrap();
         assert_eq!((nobody.uid, nobody.gid), (65534, 65533));
-        assert_eq!(find_user(passwd, "mcc-qemu"), None);
+        let own = find_user(&format!("{passwd}mcc-qemu:x:990:991::/:/bin/false")).unwrap();
+        assert_eq!((own.name.as_str(), own.uid, own.gid), ("mcc-qemu", 990, 991));
+        assert_eq!(find_user("root:x:0:0::/root:/bin/sh"), None);
+    }
+
+    #[test]
+    fn the_user_of_qemu_is_never_in_the_group_of_root() {
+        let passwd = "mcc-qemu:x:990:0::/:/bin/false\nnobody:x:65534:65534::/:/bin/false";
+        assert_eq!(find_user(passwd).unwrap().name, "nobody", "the group of mcc-qemu is that of root");
+        assert_eq!(find_user("mcc-qemu:x:0:990::/:/bin/false"), None, "it is root");
+        assert_eq!((groups_for(0), groups_for(108)), (vec![], vec![108]));
     }
 }

@@ -140,7 +140,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
     let bytes = spec.disks().iter().map(check_disk).collect::<Result<Vec<_>, _>>()?[0];
-    File::create(&overlay_file).and_then(|file| overlay::write(&file, bytes)).map_err(at(&overlay_file))?;
+    let overlay = File::create(&overlay_file).map_err(at(&overlay_file))?;
+    overlay::write(&overlay, bytes).map_err(at(&overlay_file))?;
 
     let inputs = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
@@ -163,7 +164,28 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         VmError::Libvirt(format!("other processes are connected to its sockets: {peers:?}"))
     })?;
     let domain = Domain { qemu, end: pidfd(qemu), handle: Some(handle), released: None, name, log };
-    Ok(StartedQemu { qemu: Process::Domain(domain), host_side, messages: None, outputs: vec![], isolation })
+    if let Some(limit) = spec.overlay_limit() {
+        limit_files(qemu, limit)
+            .map_err(|error| VmError::Libvirt(format!("its QEMU has no disk limit: {error}")))?;
+    }
+    let (qemu, overlays) = (Process::Domain(domain), vec![overlay]);
+    Ok(StartedQemu { qemu, host_side, messages: None, outputs: vec![], isolation, overlays })
+}
+
+/// Limits the size of the files that a QEMU writes. libvirt starts it, so it does not ignore the signal of the limit, which then
+/// ends it.
+fn limit_files(qemu: u32, limit: u64) -> io::Result<()> {
+    let limit = nix::libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: a system call that reads a limit from this stack frame and writes none.
+    let set = unsafe {
+        nix::libc::prlimit(
+            qemu.cast_signed(),
+            nix::libc::RLIMIT_FSIZE,
+            &raw const limit,
+            std::ptr::null_mut(),
+        )
+    };
+    nix::errno::Errno::result(set).map(drop).map_err(io::Error::from)
 }
 
 /// Accepts the connection of QEMU; returns the stream and the process number of its peer.
@@ -480,6 +502,7 @@ mod tests {
             start: Start::Boot,
             vcpu_cpus: vec![2, 3],
             housekeeping_cpus: vec![0, 1],
+            disk_limit: None,
         }
     }
 

@@ -14,20 +14,24 @@ use super::spec::{Backend, Guest, MachineSpec, QemuSockets, Start, argv};
 use super::ssh::Ssh;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{Observer, ReadResult, Sink};
+use super::vcpu_load;
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::files::tail;
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_base::guest_kernel_log;
 use mcc_host::Qemu;
+use nix::errno::Errno;
 use nix::sched::sched_setaffinity;
 use nix::unistd::Pid;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const QEMU: &str = Qemu::NAME;
@@ -80,6 +84,9 @@ pub struct Machine {
     stall_detector: StallDetector,
     balloon: Balloon,
     isolation: Isolation,
+    /// What the guest wrote to its disks, and the limit of it.
+    overlays: Vec<File>,
+    disk_limit: Option<u64>,
 }
 
 /// Memory statistics of the guest's kernel, queried over QMP.
@@ -135,7 +142,7 @@ impl Machine {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        let StartedQemu { qemu, host_side, messages, outputs, isolation } = match spec.backend {
+        let StartedQemu { qemu, host_side, messages, outputs, isolation, overlays } = match spec.backend {
             Backend::Qemu => Self::spawn(spec, folder)?,
             #[cfg(feature = "libvirt")]
             Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
@@ -161,6 +168,8 @@ impl Machine {
             stall_detector: StallDetector::new(Duration::ZERO),
             balloon: Balloon::default(),
             isolation,
+            overlays,
+            disk_limit: spec.disk_limit,
         };
         machine.start_guest(spec, outputs, deadline).map_err(|error| machine.with_cause(error))?;
         machine.stall_detector = StallDetector::new(since_boot());
@@ -205,7 +214,7 @@ impl Machine {
         };
         let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
-        let mut command = Command::new(QEMU);
+        let mut command = child_process::command(QEMU, Purpose::Local);
         command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
         let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
         messages.set_nonblocking(true).map_err(VmError::Start)?;
@@ -245,7 +254,7 @@ impl Machine {
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         let (qemu, messages) = (Process::Child(qemu), Some(messages));
-        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation })
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -377,16 +386,7 @@ impl Machine {
         let data = &message["data"];
         match message["event"].as_str() {
             // The error of a write to a read-only disk is only reported to the guest, which caused it.
-            Some("BLOCK_IO_ERROR") if data["action"] != "report" => Err(VmError::Disk {
-                // The field `device` is empty. libvirt gives the nodes names of its own.
-                device: match data["node-name"].as_str() {
-                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
-                    _ => text(data["qom-path"].as_str()),
-                },
-                operation: text(data["operation"].as_str()),
-                reason: text(data["reason"].as_str()),
-                full: data["nospace"] == true,
-            }),
+            Some("BLOCK_IO_ERROR") if data["action"] != "report" => Err(self.disk_error(data)),
             Some("STOP") => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
                 let state = state.map(|state| text(state["status"].as_str()));
@@ -403,6 +403,24 @@ impl Machine {
                 }))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Reads an event of QEMU about a read or write that failed.
+    fn disk_error(&self, event: &serde_json::Value) -> VmError {
+        let reason = text(event["reason"].as_str());
+        match self.disk_limit {
+            Some(bytes) if reason == Errno::EFBIG.desc() => VmError::DiskLimit { bytes },
+            _ => VmError::Disk {
+                // The field `device` is empty. libvirt gives the nodes names of its own.
+                device: match event["node-name"].as_str() {
+                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
+                    _ => text(event["qom-path"].as_str()),
+                },
+                operation: text(event["operation"].as_str()),
+                reason,
+                full: event["nospace"] == true,
+            },
         }
     }
 
@@ -555,6 +573,17 @@ impl Machine {
         Some((kib("VmRSS:")?, kib("VmHWM:")?))
     }
 
+    /// Returns the space that the writes of the guest to its disks take on the host, KiB.
+    pub fn disk_kib(&self) -> u64 {
+        let blocks = self.overlays.iter().filter_map(|overlay| overlay.metadata().ok());
+        blocks.map(|overlay| overlay.blocks() / 2).sum()
+    }
+
+    /// Whether QEMU is stopped by a signal or a debugger of the host. No guest can cause it.
+    pub fn is_held(&self) -> bool {
+        vcpu_load::any_is_held(Path::new("/proc"), self.pid(), &self.vcpu_threads)
+    }
+
     /// Kills QEMU without waiting for its end; `halt` must follow and keeps the output that QEMU has sent.
     pub fn stop(&mut self) {
         self.qemu.kill();
@@ -633,10 +662,19 @@ impl Machine {
         let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
         match guest_end {
             Some(how) => VmError::GuestEnded { how, causes: text },
+            None if self.qemu.ended_unseen() && self.wrote_its_share() => {
+                VmError::DiskLimit { bytes: self.disk_limit.unwrap_or_default() }
+            }
             None if crashed => VmError::Crashed(text),
             None if by_signal => VmError::Killed(text),
             None => VmError::Gone(text),
         }
+    }
+
+    /// Whether an overlay is as large as the disk limit.
+    fn wrote_its_share(&self) -> bool {
+        let mut overlays = self.overlays.iter().filter_map(|overlay| overlay.metadata().ok());
+        self.disk_limit.is_some_and(|limit| overlays.any(|overlay| overlay.len() >= limit))
     }
 
     /// Reads the events that QEMU sent before its end.
@@ -673,7 +711,7 @@ pub fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError>
     spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
     let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
         Start::Save(saved) if number == 0 => saved.overlay().map_err(VmError::Start),
-        _ => overlay::unnamed(check_disk(disk)?, folder)
+        _ => overlay::unnamed(check_disk(disk)?, spec.overlay_limit(), folder)
             .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
     };
     spec.overlay_disks().into_iter().enumerate().map(make).collect()

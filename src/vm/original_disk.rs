@@ -3,11 +3,12 @@
 use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk, format_of};
 use super::image::{Image, ImageError, ImageFacts};
+use mcc_base::child_process::{self, Purpose};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The properties of an original disk, read from the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +139,8 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
 }
 
 fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), OriginalError> {
-    let done = Command::new("qemu-img").args(args).stdin(Stdio::null()).output();
+    let mut command = child_process::command("qemu-img", Purpose::Local);
+    let done = command.args(args).stdin(Stdio::null()).output();
     let done = done.map_err(OriginalError::NoQemuImg)?;
     match done.status.success() {
         true => Ok(()),

@@ -10,10 +10,28 @@ use std::path::Path;
 const CLUSTER: u64 = 1 << CLUSTER_BITS;
 const CLUSTER_BITS: u32 = 16;
 
+/// Returns the size that an overlay may have if `bytes` may be written to its disk: with its tables, and with what booting
+/// and the tables of the guest's file system write.
+pub(super) fn most_bytes(bytes: u64) -> u64 {
+    const BOOT: u64 = 16 << 20;
+    whole_bytes(bytes).saturating_add(BOOT)
+}
+
+/// Returns the size that an overlay can have at most if its disk has `bytes`: with the tables of qcow2, which take about 1/6500
+/// of the data and some clusters.
+pub(super) fn whole_bytes(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 1024).saturating_add(8 * CLUSTER)
+}
+
 /// Makes an overlay of a disk of `bytes` in a file that has no name in `folder`, so that nothing of it remains after
-/// the end of the machine for any reason.
-pub(super) fn unnamed(bytes: u64, folder: &Path) -> io::Result<File> {
+/// the end of the machine for any reason. `most`: the largest size of the file. A file system that holds no file of this
+/// size fails here, so that QEMU's error for a file that is too large has one cause: the limit.
+pub(super) fn unnamed(bytes: u64, most: Option<u64>, folder: &Path) -> io::Result<File> {
     let file = tempfile::tempfile_in(folder)?;
+    if let Some(most) = most {
+        file.set_len(most)?;
+        file.set_len(0)?;
+    }
     write(&file, bytes)?;
     Ok(file)
 }
@@ -79,7 +97,7 @@ mod tests {
         }
         assert!(write(&tempfile::tempfile().unwrap(), u64::MAX / 2).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5);
-        unnamed(512, folder.path()).unwrap();
+        unnamed(512, Some(1 << 30), folder.path()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5, "it has no name");
     }
 }

@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use std::fs::File;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -32,6 +33,8 @@ pub(super) struct StartedQemu {
     /// QEMU's ends of stdout and stderr. With the ssh channel, the tool's session writes to them.
     pub outputs: Vec<OwnedFd>,
     pub isolation: Isolation,
+    /// What the guest writes to its disks.
+    pub overlays: Vec<File>,
 }
 
 impl Process {
@@ -87,6 +90,15 @@ impl Process {
             }),
             #[cfg(feature = "libvirt")]
             Self::Domain(_) => false,
+        }
+    }
+
+    /// Whether QEMU ended in an unknown way; to be called after `wait`.
+    pub fn ended_unseen(&self) -> bool {
+        match self {
+            Self::Child(_) => false,
+            #[cfg(feature = "libvirt")]
+            Self::Domain(_) => true,
         }
     }
 

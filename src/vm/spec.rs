@@ -1,6 +1,7 @@
 //! The specification of a machine and the QEMU arguments for it.
 
-use super::disk_header::DiskFile;
+use super::disk_header::{DiskError, DiskFile, check_disk};
+use super::overlay;
 use super::saved_state::SavedState;
 use mcc_host::Accelerator;
 use serde_json::{Value, json};
@@ -42,6 +43,9 @@ pub struct MachineSpec {
     pub vcpu_cpus: Vec<u32>,
     /// Host CPUs for all other threads of QEMU; empty: those of the controller.
     pub housekeeping_cpus: Vec<u32>,
+    /// Bytes that the writes to each disk may take on the host; None: no limit but the size of the disk. A machine that
+    /// writes more ends with `VmError::DiskLimit`.
+    pub disk_limit: Option<u64>,
 }
 
 /// How a machine boots, and the channel to its guest.
@@ -127,6 +131,21 @@ impl MachineSpec {
     pub fn overlay_disks(&self) -> Vec<&DiskFile> {
         let read_only = self.read_only_disks.iter().filter(|_| self.bus() == Bus::Ide);
         [&self.disk].into_iter().chain(read_only).collect()
+    }
+
+    /// The largest size of an overlay, bytes.
+    pub(super) fn overlay_limit(&self) -> Option<u64> {
+        self.disk_limit.map(overlay::most_bytes)
+    }
+
+    /// Returns the free space that the overlays of the machine need on the host at most, bytes.
+    ///
+    /// # Errors
+    /// A disk is refused.
+    pub fn overlay_room(&self) -> Result<u64, DiskError> {
+        let limit = self.overlay_limit().unwrap_or(u64::MAX);
+        let sizes = self.overlay_disks().into_iter().map(check_disk);
+        sizes.map(|size| Ok(overlay::whole_bytes(size?).min(limit))).sum()
     }
 
     /// Returns the paths of all files that QEMU opens to read.
@@ -380,6 +399,7 @@ mod tests {
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
+            disk_limit: None,
         }
     }
 

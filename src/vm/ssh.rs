@@ -7,6 +7,7 @@ use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
 use super::spec::Login;
 use super::stream_file::{LOG_CAP, TRUNCATED};
+use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -400,7 +401,7 @@ impl Ssh {
     }
 
     fn command(&self, user: &str, key: &Path) -> Command {
-        let mut ssh = Command::new("ssh");
+        let mut ssh = child_process::command("ssh", Purpose::Local);
         // With a key for root each session has its own connection.
         let socket = if self.login.root_key.is_some() { "none" } else { CONTROL_PATH };
         ssh.current_dir(&self.folder).args(["-F", "none", "-S", socket, "-E", LOG]);

@@ -29,13 +29,24 @@ impl VcpuLoad {
                 schedstat.split_whitespace().map(|time| time.parse().ok().map(Duration::from_nanos));
             sum.cpu = sum.cpu.checked_add(times.next()??)?;
             sum.waited = sum.waited.checked_add(times.next()??)?;
-            // The name of the thread, in parentheses, may contain blanks. User time is the 12th field after it.
-            let stat = text("stat")?;
-            let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(11)?.parse().ok()?;
+            // User time is the 12th field after the name.
+            let ticks: u64 = stat_field(proc, process, *thread, 11)?.parse().ok()?;
             sum.user = sum.user.checked_add(Duration::from_millis(ticks.checked_mul(TICK_MS)?))?;
         }
         Some(sum)
     }
+}
+
+/// Reads field `number` after the name of the thread, which is in parentheses and may contain blanks.
+fn stat_field(proc: &Path, process: u32, thread: i32, number: usize) -> Option<String> {
+    let stat = fs::read_to_string(proc.join(format!("{process}/task/{thread}/stat"))).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number).map(str::to_owned)
+}
+
+/// Whether one of these threads is stopped by a signal (`T`) or a debugger (`t`), as SIGSTOP stops all of a process.
+pub(super) fn any_is_held(proc: &Path, process: u32, threads: &[i32]) -> bool {
+    let state = |thread: &i32| stat_field(proc, process, *thread, 0);
+    threads.iter().filter_map(state).any(|state| state.eq_ignore_ascii_case("t"))
 }
 
 impl Machine {
@@ -72,5 +83,18 @@ mod tests {
             assert_eq!(VcpuLoad::read(proc.path(), 7, &[9]), None, "{file}: {text}");
         }
         assert_eq!(VcpuLoad::read(proc.path(), 7, &[7, 10]), None);
+    }
+
+    #[test]
+    fn a_thread_is_held_if_a_signal_or_debugger_stopped_it() {
+        let proc = tempfile::tempdir().unwrap();
+        for (thread, state) in [(1, "S"), (2, "R"), (3, "D"), (4, "T"), (5, "t"), (6, "Z")] {
+            let task = proc.path().join(format!("7/task/{thread}"));
+            fs::create_dir_all(&task).unwrap();
+            fs::write(task.join("stat"), format!("{thread} (CPU 0/T (T) T) {state} 1 1\n")).unwrap();
+        }
+        let held = |threads: &[i32]| any_is_held(proc.path(), 7, threads);
+        assert!(!held(&[]) && !held(&[1, 2, 3, 6, 9]));
+        assert!(held(&[1, 4]) && held(&[5, 1]));
     }
 }

@@ -1,6 +1,7 @@
 //! The view of QEMU on its host: namespaces in which only programs, libraries and the files of its machine exist,
 //! read-only. So a guest that takes QEMU over finds no results of other runs, no secrets and no other process to reach.
 
+use mcc_base::child_process::{self, Purpose};
 use mcc_host::{Qemu, find_program};
 use nix::fcntl::{OFlag, open};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -13,7 +14,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Folders and files of the host that QEMU and its libraries read, if they exist: programs, the cache of the dynamic
 /// linker, the numbers of CPUs, and devices.
@@ -188,7 +189,7 @@ impl View {
     /// Enters the view in a process that then ends.
     fn probe(&self) -> io::Result<()> {
         let view = self.clone();
-        let mut process = Command::new("/");
+        let mut process = child_process::command("/", Purpose::Local);
         process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // SAFETY: between fork and exit only system calls are made, on data prepared before.
         unsafe {

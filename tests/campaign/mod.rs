@@ -4,6 +4,8 @@
 //! every host, and a test can make it fail or use a fake QEMU.
 #![allow(dead_code, reason = "not every test uses everything")]
 
+pub mod small_disk;
+
 use assert_cmd::assert::Assert;
 use mcc_harness::host::{Qemu, find_program};
 use mcc_harness::judge::judgement::{Cell, Judgement};

@@ -29,6 +29,10 @@ CTLCardinality) # Answers, then uses all memory.
     answer 00 TRUE
     tail /dev/zero
     ;;
+LTLCardinality) # Answers, then fills its disk.
+    answer 00 TRUE
+    head -c 100G /dev/zero > ~/all
+    ;;
 CTLFireability) # Answers, then computes without end.
     answer 00 TRUE
     while :; do :; done

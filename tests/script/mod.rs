@@ -19,6 +19,7 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         start: Start::Boot,
         vcpu_cpus: vec![],
         housekeeping_cpus: vec![],
+        disk_limit: None,
     }
 }
 

@@ -40,6 +40,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
                 (0, _) => Ending::CpuLimit,
                 (1, _) => Ending::WallLimit,
                 (2, _) => Ending::MemoryLimit,
+                (3, _) if not_stated => Ending::DiskLimit,
                 (3, _) => Ending::OutputLimit,
                 (4, _) => Ending::ToolCrash,
                 (5, _) => Ending::Infrastructure,

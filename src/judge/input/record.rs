@@ -291,6 +291,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::WallLimit => Ending::WallLimit,
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
+        Outcome::DiskLimit => Ending::DiskLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
         Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
     }

@@ -1,0 +1,66 @@
+//! The space on the host's disk that machines may take. A guest can fill its share, so the shares of all machines that run
+//! at once must be free before the first one starts: no guest can then take the space of another one.
+
+use super::{Executor, ExecutorError};
+use mcc_base::names::EntryName;
+use nix::sys::statvfs::statvfs;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// The disk limits of a campaign and the free space for them in the folder of its record.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct DiskRoom {
+    /// Bytes that the writes of the machine of each entry to a disk may take.
+    pub(super) limits: BTreeMap<EntryName, u64>,
+    /// Bytes that the overlays of one machine take at most.
+    pub per_machine: u64,
+    /// Free bytes.
+    pub free: u64,
+}
+
+impl DiskRoom {
+    /// The number of machines whose overlays fit at once.
+    pub fn machines(&self) -> usize {
+        let machines = self.free.checked_div(self.per_machine);
+        machines.map_or(usize::MAX, |machines| usize::try_from(machines).unwrap_or(usize::MAX))
+    }
+}
+
+impl Executor<'_> {
+    /// Reads the disks of the entries and the free space of the record's folder.
+    ///
+    /// # Errors
+    /// A disk or the folder cannot be read.
+    pub fn disk_room(&self) -> Result<DiskRoom, ExecutorError> {
+        let (mut limits, mut per_machine) = (BTreeMap::new(), 0);
+        for (entry, disks) in &self.disks {
+            let limit = self.edition.limits.disk_limit_bytes(mcc_vm::free_bytes(&disks.disk)?);
+            per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_room()?);
+            limits.insert(entry.clone(), limit);
+        }
+        let folder = self.record.dir();
+        let free =
+            free_bytes(folder).map_err(|source| mcc_vm::DiskError::Io { path: folder.to_owned(), source })?;
+        Ok(DiskRoom { limits, per_machine, free })
+    }
+}
+
+/// The free bytes of the file system of `folder`.
+pub(super) fn free_bytes(folder: &Path) -> io::Result<u64> {
+    let space = statvfs(folder)?;
+    Ok(space.blocks_available().saturating_mul(space.fragment_size()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_run_at_once_if_the_shares_of_all_are_free() {
+        let machines =
+            |free: u64, per_machine: u64| DiskRoom { limits: BTreeMap::new(), per_machine, free }.machines();
+        assert_eq!([machines(99, 50), machines(100, 50), machines(49, 50)], [1, 2, 0]);
+        assert_eq!(machines(0, 0), usize::MAX, "no entry has a machine");
+    }
+}
