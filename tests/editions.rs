@@ -137,8 +137,10 @@ fn archives_of_later_editions_work_in_all_13_examinations() {
     for year in ["2023", "2025"] {
         let edition = Edition::load(&format!("mcc-{year}")).unwrap();
         let inputs = mcc.join(year).join("inputs");
+        let archives = data::listed(&format!("mcc/{year}/inputs")).unwrap();
+        let instances: Vec<_> = archives.iter().map(|path| path.file_stem().unwrap()).collect();
         let campaign = format!(
-            "edition = 'mcc-{year}'\ninputs = {inputs:?}\n[[tool]]\nentry = 'breadth-first'\n\
+            "edition = 'mcc-{year}'\ninputs = {inputs:?}\ninstances = {instances:?}\n[[tool]]\nentry = 'breadth-first'\n\
              image = '{build}/images/breadth-first'\nkind = 'sequential'\n"
         );
         fs::write(folder.path().join("campaign.toml"), campaign).unwrap();

@@ -1,6 +1,7 @@
 //! `shrink`: an instance on which two tools disagree becomes small, and its report reproduces the disagreement.
 
 use assert_cmd::Command;
+use mcc_harness::model::Archive;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -119,6 +120,28 @@ fn a_bug_in_a_thousand_nodes_is_reduced_to_ten() {
     let command = command.replace(" --against right", "").replace("--out again", "--out certified");
     harness(folder, &command).assert().success();
     assert_eq!(json(&folder.join("certified/report.json"))["values"], report["values"]);
+}
+
+/// A tool that answers FALSE in ReachabilityDeadlock, whatever the net; the net has a deadlock.
+#[test]
+fn the_question_of_an_examination_with_one_value_stays() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
+    let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
+    fs::create_dir_all(folder.join("wrong/bin")).unwrap();
+    let head = folder.join("wrong/BenchKit_head.sh");
+    fs::write(&head, format!("#!/bin/bash\necho FORMULA {property} FALSE TECHNIQUES EXPLICIT\n")).unwrap();
+    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    let shrink = format!("shrink {fixture} --examination ReachabilityDeadlock --property {property}");
+    harness(folder, &format!("{shrink} --tool wrong --out report")).assert().success();
+    let report = json(&folder.join("report/report.json"));
+    assert_eq!(report["values"], serde_json::json!(["FALSE", "TRUE"]));
+    let reduced = Archive::open(&folder.join("report/DiningTable-PT-03")).unwrap();
+    let original = Archive::open(Path::new(fixture)).unwrap();
+    let properties = |archive: &Archive| archive.properties("ReachabilityDeadlock").unwrap();
+    assert_eq!(properties(&reduced), properties(&original));
+    assert!(reduced.net().unwrap().transitions.is_empty(), "the smallest net with a deadlock");
 }
 
 #[test]

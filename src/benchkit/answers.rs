@@ -17,7 +17,7 @@ use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{LONGEST_RESULT, Line, Truncation, for_each_candidate};
 use super::{Questions, Value};
 use mcc_edition::AnswerKind;
-use mcc_model::Severity;
+use mcc_model::{Severity, position_order};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -520,7 +520,7 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Answers {
         if self.questions.ids.is_none() {
-            self.positions.sort_by(|a, b| a.id.cmp(&b.id));
+            self.positions.sort_by(|a, b| position_order(&a.id, &b.id));
         }
         let answered = self.positions.iter().any(|position| position.given.is_some());
         match self.declared {

@@ -21,7 +21,7 @@ pub struct Questions {
 
 impl Questions {
     /// The questions of `examination` on an instance. The ids are those of the property file (in some archives they do not
-    /// begin with the name of the instance), sorted by bytes as BenchKit does. If the archive has no property file (global
+    /// begin with the name of the instance) by position. If the archive has no property file (global
     /// properties of later editions), the name of the examination is the only id.
     ///
     /// # Errors
@@ -29,12 +29,11 @@ impl Questions {
     pub fn of(archive: &Archive, examination: &Examination) -> Result<Questions, ArchiveError> {
         let mut questions = Self::as_printed(examination);
         if questions.ids.is_none() {
-            let mut ids: Vec<_> = match archive.properties(&examination.name)? {
+            let ids: Vec<_> = match archive.properties(&examination.name)? {
                 Some(properties) => properties.into_iter().map(|property| property.id).collect(),
                 None if examination.values == 1 => vec![examination.name.clone()],
                 None => return Ok(questions),
             };
-            ids.sort();
             questions.ids = Some(ids);
         }
         Ok(questions)

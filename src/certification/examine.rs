@@ -46,40 +46,33 @@ pub fn examine(
     if stop.load(Ordering::Relaxed) {
         return Err(CertificationError::Stopped);
     }
+    let known = findings.as_deref().unwrap_or_default();
+    let matched: Vec<Matched<'_>> = blocks
+        .iter()
+        .zip(&examinations)
+        .map(|(block, examination)| matched(&archive, block, examination, known))
+        .collect::<Result<_, _>>()
+        .map_err(wrong)?;
+    check_order(&archive, blocks.iter().zip(&matched).zip(&examinations))?;
     let mut results = Vec::new();
-    for (block, examination) in blocks.into_iter().zip(examinations) {
-        let of: Vec<&Finding> = match &findings {
-            Ok(findings) => findings.iter().filter(|of| of.examination == examination).collect(),
-            Err(_) => Vec::new(),
-        };
+    for ((block, examination), matched) in blocks.iter().zip(examinations).zip(&matched) {
         let mut values = Vec::new();
-        for (position, trusted) in block.trusted.iter().enumerate() {
+        for (position, (trusted, finding)) in block.trusted.iter().zip(&matched.findings).enumerate() {
             if !is_wanted(judgement, block, position, input.only) {
                 continue;
             }
-            let open = |detail: &str| ValueResult {
+            let mut result = ValueResult {
                 position,
                 id: trusted.id.clone(),
                 method: None,
                 value: String::new(),
                 evidence: String::new(),
-                detail: detail.to_owned(),
+                detail: String::new(),
             };
-            values.push(match (&findings, of.get(position)) {
-                (Err(reason), _) => open(reason),
-                (Ok(_), None) => open("the archive has no such property"),
+            match (&findings, finding) {
+                (Err(reason), _) => result.detail.clone_from(reason),
+                (Ok(_), None) => "the archive has no such property".clone_into(&mut result.detail),
                 (Ok(_), Some(finding)) => {
-                    // A judgement of a table without ids is matched by position.
-                    let known = &trusted.id;
-                    if examination != "StateSpace" && archive.properties(examination)?.is_some() {
-                        let id = &finding.id;
-                        if !known.is_empty() && known != id {
-                            return Err(wrong(format!(
-                                "{examination} {position:02} is {id}, but {known} was judged"
-                            )));
-                        }
-                    }
-                    let mut result = open("");
                     if result.id.is_empty() {
                         result.id.clone_from(&finding.id);
                     }
@@ -87,13 +80,104 @@ pub fn examine(
                     if let Some(trusted) = &trusted.value {
                         keep_initial_marking(folder, name, finding, trusted, &mut result)?;
                     }
-                    result
                 }
-            });
+            }
+            values.push(result);
         }
         results.push(ExaminationResult { examination: examination.to_owned(), values });
     }
-    Ok(InstanceResult { instance: name.clone(), archive_sha256: sha256.to_owned(), examinations: results })
+    Ok(InstanceResult {
+        instance: name.clone(),
+        archive_sha256: sha256.to_owned(),
+        by_order: matched.iter().any(|matched| matched.by_order),
+        examinations: results,
+    })
+}
+
+/// The findings of an examination by position of its block.
+struct Matched<'a> {
+    findings: Vec<Option<&'a Finding>>,
+    /// Whether the block has no property ids, so that positions are matched by the order of the ids in the archive.
+    by_order: bool,
+}
+
+/// Matches the positions of a block with the findings, which are in the order of the ids.
+///
+/// # Errors
+/// The archive does not have a property of the block; the error says which.
+fn matched<'a>(
+    archive: &Archive,
+    block: &Block,
+    examination: &str,
+    findings: &'a [Finding],
+) -> Result<Matched<'a>, String> {
+    let findings: Vec<&Finding> =
+        findings.iter().filter(|finding| finding.examination == examination).collect();
+    let in_order = || (0..block.trusted.len()).map(|position| findings.get(position).copied()).collect();
+    // A global property without a file is the only one of its examination; tools name it differently.
+    let has_ids = examination == "StateSpace" || archive.file(&format!("{examination}.xml")).is_some();
+    if !has_ids || findings.is_empty() {
+        return Ok(Matched { findings: in_order(), by_order: false });
+    }
+    if block.trusted.iter().all(|trusted| trusted.id.is_empty()) {
+        return Ok(Matched { findings: in_order(), by_order: examination != "StateSpace" });
+    }
+    let by_id = |id: &String| match findings.iter().find(|finding| finding.id == *id) {
+        Some(finding) => Ok(Some(*finding)),
+        None if id.is_empty() => Ok(None),
+        // The only property of an examination, under its general name.
+        None if id == examination && findings.len() == 1 => Ok(Some(findings[0])),
+        None => Err(format!("{examination} has no property {id}, which was judged")),
+    };
+    let findings = block.trusted.iter().map(|trusted| by_id(&trusted.id)).collect::<Result<_, _>>()?;
+    Ok(Matched { findings, by_order: false })
+}
+
+/// Least number of contradictions for which the order of the property file is a better explanation.
+const MISPLACED: usize = 4;
+
+/// Checks that blocks without ids are in the order of the ids. Compares the trusted values with the certified ones in this
+/// order and in that of the property file.
+///
+/// # Errors
+/// The order of the property file leaves at most a quarter of the contradictions.
+fn check_order<'a>(
+    archive: &Archive,
+    blocks: impl Iterator<Item = ((&'a &'a Block, &'a Matched<'a>), &'a &'a str)>,
+) -> Result<(), CertificationError> {
+    let (mut by_id, mut by_file) = (0, 0);
+    for ((block, matched), examination) in blocks.filter(|((_, matched), _)| matched.by_order) {
+        let file = archive.property_file(examination)?.unwrap_or_default();
+        for ((trusted, finding), property) in block.trusted.iter().zip(&matched.findings).zip(file) {
+            let (Some(trusted), Some(finding)) = (&trusted.value, finding) else { continue };
+            if finding.id == property.id {
+                continue;
+            }
+            let in_file = matched.findings.iter().flatten().find(|finding| finding.id == property.id);
+            let is_wrong = |finding: &Finding| {
+                certified(&finding.known).is_some_and(|certified| certified.contradicts(trusted))
+            };
+            by_id += usize::from(is_wrong(finding));
+            by_file += usize::from(in_file.is_some_and(|finding| is_wrong(finding)));
+        }
+    }
+    if by_id < MISPLACED || by_file * MISPLACED > by_id {
+        return Ok(());
+    }
+    Err(CertificationError::OtherOrder { path: archive.path().to_owned(), by_id, by_file })
+}
+
+/// What evidence states about a value.
+fn certified(known: &Known) -> Option<CertifiedValue> {
+    Some(match known {
+        Known::Exactly(Value::Truth(true), _) => CertifiedValue::Exactly(mcc_benchkit::Value::True),
+        Known::Exactly(Value::Truth(false), _) => CertifiedValue::Exactly(mcc_benchkit::Value::False),
+        Known::Exactly(Value::Number(number), _) => {
+            CertifiedValue::Exactly(mcc_benchkit::Value::Number((*number).into()))
+        }
+        Known::AtLeast(least, _) => CertifiedValue::AtLeast((*least).into()),
+        Known::Open(_) => return None,
+    })
 }
 
 /// Sets a result and writes the files of its evidence.
@@ -104,23 +188,13 @@ fn keep(
     result: &mut ValueResult,
 ) -> Result<(), CertificationError> {
     let accepted = match &finding.known {
-        Known::Exactly(value, accepted) => {
-            result.value = match value {
-                Value::Truth(true) => "T".to_owned(),
-                Value::Truth(false) => "F".to_owned(),
-                Value::Number(number) => number.to_string(),
-            };
-            accepted
-        }
-        Known::AtLeast(least, accepted) => {
-            result.value = format!(">={least}");
-            accepted
-        }
+        Known::Exactly(_, accepted) | Known::AtLeast(_, accepted) => accepted,
         Known::Open(reason) => {
             result.detail.clone_from(reason);
             return Ok(());
         }
     };
+    result.value = certified(&finding.known).map_or_else(String::new, |value| value.to_string());
     let Accepted { witness, certificate, explored } = accepted;
     let mut files = Vec::new();
     let mut details = Vec::new();

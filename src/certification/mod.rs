@@ -9,7 +9,7 @@ mod tasks;
 mod tool_evidence;
 mod trace;
 
-pub use outputs::{Share, Summary};
+pub use outputs::{Share, Skipped, Summary};
 pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
 pub use trace::read_trace;
@@ -92,6 +92,21 @@ pub enum CertificationError {
         /// What differs.
         message: String,
     },
+    /// The positions of the judgement seem to be in the order of the property files.
+    #[error(
+        "{}: in the order of the property ids, evidence contradicts {by_id} trusted values; in the order of the property \
+         files, {by_file}; the judgement has no ids, and its positions seem to have the order of the property files: give a \
+         judgement with ids, or a table whose positions are in the order of the ids",
+        path.display()
+    )]
+    OtherOrder {
+        /// The archive.
+        path: PathBuf,
+        /// The number of contradicted values in the order of the ids.
+        by_id: usize,
+        /// The number of contradicted values in the order of the property files.
+        by_file: usize,
+    },
     /// No judged instance has an archive.
     #[error("{}: no archive (INSTANCE.tgz) of a judged instance in this folder; give --instances the folder of archives", .0.display())]
     NoInstance(PathBuf),
@@ -110,6 +125,11 @@ pub enum CertificationError {
 }
 
 impl CertificationError {
+    /// Whether only the values of one instance cannot be certified.
+    fn is_of_instance(&self) -> bool {
+        matches!(self, Self::Archive(_) | Self::WrongArchive { .. } | Self::OtherOrder { .. })
+    }
+
     /// The error of an operation that writes a file or folder.
     fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         |source| Self::Write { path: path.to_owned(), source }
@@ -199,6 +219,8 @@ pub struct Progress {
     pub values: usize,
     /// Whether an earlier process had certified it.
     pub kept: bool,
+    /// Why it was skipped, if it was.
+    pub skipped: Option<String>,
 }
 
 /// Formulas are processed recursively.
@@ -207,8 +229,10 @@ const STACK: usize = 64 << 20;
 /// Certifies the values of a judgement and writes all files to `out`. A killed certification is continued: instances that
 /// have a result in `out` are not certified again.
 ///
+/// An instance whose archive cannot be read, or is not the judged one, is skipped; the summary names it.
+///
 /// # Errors
-/// An archive or the record cannot be read, `out` cannot be written or was begun with other settings, or `stop` was set.
+/// The record cannot be read, `out` cannot be written or was begun with other settings, or `stop` was set.
 pub fn certify(
     input: &Input<'_>,
     out: &Path,
@@ -235,31 +259,32 @@ pub fn certify(
     let folder = ResultsFolder::open(out, &settings)?;
     let all = tasks.len();
     let queue: Mutex<VecDeque<Task>> = Mutex::new(tasks.into());
-    let results: Mutex<Vec<(usize, InstanceResult)>> = Mutex::new(Vec::new());
+    let results: Mutex<BTreeMap<usize, Result<InstanceResult, String>>> = Mutex::new(BTreeMap::new());
     let failed: Mutex<Option<CertificationError>> = Mutex::new(None);
     let work = || {
         while !stop.load(Ordering::Relaxed) {
             let Some(task) = lock(&queue).pop_front() else { return };
             let Some(path) = archive_of(task.instance) else { continue };
-            let result = instance(input, &folder, &task, path, stop);
-            match result {
-                Ok((result, kept)) => {
-                    let values = result.examinations.iter().flat_map(|of| &of.values);
-                    let (decided, values) =
-                        values.fold((0, 0), |(d, v), of| (d + usize::from(of.method.is_some()), v + 1));
-                    let instance = result.instance.clone();
-                    let done = {
-                        let mut results = lock(&results);
-                        results.push((task.instance, result));
-                        results.len()
-                    };
-                    progress(Progress { instance, done, all, decided, values, kept });
-                }
+            let (result, kept) = match instance(input, &folder, &task, path, stop) {
+                Ok((result, kept)) => (Ok(result), kept),
+                Err(error) if error.is_of_instance() => (Err(error.to_string()), false),
                 Err(error) => {
                     lock(&failed).get_or_insert(error);
                     stop.store(true, Ordering::Relaxed);
+                    return;
                 }
-            }
+            };
+            let values = result.iter().flat_map(|result| &result.examinations).flat_map(|one| &one.values);
+            let (decided, values) =
+                values.fold((0, 0), |(d, v), value| (d + usize::from(value.method.is_some()), v + 1));
+            let instance = judgement.instances[task.instance].instance.clone();
+            let skipped = result.as_ref().err().cloned();
+            let done = {
+                let mut results = lock(&results);
+                results.insert(task.instance, result);
+                results.len()
+            };
+            progress(Progress { instance, done, all, decided, values, kept, skipped });
         }
     };
     std::thread::scope(|scope| {
@@ -271,18 +296,17 @@ pub fn certify(
         }
     });
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     match failed {
         Some(error) => return Err(error),
         None if results.len() < all => return Err(CertificationError::Stopped),
         None => {}
     }
-    results.sort_by_key(|(instance, _)| *instance);
-    let results: BTreeMap<usize, InstanceResult> = results.into_iter().collect();
     let mut outputs = outputs::write(judgement, &results, &folder)?;
     bundles::write(input, &outputs.alarms, &archives, &folder)?;
     if let (true, Some(record)) = (input.tool_evidence, input.record) {
-        let checked = with_large_stack(|| tool_evidence::check(input, record, &archives, &folder, stop));
+        let checked =
+            with_large_stack(|| tool_evidence::check(input, record, &archives, &results, &folder, stop));
         outputs.summary.tool_evidence = Some(checked.map_err(CertificationError::write(out))??);
     }
     Ok(outputs.summary)
@@ -321,7 +345,7 @@ fn instance(
     stop: &AtomicBool,
 ) -> Result<(InstanceResult, bool), CertificationError> {
     let (sha256, _) =
-        digest::file(path).map_err(|source| CertificationError::Read { path: path.to_owned(), source })?;
+        digest::file(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })?;
     let name = &input.judgement.instances[task.instance].instance;
     if let Some(result) = folder.of_instance(name, &sha256)? {
         return Ok((result, true));

@@ -35,9 +35,24 @@ pub struct Alarm {
     pub method: Method,
 }
 
+/// An instance that was skipped.
+#[derive(Debug, Serialize)]
+pub struct Skipped {
+    /// Its name.
+    pub instance: String,
+    /// Why, with the remedy.
+    pub reason: String,
+}
+
 /// Counts of a certification.
 #[derive(Debug, Default, Serialize)]
 pub struct Summary {
+    /// What should be checked before the results are used: examinations of which evidence contradicts many trusted values.
+    pub warnings: Vec<String>,
+    /// Instances whose archive cannot be read or is not the judged one; their values are in no table.
+    pub skipped: Vec<Skipped>,
+    /// Instances without property ids in the judgement; their positions were matched by the order of the ids.
+    pub matched_by_order: usize,
     /// By examination, in the order of the edition.
     pub examinations: Vec<Share>,
     /// Instances of the judgement without an archive; their values are not examined.
@@ -86,10 +101,11 @@ impl Share {
     }
 }
 
-/// Writes `certified.csv`, `alarms.csv` and `overrides.csv`, each in the order of the judgement's blocks.
+/// Writes `certified.csv`, `alarms.csv` and `overrides.csv`, each in the order of the judgement's blocks, and `skipped.csv`.
+/// `results` are by number of the instance; an error is the reason why it was skipped.
 pub fn write(
     judgement: &Judgement,
-    results: &BTreeMap<usize, InstanceResult>,
+    results: &BTreeMap<usize, Result<InstanceResult, String>>,
     folder: &ResultsFolder,
 ) -> Result<Outputs, CertificationError> {
     let mut certified = table(&CERTIFIED_HEADER)?;
@@ -98,10 +114,11 @@ pub fn write(
     let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
     let mut summary = Summary::default();
     for block in &judgement.blocks {
-        let Some(result) = results.get(&block.instance) else { continue };
+        let Some(Ok(result)) = results.get(&block.instance) else { continue };
         let examination = &judgement.examinations[block.examination];
         let of = result.examinations.iter().find(|of| of.examination == *examination);
         let instance = &judgement.instances[block.instance].instance;
+        let (mut compared, mut contradictions) = (0, 0);
         for value in of.map_or(&[][..], |of| &of.values) {
             let share = shares.entry(block.examination).or_default();
             share.values += 1;
@@ -132,7 +149,8 @@ pub fn write(
                 (_, Method::Explored) => share.explored += 1,
             }
             let refutes = trusted.value.as_ref().is_some_and(|trusted| known.contradicts(trusted));
-            summary.refuted += usize::from(refutes);
+            compared += usize::from(trusted.value.is_some());
+            contradictions += usize::from(refutes);
             if let Some(set) = overriding(&known, refutes, trusted.value.is_none(), trusted.basis) {
                 let reason = format!("{}: {} ({})", method.word(), value.detail, value.evidence);
                 row(&mut overrides, [instance, examination, &position, &set, &reason])?;
@@ -148,6 +166,13 @@ pub fn write(
                 method,
             }));
         }
+        summary.refuted += contradictions;
+        if contradictions >= MANY && contradictions * MANY >= compared {
+            summary.warnings.push(format!(
+                "{instance} {examination}: evidence contradicts {contradictions} of {compared} trusted values; check that \
+                 the archive is that of the contest, and the evidence with check-witness and check-certificate"
+            ));
+        }
     }
     folder.write(CERTIFIED_FILE, &text(certified)?)?;
     folder.write("overrides.csv", &text(overrides)?)?;
@@ -157,11 +182,26 @@ pub fn write(
         .map(|(number, share)| Share { examination: judgement.examinations[number].clone(), ..share })
         .collect();
     summary.alarms = alarms.len();
+    let mut skipped = table(&["instance", "reason"])?;
+    for (number, result) in results {
+        match result {
+            Ok(result) => summary.matched_by_order += usize::from(result.by_order),
+            Err(reason) => {
+                let instance = judgement.instances[*number].instance.clone();
+                row(&mut skipped, [&instance, reason])?;
+                summary.skipped.push(Skipped { instance, reason: reason.clone() });
+            }
+        }
+    }
+    folder.write("skipped.csv", &text(skipped)?)?;
     let with_archive = |number: &usize| results.contains_key(number);
     summary.instances_without_archive =
         judgement.instances.len() - (0..judgement.instances.len()).filter(with_archive).count();
     Ok(Outputs { alarms, summary })
 }
+
+/// So many contradicted values of an examination, and at least every so many-th of it, give a warning.
+const MANY: usize = 4;
 
 /// The value that an organizer may set: the certified value where another one is trusted or votes gave none, and `unknown`
 /// where it is known only that the trusted value is wrong.
@@ -187,10 +227,11 @@ fn contradicted(
     })
 }
 
-const ALARMS_HEADER: [&str; 10] = [
+const ALARMS_HEADER: [&str; 11] = [
     "instance",
     "examination",
     "position",
+    "id",
     "tool",
     "given",
     "trusted",
@@ -209,6 +250,7 @@ fn alarm_table(judgement: &Judgement, alarms: &[Alarm]) -> Result<String, Certif
                 &judgement.instances[*instance].instance,
                 &judgement.examinations[*examination],
                 &format!("{:02}", result.position),
+                &result.id,
                 &judgement.entries[*entry].entry,
                 given,
                 trusted,

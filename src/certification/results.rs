@@ -58,6 +58,8 @@ pub struct InstanceResult {
     pub instance: String,
     /// The digest of its archive.
     pub archive_sha256: String,
+    /// Whether the judgement has no property ids, so that positions were matched by the order of the ids in the archive.
+    pub by_order: bool,
     /// Its examinations.
     pub examinations: Vec<ExaminationResult>,
 }

@@ -2,7 +2,7 @@
 //! certified values, trusted values or points.
 
 use super::outputs::{row, table, text};
-use super::results::ResultsFolder;
+use super::results::{InstanceResult, ResultsFolder};
 use super::{CertificationError, Input, judged_attempt};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::files;
@@ -26,15 +26,19 @@ const HEADER: [&str; 10] =
 pub struct ToolEvidence {
     /// Files that show the value that they state.
     pub accepted: usize,
-    /// All others.
+    /// Files that do not.
     pub refused: usize,
+    /// Files of instances that were skipped.
+    pub not_checked: usize,
 }
 
-/// Checks the evidence of all runs of the judgement in a record, and writes the table.
+/// Checks the evidence of all runs of the judgement in a record, and writes the table. `results` are by number of the
+/// instance; an error is the reason why it was skipped.
 pub fn check(
     input: &Input<'_>,
     record: &Record,
     archives: &BTreeMap<String, PathBuf>,
+    results: &BTreeMap<usize, Result<InstanceResult, String>>,
     folder: &ResultsFolder,
     stop: &AtomicBool,
 ) -> Result<ToolEvidence, CertificationError> {
@@ -42,7 +46,7 @@ pub fn check(
     let mut rows = table(&HEADER)?;
     let mut counts = ToolEvidence::default();
     // The instance that was read last: the blocks of an instance follow each other.
-    let mut read: Option<(usize, Result<Instance, String>)> = None;
+    let mut read: Option<(usize, Result<(Archive, Instance), String>)> = None;
     for block in &judgement.blocks {
         let instance = &judgement.instances[block.instance].instance;
         let Some(archive) = archives.get(instance) else { continue };
@@ -54,22 +58,32 @@ pub fn check(
                     return Err(CertificationError::Stopped);
                 }
                 if read.as_ref().is_none_or(|(number, _)| *number != block.instance) {
-                    read = Some((block.instance, read_instance(archive)));
+                    let skipped = results.get(&block.instance).and_then(|result| result.as_ref().err());
+                    let instance =
+                        skipped.map_or_else(|| read_instance(archive), |reason| Err(reason.clone()));
+                    read = Some((block.instance, instance));
                 }
-                let Some((_, checker)) = &read else { continue };
-                let (shown, checked) = check_file(checker, block, examination, position, kind, &path);
-                let (verdict, reason) = match checked {
-                    Ok(()) => ("accepted", String::new()),
-                    Err(reason) => ("refused", reason),
+                let Some((_, read)) = &read else { continue };
+                let (id, shown, checked) = match read {
+                    Ok((archive, checker)) => {
+                        let id = property(archive, block, examination, position);
+                        let (shown, checked) =
+                            check_file(checker, examination, id.as_deref(), position, kind, &path);
+                        (id.unwrap_or_default(), shown, checked.map_err(|reason| ("refused", reason)))
+                    }
+                    Err(reason) => (String::new(), String::new(), Err(("not checked", reason.clone()))),
                 };
-                counts.accepted += usize::from(reason.is_empty());
-                counts.refused += usize::from(!reason.is_empty());
-                let id = block.trusted.get(position).map_or("", |of| &of.id);
+                let (verdict, reason) = checked.err().unwrap_or(("accepted", String::new()));
+                match verdict {
+                    "accepted" => counts.accepted += 1,
+                    "refused" => counts.refused += 1,
+                    _ => counts.not_checked += 1,
+                }
                 let kind = if kind == Kind::Witness { "witness" } else { "certificate" };
                 let (given, position) = (given(cell, position), format!("{position:02}"));
                 row(
                     &mut rows,
-                    [instance, examination, &position, id, entry, &given, kind, &shown, verdict, &reason],
+                    [instance, examination, &position, &id, entry, &given, kind, &shown, verdict, &reason],
                 )?;
             }
         }
@@ -88,9 +102,24 @@ fn files_of(record: &Record, run: [&str; 3]) -> Result<Vec<(usize, Kind, PathBuf
     Ok(files.collect())
 }
 
-fn read_instance(archive: &Path) -> Result<Instance, String> {
+fn read_instance(archive: &Path) -> Result<(Archive, Instance), String> {
     let archive = Archive::open(archive).map_err(|error| error.to_string())?;
-    Instance::read(&archive).map_err(|error| error.to_string())
+    let instance = Instance::read(&archive).map_err(|error| error.to_string())?;
+    Ok((archive, instance))
+}
+
+/// The id of a position: that of the judgement, or, if it has none, by the order of the ids in the archive; empty for an
+/// examination without a property file. None: there is no such position.
+fn property(archive: &Archive, block: &Block, examination: &str, position: usize) -> Option<String> {
+    let trusted = block.trusted.get(position)?;
+    if !trusted.id.is_empty() {
+        return Some(trusted.id.clone());
+    }
+    // An error of the property file is reported by the check.
+    match archive.properties(examination) {
+        Ok(Some(properties)) => properties.into_iter().nth(position).map(|property| property.id),
+        _ => Some(String::new()),
+    }
 }
 
 fn given(cell: &Cell, position: usize) -> String {
@@ -98,11 +127,11 @@ fn given(cell: &Cell, position: usize) -> String {
     value.map_or(String::new(), ToString::to_string)
 }
 
-/// The value that a file states, and the reason if it is refused.
+/// The value that a file states, and the reason if it is refused. `id` is the property of its position.
 fn check_file(
-    checker: &Result<Instance, String>,
-    block: &Block,
+    checker: &Instance,
     examination: &str,
+    id: Option<&str>,
     position: usize,
     kind: Kind,
     path: &Path,
@@ -115,24 +144,23 @@ fn check_file(
         let reason = format!("the file is longer than {MAX_FILE} bytes; the rest was not kept");
         return (String::new(), Err(reason));
     }
-    let is_here = |of: &str, property: &str| match block.trusted.get(position) {
+    let is_here = |of: &str, property: &str| match id {
         None => Err(format!("{examination} has no position {position:02}")),
         _ if of != examination => {
             Err(format!("it is of the examination \"{of}\", but of a run of {examination}"))
         }
-        Some(trusted) if !trusted.id.is_empty() && property != trusted.id => {
-            Err(format!("it is of the property \"{property}\", but its name is that of {}", trusted.id))
+        Some(id) if !id.is_empty() && property != id => {
+            Err(format!("it is of the property \"{property}\", but its name is that of {id}"))
         }
         Some(_) => Ok(()),
     };
-    let checker = checker.as_ref().map_err(Clone::clone);
     match kind {
         Kind::Witness => match Witness::read(&content) {
             Err(error) => (String::new(), Err(error.to_string())),
             Ok(witness) => {
                 let check = || {
                     is_here(&witness.examination, &witness.property)?;
-                    checker?.check_witness(&witness).map_err(|error| error.to_string())
+                    checker.check_witness(&witness).map_err(|error| error.to_string())
                 };
                 (witness.value.to_string(), check())
             }
@@ -142,7 +170,7 @@ fn check_file(
             Ok(certificate) => {
                 let check = || {
                     is_here(&certificate.examination, &certificate.property)?;
-                    checker?.check_certificate(&certificate).map_err(|error| error.to_string())
+                    checker.check_certificate(&certificate).map_err(|error| error.to_string())
                 };
                 (certificate.value.to_string(), check())
             }

@@ -178,6 +178,11 @@ impl Automaton {
         Ok(number)
     }
 
+    /// Whether every word is accepted from a state, because nothing is left to satisfy.
+    pub(crate) fn accepts_all(&self, state: u32) -> bool {
+        self.states[state as usize].is_empty()
+    }
+
     /// The edges from a state.
     pub(crate) fn edges(&mut self, state: u32) -> Result<&[Edge], Stop> {
         if self.edges[state as usize].is_none() {

@@ -56,7 +56,7 @@ pub(crate) struct Checker<'a> {
     /// The predecessors of state 0, then those of state 1, ...; one entry per firing. `ends` has the end of each part.
     predecessors: Vec<State>,
     ends: Vec<u32>,
-    /// The states that may have unknown successors: not expanded and not dead.
+    /// The states that have unknown successors.
     open: States,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
         let mut open = States::none(states);
         if !graph.is_complete() {
             graph.each(net, limits, |state, marking| {
-                if state as usize >= graph.expanded() && net.enabled(marking).next().is_some() {
+                if !graph.has_all_successors(state) && net.enabled(marking).next().is_some() {
                     open.insert(state);
                 }
             })?;
@@ -198,8 +198,10 @@ impl<'a> Checker<'a> {
             }
             Ctl::ExistsUntil(before, reach) => self.until(before, reach, labels, certainly, |_| true)?,
             Ctl::AllUntil(before, reach) => {
-                let mut left: Vec<u32> =
-                    (0..all as State).map(|state| self.graph.successors(state).len() as u32).collect();
+                // An unknown successor never joins.
+                let count =
+                    |state| self.graph.successors(state).len() as u32 + u32::from(self.open.contains(state));
+                let mut left: Vec<u32> = (0..all as State).map(count).collect();
                 self.until(before, reach, labels, certainly, |state| {
                     left[state as usize] -= 1;
                     left[state as usize] == 0

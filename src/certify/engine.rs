@@ -14,6 +14,7 @@ use crate::search::{Aim, Goal, best_first, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
 use crate::unfold::unfold;
 use mcc_model::{Archive, ArchiveError, NetKind};
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// A value.
@@ -248,9 +249,8 @@ impl Engine<'_> {
         let statistics = statistics(graph);
         let explored = |value| Outcome::Decided { value, evidence: Evidence::Explored(statistics) };
         let path = |state| graph.path_to(net, state);
-        let witness = |value, states: &[u32]| Outcome::Decided {
-            value: Value::Truth(value),
-            evidence: Evidence::Witness(Trace::Paths(states.iter().map(|state| path(*state)).collect())),
+        let witness = |value, states: &[u32]| {
+            witnessed(Value::Truth(value), states.iter().map(|state| path(*state)).collect())
         };
         let number = |value: u128, at: u32| match complete {
             true => explored(Value::Number(value)),
@@ -270,7 +270,7 @@ impl Engine<'_> {
             Some(states)
         };
         let is_live = match complete && self.count(|kind| matches!(kind, Kind::Liveness)) > 0 {
-            true if found.dead.is_none() => Some(live(named, graph, limits)?),
+            true if found.dead.is_none() || net.transitions() == 0 => Some(live(named, graph, limits)?),
             _ => None,
         };
         let outcomes = self.outcomes.iter_mut().flatten();
@@ -293,9 +293,21 @@ impl Engine<'_> {
                     Some(state) => Some(witness(false, &[state])),
                     None => complete.then(|| explored(Value::Truth(true))),
                 },
-                Kind::QuasiLiveness => match all(&found.enabled) {
-                    Some(states) => Some(witness(true, &states)),
+                Kind::QuasiLiveness => match found.enabled.iter().copied().collect::<Option<Vec<u32>>>() {
                     None => complete.then(|| explored(Value::Truth(false))),
+                    Some(states) => {
+                        // A state that was found later has no shorter path.
+                        let mut order: Vec<usize> = (0..states.len()).collect();
+                        order.sort_by_key(|transition| Reverse(states[*transition]));
+                        let path = |transition: usize| {
+                            limits.check().ok()?;
+                            Some(path(states[transition]))
+                        };
+                        match firing_each(named, order, path) {
+                            Some(runs) => Some(witnessed(Value::Truth(true), runs)),
+                            None => complete.then(|| explored(Value::Truth(true))),
+                        }
+                    }
                 },
                 Kind::StableMarking => match all(&found.changed) {
                     Some(states) => Some(witness(false, &states)),
@@ -404,9 +416,16 @@ impl Engine<'_> {
             };
             match (value, outcome) {
                 (Some(value), outcome) => {
-                    if let Some(paths) = paths() {
-                        let evidence = Evidence::Witness(Trace::Paths(paths));
-                        *outcome = Some(Outcome::Decided { value: Value::Truth(value), evidence });
+                    let runs = match &self.examinations[x].questions[y].kind {
+                        Kind::QuasiLiveness => paths().and_then(|paths| {
+                            let mut order: Vec<usize> = (0..paths.len()).collect();
+                            order.sort_by_key(|transition| Reverse(paths[*transition].len()));
+                            firing_each(named, order, |transition| Some(paths[transition].clone()))
+                        }),
+                        _ => paths(),
+                    };
+                    if let Some(runs) = runs {
+                        *outcome = Some(witnessed(Value::Truth(value), runs));
                     }
                 }
                 (None, Some(Outcome::Open { at_least, .. })) => {
@@ -439,6 +458,38 @@ fn open(reason: &str) -> Outcome {
     Outcome::Open { reason: reason.to_owned(), at_least: None }
 }
 
+fn witnessed(value: Value, runs: Vec<Vec<u32>>) -> Outcome {
+    Outcome::Decided { value, evidence: Evidence::Witness(Trace::Paths(runs)) }
+}
+
+/// Runs in which each transition of the original net fires. `path` gives for a transition a path to a marking in which it
+/// is enabled. The transitions are taken in this `order`; one that fires in an earlier run needs no run of its own.
+fn firing_each(
+    named: &Named,
+    order: Vec<usize>,
+    path: impl Fn(usize) -> Option<Vec<u32>>,
+) -> Option<Vec<Vec<u32>>> {
+    let net = &named.net;
+    let mut fires = vec![false; named.transitions.len()];
+    let mut runs = Vec::new();
+    for transition in order {
+        if fires[transition] {
+            continue;
+        }
+        let mut run = path(transition)?;
+        let mut tokens = net.initial.clone();
+        run.iter().try_for_each(|step| net.fire(*step, &mut tokens))?;
+        run.push(named.transitions[transition].clone().find(|step| net.is_enabled(*step, &tokens))?);
+        run.iter().for_each(|step| fires[named.original(*step)] = true);
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        // A net without transitions: nothing has to fire.
+        runs.push(Vec::new());
+    }
+    Some(runs)
+}
+
 fn statistics(graph: &Explored<'_>) -> Statistics {
     Statistics {
         states: graph.states() as u64,
@@ -462,7 +513,8 @@ fn trace(net: &Compiled, graph: &Explored<'_>, run: &StateRun) -> Trace {
 fn of_run(run: Option<Run>, exists: bool, statistics: Statistics) -> Outcome {
     let value = Value::Truth(run.is_some() == exists);
     let evidence = match run {
-        Some(run) => Evidence::Witness(Trace::Lasso(run.stem, run.cycle)),
+        Some(Run { stem, cycle: None }) => Evidence::Witness(Trace::Paths(vec![stem])),
+        Some(Run { stem, cycle: Some(cycle) }) => Evidence::Witness(Trace::Lasso(stem, cycle)),
         None => Evidence::Explored(statistics),
     };
     Outcome::Decided { value, evidence }

@@ -14,13 +14,17 @@ pub(crate) struct Explored<'l> {
     targets: Vec<State>,
     /// By expanded state: the end of its part of `targets`.
     ends: Vec<u32>,
+    /// The expanded states with a successor that has too many tokens and is missing in `targets`, in their order.
+    cut: Vec<State>,
     /// Why it is not complete. None: all reachable markings are known.
     pub(crate) stop: Option<Stop>,
 }
 
 impl Drop for Explored<'_> {
     fn drop(&mut self) {
-        let bytes = (self.parents.capacity() + self.targets.capacity() + self.ends.capacity()) * 4;
+        let bytes =
+            (self.parents.capacity() + self.targets.capacity() + self.ends.capacity() + self.cut.capacity())
+                * 4;
         self.limits.give_back(bytes as u64);
     }
 }
@@ -29,8 +33,8 @@ impl Drop for Explored<'_> {
 /// that are expected; others are possible.
 pub(crate) fn explore<'l>(net: &Compiled, largest: &[u64], limits: &'l Limits<'l>) -> Explored<'l> {
     let store = Store::new(largest, limits);
-    let (parents, targets, ends) = (Vec::new(), Vec::new(), Vec::new());
-    let mut explored = Explored { store, limits, parents, targets, ends, stop: None };
+    let (parents, targets, ends, cut) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut explored = Explored { store, limits, parents, targets, ends, cut, stop: None };
     explored.stop = explored.run(net).err();
     // A state that was expanded in part is not expanded.
     let expanded = explored.ends.last().map_or(0, |end| *end as usize);
@@ -58,7 +62,17 @@ impl Explored<'_> {
             limits.reserve(&mut self.parents, enabled.len())?;
             limits.reserve(&mut self.targets, enabled.len())?;
             for &transition in &enabled {
-                let inserted = self.store.fire(net, transition)?;
+                let inserted = match self.store.fire(net, transition) {
+                    // What the other firings reach may be enough.
+                    Err(Stop::TooManyTokens) => {
+                        if self.cut.last() != Some(&state) {
+                            limits.reserve(&mut self.cut, 1)?;
+                            self.cut.push(state);
+                        }
+                        continue;
+                    }
+                    inserted => inserted?,
+                };
                 if let Inserted::New(_) = inserted {
                     self.parents.push(state);
                 }
@@ -69,12 +83,13 @@ impl Explored<'_> {
             limits.reserve(&mut self.ends, 1)?;
             self.ends.push(end);
         }
-        Ok(())
+        if self.cut.is_empty() { Ok(()) } else { Err(Stop::TooManyTokens) }
     }
 
     /// Forgets the successors of all states from this number on, and the states that only they have as successors.
     pub(crate) fn forget(&mut self, expanded: usize) {
         self.ends.truncate(expanded);
+        self.cut.truncate(self.cut.partition_point(|state| (*state as usize) < expanded));
         self.targets.truncate(self.ends.last().map_or(0, |end| *end as usize));
         let states = self.targets.iter().max().map_or(1, |last| *last as usize + 1);
         self.parents.truncate(states);
@@ -97,9 +112,14 @@ impl Explored<'_> {
         self.parents.len()
     }
 
-    /// The number of states whose successors are known: those below this number.
+    /// The number of states whose successors are known: those below this number, except for missing ones.
     pub(crate) fn expanded(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Whether all successors of a state are known.
+    pub(crate) fn has_all_successors(&self, state: State) -> bool {
+        (state as usize) < self.expanded() && self.cut.binary_search(&state).is_err()
     }
 
     /// The number of firings from the expanded states.
@@ -107,7 +127,7 @@ impl Explored<'_> {
         self.targets.len()
     }
 
-    /// The successors of an expanded state, one entry per firing; empty for others.
+    /// The known successors of a state, one entry per firing; none for one that is not expanded.
     pub(crate) fn successors(&self, state: State) -> &[State] {
         let state = state as usize;
         let Some(&end) = self.ends.get(state) else { return &[] };

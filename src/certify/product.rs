@@ -17,12 +17,14 @@ pub(crate) trait Space {
     fn preds(&mut self, state: State) -> Result<u64, Stop>;
 }
 
-/// A run that repeats its second part for ever. `cycle` begins with the last state of `stem` and ends with it.
+/// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lasso {
     /// From the initial state.
     pub(crate) stem: Vec<State>,
-    pub(crate) cycle: Vec<State>,
+    /// What is repeated for ever; it begins with the last state of `stem` and ends with it. None: the stem alone decides,
+    /// whatever follows it.
+    pub(crate) cycle: Option<Vec<State>>,
 }
 
 /// What a search found.
@@ -76,6 +78,8 @@ pub(crate) struct Search<'s, S> {
     orders: HashMap<Pair, u32>,
     successors: Vec<State>,
     complete: bool,
+    /// Whether nothing is left to satisfy after the last pair.
+    decided: bool,
     /// 0: successors in their order; otherwise the seed of a random order.
     seed: u64,
     taken: u64,
@@ -95,7 +99,7 @@ impl<'s, S: Space> Search<'s, S> {
         seed: u64,
     ) -> Self {
         let (orders, successors) = (HashMap::new(), Vec::new());
-        Self { space, automaton, limits, orders, successors, complete: true, seed, taken: 0 }
+        Self { space, automaton, limits, orders, successors, complete: true, decided: false, seed, taken: 0 }
     }
 
     /// Searches an accepted run from the initial state.
@@ -113,6 +117,10 @@ impl<'s, S: Space> Search<'s, S> {
                     self.limits.check()?;
                 }
                 let steps = self.steps(pair)?;
+                if self.decided {
+                    let stem = frames.iter().map(|frame| frame.pair.0).chain([pair.0]).collect();
+                    return Ok(Found::Run(Lasso { stem, cycle: None }));
+                }
                 let bytes = BYTES + steps_bytes(&steps);
                 self.limits.take(bytes)?;
                 self.taken += bytes;
@@ -173,7 +181,8 @@ impl<'s, S: Space> Search<'s, S> {
             .map(|edge| (edge.accepts, edge.to))
             .collect();
         let mut steps = Vec::new();
-        if edges.is_empty() {
+        self.decided |= edges.iter().any(|(_, to)| self.automaton.accepts_all(*to));
+        if self.decided || edges.is_empty() {
             return Ok(steps);
         }
         self.successors.clear();
@@ -212,7 +221,7 @@ impl<'s, S: Space> Search<'s, S> {
                 here = pair;
             }
             if missing == 0 && here == start && cycle.len() > 1 {
-                return Ok(Lasso { stem, cycle });
+                return Ok(Lasso { stem, cycle: Some(cycle) });
             }
         }
     }

@@ -186,21 +186,37 @@ fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
     }
 }
 
-/// The predicates along a run.
-fn word(net: &Compiled, preds: &[Pred], run: &Run) -> (Vec<Vec<bool>>, usize) {
+/// The predicates along a run. If every continuation of its stem is accepted, a random one is added.
+fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut Random) -> (Vec<Vec<bool>>, usize) {
     let mut tokens = net.initial.clone();
     let letter = |tokens: &[u64]| preds.iter().map(|pred| pred.holds(net, tokens)).collect::<Vec<_>>();
     let mut word = vec![letter(&tokens)];
-    for &transition in run.stem.iter().chain(&run.cycle) {
+    for &transition in run.stem.iter().chain(run.cycle.iter().flatten()) {
         assert!(net.is_enabled(transition, &tokens));
         net.fire(transition, &mut tokens).unwrap();
         word.push(letter(&tokens));
     }
-    if run.cycle.is_empty() {
-        assert!(net.is_dead(&tokens));
-    } else {
-        let last = word.pop();
-        assert_eq!(last.as_ref(), word.get(run.stem.len()), "the cycle returns to its start");
+    match &run.cycle {
+        Some(cycle) if cycle.is_empty() => assert!(net.is_dead(&tokens)),
+        Some(_) => {
+            let last = word.pop();
+            assert_eq!(last.as_ref(), word.get(run.stem.len()), "the cycle returns to its start");
+        }
+        None => {
+            let mut visited = vec![tokens.clone()];
+            loop {
+                let enabled: Vec<u32> =
+                    (0..net.transitions() as u32).filter(|one| net.is_enabled(*one, &tokens)).collect();
+                if !enabled.is_empty() {
+                    net.fire(enabled[random.below(enabled.len())], &mut tokens).unwrap();
+                }
+                if let Some(back) = visited.iter().position(|marking| *marking == tokens) {
+                    return (word, run.stem.len() + back);
+                }
+                visited.push(tokens.clone());
+                word.push(letter(&tokens));
+            }
+        }
     }
     (word, run.stem.len())
 }
@@ -281,8 +297,10 @@ proptest! {
             search_growing(&net, &net.initial, &preds, &mut automaton, seed, &limits).unwrap();
         prop_assert_eq!(found.is_some(), growing.is_some());
         for run in found.iter().chain(&growing) {
-            let (word, back) = word(&net, &preds, run);
-            prop_assert!(on_word(&formula, &word, back)[0], "{:?}", run);
+            for seed in 0..if run.cycle.is_none() { 10 } else { 1 } {
+                let (word, back) = word(&net, &preds, run, &mut Random(seed));
+                prop_assert!(on_word(&formula, &word, back)[0], "{:?}", run);
+            }
         }
         if found.is_none() {
             let mut random = Random(seed);
@@ -344,6 +362,25 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
+    // One transition overflows at once, the other one moves a token three times.
+    let full = Arcs { inputs: vec![], outputs: vec![(0, u64::MAX)] };
+    let step = |from| Arcs { inputs: vec![(from, 1)], outputs: vec![(from + 1, 1)] };
+    let limits = limits(LONG);
+    let net = Compiled::new(vec![1, 1, 0, 0, 0], &[full, step(1), step(2), step(3)]);
+    let graph = explore(&net, &net.initial, &limits);
+    assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 4));
+    let preds = [Pred::Fireable(vec![3]), Pred::True];
+    let labels = label(&net, &graph, &preds, &limits).unwrap();
+    let checker = Checker::new(&net, &graph, &limits).unwrap();
+    let [found, always] = [0, 1].map(|number| Box::new(Ctl::Pred(number)));
+    let holds = |formula| checker.holds_initially(&formula, &labels).unwrap();
+    assert_eq!(holds(Ctl::ExistsUntil(always.clone(), found.clone())), Some(true));
+    // The first transition may lead elsewhere for ever.
+    assert_eq!(holds(Ctl::AllUntil(always, found)), None);
 }
 
 #[test]

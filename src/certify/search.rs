@@ -234,7 +234,11 @@ pub(crate) fn best_first(
             for &transition in &enabled {
                 // After each firing: in a large net a distance alone takes milliseconds.
                 limits.check()?;
-                let Inserted::New(successor) = store.fire(net, transition)? else { continue };
+                let successor = match store.fire(net, transition) {
+                    Ok(Inserted::New(successor)) => successor,
+                    Ok(Inserted::Known(_)) | Err(Stop::TooManyTokens) => continue,
+                    Err(stop) => return Err(stop),
+                };
                 limits.take(ENTRY_BYTES)?;
                 parents.push(state);
                 next.copy_from_slice(&marking.tokens);

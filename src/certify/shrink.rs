@@ -18,6 +18,9 @@ pub struct Reducible {
     pub properties: Vec<Property>,
     /// The id of the property on which the programs disagree. It is not removed.
     pub kept: String,
+    /// Whether the examination has a fixed question, as ReachabilityDeadlock: tools answer it without reading a formula, so
+    /// the formulas stay as they are.
+    pub fixed: bool,
 }
 
 /// What a reduction may cost.
@@ -146,6 +149,9 @@ impl<E> Reduction<'_, E> {
     }
 
     fn simplify_formulas(&mut self) -> Result<(), E> {
+        if self.best.fixed {
+            return Ok(());
+        }
         for number in 0..self.best.properties.len() {
             'again: loop {
                 for formula in simpler(&self.best.properties[number].formula) {
@@ -604,7 +610,7 @@ mod tests {
             Expr::And(vec![atom(1), Expr::Or(vec![Expr::Deadlock, atom(2)]), Expr::Not(Box::new(atom(3)))]);
         let formula = Formula::Boolean(Box::new(Expr::ExistsPath(Box::new(Expr::Finally(Box::new(both))))));
         let property = |n: usize| Property { id: format!("f{n}"), formula: formula.clone() };
-        Reducible { net, properties: (0..8).map(property).collect(), kept: "f5".to_owned() }
+        Reducible { net, properties: (0..8).map(property).collect(), kept: "f5".to_owned(), fixed: false }
     }
 
     fn effort() -> Effort {

@@ -9,11 +9,13 @@ use crate::net::Compiled;
 use crate::product::{Found, Lasso, Search, Space};
 use crate::store::{State, Store, Unpacked};
 
-/// The transitions of a run that repeats `cycle` for ever, or (`cycle` is empty) ends in a dead marking.
+/// The transitions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) stem: Vec<u32>,
-    pub(crate) cycle: Vec<u32>,
+    /// What is repeated for ever; if it is empty, the stem ends in a dead marking. None: every continuation of the stem is
+    /// accepted.
+    pub(crate) cycle: Option<Vec<u32>>,
 }
 
 /// The known part of the graph.
@@ -28,10 +30,11 @@ impl Space for Known<'_> {
     fn successors(&mut self, state: State, into: &mut Vec<State>) -> Result<bool, Stop> {
         let known = self.graph.successors(state);
         into.extend_from_slice(known);
+        let has_all = self.graph.has_all_successors(state);
         if !known.is_empty() {
-            return Ok(true);
+            return Ok(has_all);
         }
-        let is_dead = (state as usize) < self.graph.expanded() || {
+        let is_dead = has_all || {
             self.graph.store.unpack(state, &mut self.marking);
             self.net.enabled(&self.marking).next().is_none()
         };
@@ -61,13 +64,17 @@ impl Space for Growing<'_> {
         store.unpack(state, marking);
         store.start(state);
         let before = into.len();
+        let mut has_all = true;
         for transition in net.enabled(marking) {
-            into.push(store.fire(net, transition)?.state());
+            match store.fire(net, transition) {
+                Err(Stop::TooManyTokens) => has_all = false,
+                inserted => into.push(inserted?.state()),
+            }
         }
-        if into.len() == before {
+        if has_all && into.len() == before {
             into.push(state);
         }
-        Ok(true)
+        Ok(has_all)
     }
 
     fn preds(&mut self, state: State) -> Result<u64, Stop> {
@@ -118,13 +125,13 @@ pub(crate) fn search_growing(
     let states = space.store.len();
     match found {
         Found::Nothing => Ok((None, states)),
-        Found::Unknown => Err(Stop::TooLarge("the graph of the search is not complete")),
+        Found::Unknown => Err(Stop::TooManyTokens),
         Found::Run(lasso) => Ok((Some(run(net, &space.store, &lasso)), states)),
     }
 }
 
 /// The transitions of a lasso. The repetition of a dead marking has none.
 fn run(net: &Compiled, store: &Store<'_>, lasso: &Lasso) -> Run {
-    let [stem, cycle] = [&lasso.stem, &lasso.cycle].map(|states| store.transitions_along(net, states));
-    Run { stem, cycle }
+    let along = |states: &Vec<State>| store.transitions_along(net, states);
+    Run { stem: along(&lasso.stem), cycle: lasso.cycle.as_ref().map(along) }
 }

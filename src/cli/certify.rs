@@ -1,7 +1,7 @@
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use crate::certification::{
-    CertificationError, Input, Only, Progress, Share, Summary, ToolEvidence, certify,
+    CertificationError, Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify,
 };
 use anyhow::anyhow;
 use mcc_base::files::is_wrong_path;
@@ -74,13 +74,20 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let stop = stop_on_signal()?;
     let summary = certify(&input, &args.out, &stop, show).map_err(failure)?;
     print::result(args.format, &summary, || print::text(&text(&summary, &args)))?;
-    Ok(Exit::Done)
+    Ok(if summary.skipped.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
 fn show(progress: Progress) {
-    let Progress { instance, done, all, decided, values, kept } = progress;
+    let Progress { instance, done, all, decided, values, kept, skipped } = progress;
     let kept = if kept { ", already certified" } else { "" };
-    eprintln!("certify: {done} of {all} instances; {instance}: {decided} of {values} values{kept}");
+    match skipped {
+        None => {
+            eprintln!("certify: {done} of {all} instances; {instance}: {decided} of {values} values{kept}")
+        }
+        Some(reason) => {
+            eprintln!("certify: {done} of {all} instances; {instance}: skipped: {}", print::escaped(&reason));
+        }
+    }
 }
 
 fn failure(error: CertificationError) -> Failure {
@@ -110,8 +117,21 @@ fn text(summary: &Summary, args: &Args) -> String {
         row.push(percent(share.decided(), share.values));
         rows.push(row);
     }
-    let mut text = columns(&rows, &[1, 2, 3, 4, 5, 6]);
+    let mut text = String::new();
+    for warning in &summary.warnings {
+        text += &format!("warning: {warning}\n");
+    }
+    for Skipped { instance, reason } in &summary.skipped {
+        text += &format!("skipped: {instance}: {reason}\n");
+    }
+    text += &columns(&rows, &[1, 2, 3, 4, 5, 6]);
     let out = args.out.display();
+    if summary.matched_by_order > 0 {
+        text += &format!(
+            "instances without property ids in the judgement, matched by the order of the ids: {}\n",
+            summary.matched_by_order
+        );
+    }
     if all.at_least > 0 {
         text += &format!("open values with a lower bound: {}\n", all.at_least);
     }
@@ -124,9 +144,10 @@ fn text(summary: &Summary, args: &Args) -> String {
          ({out}/overrides.csv)\n",
         summary.alarms, summary.refuted, summary.overrides
     );
-    if let Some(ToolEvidence { accepted, refused }) = summary.tool_evidence {
+    if let Some(ToolEvidence { accepted, refused, not_checked }) = summary.tool_evidence {
         text += &format!(
-            "evidence of tools: accepted: {accepted}; refused: {refused} ({out}/tool-evidence.csv)\n"
+            "evidence of tools: accepted: {accepted}; refused: {refused}; not checked: {not_checked} \
+             ({out}/tool-evidence.csv)\n"
         );
     }
     text

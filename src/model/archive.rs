@@ -1,7 +1,7 @@
 //! Instances as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
 use super::verdict::{GenericVerdict, read_verdicts};
-use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property, SymmetricNet};
+use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property, SymmetricNet, position_order};
 use flate2::read::MultiGzDecoder;
 use mcc_base::files;
 use std::collections::BTreeMap;
@@ -148,12 +148,22 @@ impl Archive {
         Ok(self.with_model(|model, file| Nupn::read(model, file))??)
     }
 
-    /// Reads the properties of an examination; None if the archive has no file for it (StateSpace, and the global
-    /// properties of later editions).
+    /// Reads the properties of an examination by position (`position_order`); None if the archive has no file for it
+    /// (StateSpace, and the global properties of later editions).
     ///
     /// # Errors
     /// The file is not valid.
     pub fn properties(&self, examination: &str) -> Result<Option<Vec<Property>>, ArchiveError> {
+        let mut properties = self.property_file(examination)?;
+        properties.iter_mut().for_each(|all| all.sort_by(|a, b| position_order(&a.id, &b.id)));
+        Ok(properties)
+    }
+
+    /// Reads the properties of an examination in the order of its file.
+    ///
+    /// # Errors
+    /// The file is not valid.
+    pub fn property_file(&self, examination: &str) -> Result<Option<Vec<Property>>, ArchiveError> {
         let name = format!("{examination}.xml");
         let Some(text) = self.text(&name) else { return Ok(None) };
         Ok(Some(Property::read_set(&text, &self.shown(&name))?))

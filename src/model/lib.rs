@@ -26,7 +26,7 @@ pub use instance::{BadInstanceName, InstanceName, family_of};
 pub use net::{Arc, Net, NetKind, Place, Transition};
 pub use nupn::{Nupn, Unit};
 pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscate};
-pub use property::{Count, Expr, Formula, Property};
+pub use property::{Count, Expr, Formula, Property, position_order};
 pub use repack::copy_without_verdicts;
 pub use symmetric::{
     Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, Multiset, Sort,

@@ -3,6 +3,7 @@
 use super::pnml::natural;
 use super::{ModelError, Problem};
 use roxmltree::{Document, Node, ParsingOptions};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -13,6 +14,12 @@ pub struct Property {
     pub id: String,
     /// Its formula.
     pub formula: Formula,
+}
+
+/// Compares property ids by their positions: the values of an examination are numbered in the order of the bytes of their
+/// ids, as by `sort -u` of BenchKit. A property file may have another order, as those of 2025 with ids of two years.
+pub fn position_order(a: &str, b: &str) -> Ordering {
+    a.as_bytes().cmp(b.as_bytes())
 }
 
 /// The formula of a property.

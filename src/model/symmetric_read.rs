@@ -17,6 +17,8 @@ use std::io::{BufRead, Read};
 
 /// Greatest depth of a sort or an expression, because they are processed recursively.
 const DEEPEST: usize = 500;
+/// Largest number of components of the tuples that one tuple of sums stands for.
+const MOST_COMPONENTS: u32 = 1_000_000;
 /// Largest number of bytes of a coloured net, which is kept in memory. The largest of the contest have some 10 MB.
 const LARGEST: u64 = 1 << 30;
 
@@ -178,7 +180,11 @@ impl<'a> Reader<'a> {
             "productsort" => {
                 let parts: Result<Vec<_>, _> =
                     elements(node).map(|part| self.sort(part, depth + 1)).collect();
-                SortKind::Product(parts?)
+                match parts?[..] {
+                    // A tuple of one component is that component.
+                    [sort] => return Ok(sort),
+                    ref parts => SortKind::Product(parts.to_vec()),
+                }
             }
             "finiteintrange" => {
                 let [start, end] = [integer(node, "start")?, integer(node, "end")?];
@@ -299,17 +305,19 @@ impl<'a> Reader<'a> {
 
     /// Reads an expression for a place of this sort.
     fn bag_of(&mut self, node: Xml<'a>, sort: usize, mut scope: Scope<'_>) -> Result<Bag, Fault<'a>> {
-        let (bag, found) = self.bag(node, &mut scope, 1)?;
+        let (bag, found) = self.bag(node, Some(sort), &mut scope, 1)?;
         if let Some(found) = found {
             self.check_sort(node, found, sort)?;
         }
         Ok(bag)
     }
 
-    /// Returns the expression and its sort; None: every sort (a sum of nothing).
+    /// Returns the expression and its sort; None: every sort (a sum of nothing). `expected` is the sort that fits, if it is
+    /// known; an expression of another sort is returned as well.
     fn bag(
         &mut self,
         node: Xml<'a>,
+        expected: Option<usize>,
         scope: &mut Scope<'_>,
         depth: usize,
     ) -> Result<(Bag, Option<usize>), Fault<'a>> {
@@ -325,14 +333,14 @@ impl<'a> Reader<'a> {
                 let value =
                     super::pnml::natural(attribute(number, "value")?, || "a numberconstant".to_owned());
                 let value = value.map_err(|problem| (number, problem))?;
-                let (bag, sort) = self.bag(bag, scope, depth + 1)?;
+                let (bag, sort) = self.bag(bag, expected, scope, depth + 1)?;
                 Ok((Bag::Times(value, Box::new(bag)), sort))
             }
             "add" | "subtract" => {
                 let mut bags = Vec::new();
                 let mut sort = None;
                 for part in subterms(node)? {
-                    let (bag, found) = self.bag(part, scope, depth + 1)?;
+                    let (bag, found) = self.bag(part, expected, scope, depth + 1)?;
                     if let (Some(found), Some(sort)) = (found, sort) {
                         self.check_sort(part, found, sort)?;
                     }
@@ -342,10 +350,34 @@ impl<'a> Reader<'a> {
                 if name(node) == "add" {
                     return Ok((Bag::Add(bags), sort));
                 }
-                match <[Bag; 2]>::try_from(bags) {
-                    Ok([from, taken]) => Ok((Bag::Subtract(Box::new(from), Box::new(taken)), sort)),
-                    Err(_) => Err(missing(node, "exactly two subterms")),
+                // From the first one all others are taken.
+                let mut bags = bags.into_iter();
+                match (bags.next(), bags.len()) {
+                    (Some(from), 1..) => {
+                        Ok((Bag::Subtract(Box::new(from), Box::new(Bag::Add(bags.collect()))), sort))
+                    }
+                    _ => Err(missing(node, "at least two subterms")),
                 }
+            }
+            "tuple" => {
+                let (mut parts, mut sorts) = (Vec::new(), Vec::new());
+                let components = subterms(node)?;
+                let expected = match (components.len(), expected.map(|sort| &self.sorts[sort].kind)) {
+                    (1, _) => vec![expected],
+                    (_, Some(SortKind::Product(sorts))) => sorts.iter().copied().map(Some).collect(),
+                    _ => Vec::new(),
+                };
+                for (number, part) in components.into_iter().enumerate() {
+                    let expected = expected.get(number).copied().flatten();
+                    let (bag, sort) = self.bag(part, expected, scope, depth + 1)?;
+                    let sort = sort.ok_or_else(|| missing(part, "a sort"))?;
+                    parts.push((bag, self.sorts[sort].colours));
+                    sorts.push(sort);
+                }
+                let sort = self.tuple_sort(node, &sorts)?;
+                let parts: Vec<_> = parts.iter().map(|(bag, colours)| (bag, *colours)).collect();
+                let bag = tuple_of(&parts, 0, &mut 0).ok_or((node, Problem::TooMany(MOST_COMPONENTS)))?;
+                Ok((bag, Some(sort)))
             }
             "empty" => {
                 let sort = self.sort(only(node)?, depth + 1)?;
@@ -353,6 +385,14 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let (term, sort) = self.term(node, scope, depth)?;
+                // An element of a partition stands for each of its colours where those are expected.
+                if let (Some((base, classes)), Term::Constant(class)) = (self.partitions.get(&sort), &term)
+                    && expected == Some(*base)
+                {
+                    let colours = (0..).zip(classes).filter(|(_, known)| *known == class);
+                    let each = colours.map(|(colour, _)| Bag::Each(Term::Constant(colour)));
+                    return Ok((Bag::Add(each.collect()), expected));
+                }
                 Ok((Bag::Each(term), Some(sort)))
             }
         }
@@ -420,7 +460,7 @@ impl<'a> Reader<'a> {
                     parts.push((term, self.sorts[sort].colours));
                     sorts.push(sort);
                 }
-                Ok((Term::Tuple(parts), self.intern(node, SortKind::Product(sorts))?))
+                Ok((joined(parts), self.tuple_sort(node, &sorts)?))
             }
             "all" => {
                 let sort = self.sort(only(node)?, depth + 1)?;
@@ -438,6 +478,14 @@ impl<'a> Reader<'a> {
                 Ok((Term::Class(Box::new(term), classes.clone()), partition))
             }
             _ => Err(unsupported(node)),
+        }
+    }
+
+    /// The sort of a tuple; a tuple of one component is that component.
+    fn tuple_sort(&mut self, node: Xml<'a>, sorts: &[usize]) -> Result<usize, Fault<'a>> {
+        match sorts {
+            [sort] => Ok(*sort),
+            sorts => self.intern(node, SortKind::Product(sorts.to_vec())),
         }
     }
 
@@ -502,6 +550,44 @@ impl<'a> Reader<'a> {
         let found = format!("{}> of the sort <{}", name(node), shown(found));
         Err((node, Problem::Unexpected { found, expected: format!("the sort {}", shown(expected)) }))
     }
+}
+
+/// The tuple of these components, each with the number of colours of its sort.
+fn joined(mut parts: Vec<(Term, u64)>) -> Term {
+    match parts.pop() {
+        Some((only, _)) if parts.is_empty() => only,
+        last => {
+            parts.extend(last);
+            Term::Tuple(parts)
+        }
+    }
+}
+
+/// The multiset of the tuples of these components, each with the number of colours of its sort. Sums, multiples and
+/// differences inside of a tuple are moved outwards: a tuple is linear in each component. None: it is too large; `size`
+/// counts its components.
+fn tuple_of(parts: &[(&Bag, u64)], depth: usize, size: &mut u32) -> Option<Bag> {
+    *size = size.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+    if *size > MOST_COMPONENTS || depth > DEEPEST {
+        return None;
+    }
+    let mut terms = Vec::new();
+    for (at, &(bag, colours)) in parts.iter().enumerate() {
+        let mut with = |bag| {
+            let mut parts = parts.to_vec();
+            parts[at].0 = bag;
+            tuple_of(&parts, depth + 1, size)
+        };
+        match bag {
+            Bag::Each(term) => terms.push((term.clone(), colours)),
+            Bag::Times(number, bag) => return Some(Bag::Times(*number, Box::new(with(bag)?))),
+            Bag::Add(bags) => return Some(Bag::Add(bags.iter().map(with).collect::<Option<_>>()?)),
+            Bag::Subtract(from, taken) => {
+                return Some(Bag::Subtract(Box::new(with(from)?), Box::new(with(taken)?)));
+            }
+        }
+    }
+    Some(Bag::Each(joined(terms)))
 }
 
 fn boolean() -> SortKind {
@@ -638,6 +724,48 @@ mod tests {
     }
 
     #[test]
+    fn sums_inside_of_a_tuple_are_sums_of_tuples() {
+        let bag = |text: &str| {
+            let net = read(&net(&user("Pair"), &term("tuple(*C,*R)"), &term(GUARD), &term(text))).unwrap();
+            net.transitions[0].inputs[0].1.evaluate(&[2, 0])
+        };
+        // The colour of (c, number) is 4 times that of c and the place of the number in -1..2.
+        let expected = Multiset::from([(0, 1), (1, 1), (8, 2), (9, 2)]);
+        assert_eq!(bag("tuple(add('c0,numberof(#2,x)),add(=-1,=0))"), Ok(expected));
+        assert_eq!(bag("tuple(subtract(*C,x,'c1),r)"), Ok(Multiset::from([(0, 1)])));
+        assert_eq!(bag("tuple(subtract(x,*C),r)"), Err(crate::BagError::Negative));
+        // An element of a partition is the sum of its colours.
+        assert_eq!(bag("tuple('low,r)"), Ok(Multiset::from([(0, 1), (4, 1)])));
+        let sums = "add(".to_owned() + &["=0"; 1001].join(",") + ")";
+        let error = read(&net(
+            &user("Pair"),
+            &term("tuple(*C,*R)"),
+            &term(GUARD),
+            &term(&format!("tuple({},{sums})", sums.replace("=0", "x"))),
+        ));
+        assert!(error.unwrap_err().contains("more than 1000000"), "a product of two sums is limited");
+    }
+
+    #[test]
+    fn a_tuple_of_one_component_is_that_component() {
+        let text = net(&user("C"), &term("tuple(*C)"), &term("equality(tuple(x),y)"), &term("tuple(x)"));
+        let read_again = read(&text).unwrap();
+        assert_eq!(
+            read_again,
+            read(&net(&user("C"), &term("*C"), &term("equality(x,y)"), &term("x"))).unwrap()
+        );
+        let single = format!("<productsort>{}</productsort>", user("C"));
+        assert_eq!(
+            read(&text.replace(
+                &format!("<structure>{}</structure></type>", user("C")),
+                &format!("<structure>{single}</structure></type>")
+            ))
+            .unwrap(),
+            read_again
+        );
+    }
+
+    #[test]
     fn subtractions_and_counts_never_wrap() {
         use crate::BagError;
         let bag = |text: &str| {
@@ -646,6 +774,8 @@ mod tests {
         };
         assert_eq!(bag("subtract(*C,x)"), Ok(Multiset::from([(1, 1), (2, 1)])));
         assert_eq!(bag("subtract(x,*C)"), Err(BagError::Negative));
+        assert_eq!(bag("subtract(*C,x,y)"), Ok(Multiset::from([(2, 1)])));
+        assert_eq!(bag("subtract(*C,x,x)"), Err(BagError::Negative));
         assert_eq!(bag("numberof(#18446744073709551615,add(x,y))").map(|bag| bag.len()), Ok(2));
         assert_eq!(bag("numberof(#18446744073709551615,add(x,x))"), Err(BagError::TooLarge));
         assert_eq!(bag("numberof(#4294967296,numberof(#4294967296,x))"), Err(BagError::TooLarge));
@@ -668,7 +798,7 @@ mod tests {
             (with("*C", "equality(x,r)", "x"), "<condition>", "of the sort <R> where the sort C is expected"),
             (with("*C", "equality(x,*C)", "x"), "<condition>", "<all> where a term with one colour"),
             (with("*C", "contains(x,x)", "x"), "<condition>", "<contains> in <structure> is not known"),
-            (with("*C", "lessthan(tuple(x),tuple(x))", "x"), "<condition>", "colours that have an order"),
+            (with("*C", "lessthan(tuple(x,x),tuple(x,x))", "x"), "<condition>", "colours that have an order"),
             (good.replace("<condition>", "<priority/><condition>"), "<priority", "<priority> in <transition> is not"),
             (good.replace("<dot/>", "<integer/>"), "<integer", "<integer> in <namedsort> is not known"),
             (good.replace("declaration='R'/></productsort>", "declaration='Pair'/></productsort>"), "'Pair' ", "a sort that does not contain itself"),

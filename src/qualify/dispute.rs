@@ -84,6 +84,8 @@ impl Dispute<'_> {
             net: archive.net()?,
             properties: archive.properties(&self.examination.name)?.unwrap_or_default(),
             kept: self.property.to_owned(),
+            // Examinations of one value ask the same question of every net.
+            fixed: self.examination.values == 1,
         };
         let nodes_before = start.nodes();
         let folder = tempfile::tempdir().map_err(QualifyError::io(out))?;

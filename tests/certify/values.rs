@@ -4,9 +4,9 @@
 mod data;
 
 use flate2::read::GzDecoder;
-use mcc_certify::{Answer, Budget, Evidence, Outcome, Trace, Value, decide};
+use mcc_certify::{Answer, Budget, Evidence, Finding, Known, Outcome, Trace, Value, certify, decide};
 use mcc_model::Archive;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -33,18 +33,15 @@ const EXAMINATIONS: [(&str, &str); 13] = [
 const FEW: f64 = 20_000.0;
 
 fn decide_all(archive: &Archive, seconds: u64) -> BTreeMap<String, Vec<Answer>> {
+    decide_some(archive, &EXAMINATIONS.map(|(name, _)| name), seconds)
+}
+
+fn decide_some(archive: &Archive, examinations: &[&str], seconds: u64) -> BTreeMap<String, Vec<Answer>> {
     let cancel = AtomicBool::new(false);
     let budget = Budget { time: Duration::from_secs(seconds), memory_bytes: 2 << 30, cancel: &cancel };
-    let examinations = EXAMINATIONS.map(|(name, _)| name);
     let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
-    for answer in decide(archive, &examinations, &budget).unwrap() {
+    for answer in decide(archive, examinations, &budget).unwrap() {
         answers.entry(answer.examination.clone()).or_default().push(answer);
-    }
-    // Positions are the order of the ids; those of StateSpace are in the order of the contest.
-    for (examination, answers) in &mut answers {
-        if examination != "StateSpace" {
-            answers.sort_by(|a, b| a.id.cmp(&b.id));
-        }
     }
     answers
 }
@@ -203,14 +200,211 @@ fn values_of_later_editions_equal_their_oracles() {
     for year in ["2023", "2025"] {
         let folder = mcc.join(year);
         let mut compared = 0;
-        for archive in fs::read_dir(folder.join("inputs")).unwrap() {
-            let (count, different) = compare(&archive.unwrap().path(), &folder.join("oracle"), 3600);
+        for archive in data::listed(&format!("mcc/{year}/inputs")).unwrap() {
+            let (count, different) = compare(&archive, &folder.join("oracle"), 3600);
             compared += count;
             differences.extend(different.into_iter().map(|text| format!("{year}: {text}")));
         }
         assert!(compared > 6 * (5 + 7 * 16), "{year} {compared}");
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The published consensus of 2025 on an instance: the values by examination and position.
+fn consensus_of_2025(instance: &str) -> BTreeMap<String, BTreeMap<usize, String>> {
+    let table = File::open(data::published("mcc/2025/consensus.csv.gz")).unwrap();
+    let mut values: BTreeMap<String, BTreeMap<usize, String>> = BTreeMap::new();
+    for row in csv::Reader::from_reader(GzDecoder::new(table)).into_records().map(Result::unwrap) {
+        if &row[0] == instance {
+            let of_examination = values.entry(row[1].to_owned()).or_default();
+            of_examination.insert(row[2].parse().unwrap(), row[3].to_owned());
+        }
+    }
+    values
+}
+
+/// The archive of an instance of 2025.
+fn archive_of_2025(instance: &str) -> Archive {
+    Archive::open(&data::published(&format!("mcc/2025/models/{instance}.tgz"))).unwrap()
+}
+
+/// The ids of one instance are of two years; the nets of the others have a difference, and tuples of one element.
+#[test]
+fn values_of_2025_equal_the_published_consensus() {
+    const FEW_EXAMINATIONS: [&str; 3] = ["StateSpace", "ReachabilityDeadlock", "ReachabilityCardinality"];
+    let all = EXAMINATIONS.map(|(name, _)| name);
+    for (instance, examinations) in [
+        ("ResAllocation-PT-R002C002", &all[..]),
+        ("PhilosophersDyn-COL-03", &all),
+        ("UtilityControlRoom-COL-Z2T3N04", &FEW_EXAMINATIONS),
+    ] {
+        let answers = decide_some(&archive_of_2025(instance), examinations, 3600);
+        let consensus = consensus_of_2025(instance);
+        for examination in examinations {
+            for (position, right) in &consensus[*examination] {
+                let answer = &answers[*examination][*position];
+                let right = match right.as_str() {
+                    "T" => "TRUE",
+                    "F" => "FALSE",
+                    number => number,
+                };
+                let found = shown(&answer.outcome, right);
+                assert_eq!(found, right, "{instance} {examination} {}", answer.id);
+            }
+        }
+    }
+}
+
+/// The net has a sum inside of a tuple. It is not bounded.
+#[test]
+fn an_unbounded_net_with_sums_in_tuples_agrees_with_the_consensus() {
+    let instance = "VehicularWifi-COL-none";
+    let (answers, consensus) = (decide_all(&archive_of_2025(instance), 20), consensus_of_2025(instance));
+    let mut decided = BTreeSet::new();
+    for (examination, values) in &consensus {
+        for (position, right) in values {
+            let answer = &answers[examination][*position];
+            if let Outcome::Decided { value: Value::Truth(value), .. } = answer.outcome {
+                assert_eq!(if value { "T" } else { "F" }, right, "{examination} {}", answer.id);
+                decided.insert(examination.as_str());
+            }
+        }
+    }
+    assert!(decided.contains("ReachabilityFireability"), "{decided:?}");
+}
+
+/// What `certify` finds in some examinations.
+fn certified(archive: &Archive, examinations: &[&str], seconds: u64) -> Vec<Finding> {
+    let cancel = AtomicBool::new(false);
+    let budget = Budget { time: Duration::from_secs(seconds), memory_bytes: 256 << 20, cancel: &cancel };
+    certify(archive, examinations, &budget).unwrap()
+}
+
+#[test]
+fn quasi_liveness_is_certified_by_firings() {
+    for instance in ["ResAllocation-PT-R002C002", "PhilosophersDyn-COL-03"] {
+        let findings = certified(&archive_of_2025(instance), &["QuasiLiveness"], 600);
+        let [Finding { known, .. }] = &findings[..] else { panic!("{findings:?}") };
+        let Known::Exactly(Value::Truth(true), evidence) = known else { panic!("{instance}: {known:?}") };
+        assert!(evidence.witness.is_some() && consensus_of_2025(instance)["QuasiLiveness"][&0] == "T");
+    }
+}
+
+/// Writes a P/T instance: places with their tokens; transitions with the weights of their input and output arcs; formulas.
+fn write_instance(
+    folder: &Path,
+    places: &[(&str, u64)],
+    transitions: &[(&str, &[(&str, u64)], &[(&str, u64)])],
+    formulas: &[(&str, &[&str])],
+) -> Archive {
+    let instance = folder.join("Small-PT-1");
+    fs::create_dir_all(&instance).unwrap();
+    let mut net = String::new();
+    for (place, tokens) in places {
+        net += &format!("<place id='{place}'><initialMarking><text>{tokens}</text></initialMarking></place>");
+    }
+    for (transition, inputs, outputs) in transitions {
+        net += &format!("<transition id='{transition}'/>");
+        for (side, arcs) in [("in", inputs), ("out", outputs)] {
+            for (place, weight) in *arcs {
+                let (source, target) = if side == "in" { (place, transition) } else { (transition, place) };
+                net += &format!(
+                    "<arc id='{side}-{place}-{transition}' source='{source}' target='{target}'>\
+                     <inscription><text>{weight}</text></inscription></arc>"
+                );
+            }
+        }
+    }
+    let net = format!(
+        "<pnml><net id='Small-PT-1' type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='page'>{net}</page></net></pnml>"
+    );
+    fs::write(instance.join("model.pnml"), net).unwrap();
+    for (examination, formulas) in formulas {
+        let mut file = "<property-set>".to_owned();
+        for (number, formula) in formulas.iter().enumerate() {
+            // le(a,b) stands for a <= b of places and numbers.
+            let mut text = (*formula).to_owned();
+            while let Some((before, rest)) = text.split_once("le(") {
+                let (pair, after) = rest.split_once(')').unwrap();
+                let count = |term: &str| match term.parse::<u64>() {
+                    Ok(number) => format!("<integer-constant>{number}</integer-constant>"),
+                    Err(_) => format!("<tokens-count><place>{term}</place></tokens-count>"),
+                };
+                let (left, right) = pair.split_once(',').unwrap();
+                text = format!("{before}<integer-le>{}{}</integer-le>{after}", count(left), count(right));
+            }
+            file += &format!(
+                "<property><id>Small-PT-1-{examination}-{number:02}</id><formula>{text}</formula></property>"
+            );
+        }
+        fs::write(instance.join(format!("{examination}.xml")), file + "</property-set>").unwrap();
+    }
+    Archive::open(&instance).unwrap()
+}
+
+/// The values of one examination in short form: T, F, a number, or ? for one that is open.
+fn short(archive: &Archive, examination: &str) -> String {
+    let word = |finding: &Finding| match &finding.known {
+        Known::Exactly(Value::Truth(true), _) => "T".to_owned(),
+        Known::Exactly(Value::Truth(false), _) => "F".to_owned(),
+        Known::Exactly(Value::Number(number), _) => number.to_string(),
+        Known::AtLeast(..) | Known::Open(_) => "?".to_owned(),
+    };
+    certified(archive, &[examination], 4).iter().map(word).collect()
+}
+
+const LTL: [&str; 6] = [
+    "<all-paths><next>le(p,0)</next></all-paths>",
+    "<all-paths><until><before>le(p,0)</before><reach>le(1,b)</reach></until></all-paths>",
+    "<all-paths><next><next>le(p,1)</next></next></all-paths>",
+    "<all-paths><finally>le(0,p)</finally></all-paths>",
+    "<all-paths><next>le(b,1)</next></all-paths>",
+    // Only infinite runs decide this one.
+    "<all-paths><finally>le(1,b)</finally></all-paths>",
+];
+
+const CTL: [&str; 4] = [
+    "<exists-path><next>le(1,p)</next></exists-path>",
+    "<all-paths><next>le(1,b)</next></all-paths>",
+    "<exists-path><finally>le(1,b)</finally></exists-path>",
+    "<all-paths><next>le(b,1)</next></all-paths>",
+];
+
+/// All runs of the net are infinite, and none returns to a marking.
+#[test]
+fn a_finite_path_decides_values_of_an_unbounded_net() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let archive = write_instance(
+        folder.path(),
+        &[("p", 0), ("a", 1), ("b", 0)],
+        &[("t", &[], &[("p", 1)]), ("u", &[("a", 1)], &[("b", 1)])],
+        &[("LTLCardinality", &LTL), ("CTLCardinality", &CTL)],
+    );
+    assert_eq!(short(&archive, "LTLCardinality"), "FFFTT?");
+    assert_eq!(short(&archive, "CTLCardinality"), "TFTT");
+    assert_eq!(short(&archive, "QuasiLiveness"), "T");
+}
+
+/// The first transition soon exceeds 2^64 tokens.
+#[test]
+fn a_finite_path_decides_values_beside_a_place_of_2_to_64() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let archive = write_instance(
+        folder.path(),
+        &[("p", 1 << 63), ("a", 1), ("b", 0)],
+        &[("t", &[("p", 1)], &[("p", 1 << 63)]), ("u", &[("a", 1)], &[("b", 1)])],
+        &[("LTLCardinality", &LTL), ("CTLCardinality", &CTL)],
+    );
+    assert_eq!(short(&archive, "LTLCardinality"), "FFFTT?");
+    assert_eq!(short(&archive, "CTLCardinality"), "TFTT");
+    assert_eq!(short(&archive, "QuasiLiveness"), "T");
+}
+
+#[test]
+fn a_net_without_transitions_is_live() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let archive = write_instance(folder.path(), &[("p", 1)], &[], &[]);
+    assert_eq!([short(&archive, "Liveness"), short(&archive, "QuasiLiveness")], ["T", "T"]);
 }
 
 #[test]

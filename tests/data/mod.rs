@@ -39,3 +39,16 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     let _ = writeln!(std::io::stderr(), "NOT RUN: {test}: {path} is missing; {advice}");
     None
 }
+
+/// The files in the folder `path` of that data that `outside.sha256` names, by name. Other files may lie beside them.
+#[allow(dead_code, reason = "not every test program uses both kinds of data")]
+pub fn listed(path: &str) -> Option<Vec<PathBuf>> {
+    let folder = shared(path)?;
+    let list = std::fs::read_to_string(published("outside.sha256")).unwrap();
+    let names =
+        list.lines().filter_map(|line| line.split_once("  ")?.1.strip_prefix(path)?.strip_prefix('/'));
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    files.sort();
+    assert!(!files.is_empty(), "outside.sha256 names nothing in {path}");
+    Some(files)
+}

@@ -137,8 +137,7 @@ fn property_ids(xml: &str) -> Vec<String> {
 /// equal to those of the oracle. Another answer fails the test.
 fn compare_with_a_later_oracle(mcc: &Path, year: &str, args: &str) -> usize {
     let mut compared = 0;
-    for archive in fs::read_dir(mcc.join(year).join("inputs")).unwrap() {
-        let archive = archive.unwrap().path();
+    for archive in data::listed(&format!("mcc/{year}/inputs")).unwrap() {
         let instance = archive.file_stem().unwrap().to_str().unwrap().to_owned();
         if instance.contains("-COL-") {
             continue;

@@ -1,5 +1,6 @@
 //! Prints answers, one per line. Each is flushed at once, so that none is lost when the tool reaches a limit.
 
+use mcc_model::position_order;
 use std::io::{self, Write};
 
 const TECHNIQUES: &str = "TECHNIQUES EXPLICIT SEQUENTIAL_PROCESSING";
@@ -26,8 +27,9 @@ impl<W: Write> Answers<W> {
     pub fn of_formulas<'a>(out: W, ids: impl IntoIterator<Item = &'a str>, liar: bool) -> Self {
         let ids: Vec<_> = ids.into_iter().collect();
         let mut sorted = ids.clone();
-        sorted.sort_unstable();
-        let positions = ids.iter().map(|id| sorted.partition_point(|other| other < id));
+        sorted.sort_unstable_by(|a, b| position_order(a, b));
+        let positions =
+            ids.iter().map(|id| sorted.partition_point(|other| position_order(other, id).is_lt()));
         let wrong = positions.map(|position| liar && is_wrong_position(position)).collect();
         Self {
             out,

@@ -12,6 +12,7 @@ use mcc_benchkit::contest_table::{column, decimal};
 use mcc_benchkit::published::{Table, TableError};
 use mcc_benchkit::{Answers, Questions, Reading};
 use mcc_edition::{Edition, Examination};
+use mcc_model::position_order;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
@@ -150,7 +151,7 @@ fn read_summary(
 
 /// Reads the answers between `BK_START` and the next line that BenchKit writes. BenchKit copies the tool's stderr
 /// after that line; answers in it do not count. The lines `FORMULA_NAME id` before `BK_START` list the ids of the
-/// formulas in the contest's order.
+/// formulas.
 fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<Answers, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let mut source = BufReader::new(files::open(path).map_err(failed)?);
@@ -175,7 +176,10 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
     }
     match (questions.ids.is_some(), ids.len() == questions.values) {
         (true, _) => {}
-        (false, true) => questions.ids = Some(ids),
+        (false, true) => {
+            ids.sort_by(|a, b| position_order(a, b));
+            questions.ids = Some(ids);
+        }
         // A single position needs no id.
         (false, false) if questions.values == 1 && ids.is_empty() => {}
         (false, false) => {

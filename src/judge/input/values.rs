@@ -122,13 +122,19 @@ pub(crate) fn value_number(
         format!("column {column}: `{shown}` is no answer; expected {expected}")
     };
     let boolean = kind == AnswerKind::Boolean;
+    // As in the answer protocol: no bound, and a count that overflowed.
+    let cell = match (kind, cell) {
+        (AnswerKind::Number, "+inf") => "inf",
+        (AnswerKind::StateSpace, "+inf") => "Inf",
+        _ => cell,
+    };
     match cell {
         "?" => return Ok(NONE),
         "T" if boolean => return Ok(TRUE),
         "F" if boolean => return Ok(FALSE),
         _ => {}
     }
-    let expected = if boolean { "T, F or ?" } else { "a number, d.ddddE+dddd, inf, Inf, X or ?" };
+    let expected = if boolean { "T, F or ?" } else { "a number, d.ddddE+dddd, inf, +inf, Inf, X or ?" };
     if !boolean
         && cell
             .strip_prefix('-')

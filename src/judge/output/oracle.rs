@@ -112,7 +112,15 @@ pub fn read(
                 None
             }
             None if whole => Some(at),
-            None => id.rsplit('-').next().and_then(|number| number.parse().ok()),
+            None => {
+                let numbered = position_by_number(id);
+                if numbered.is_none() {
+                    let message =
+                        format!("{id} does not state its position, and the file has not all positions");
+                    bad.push(bad_line(answers.lines[at].unwrap_or(1), message));
+                }
+                numbered
+            }
             known => known,
         };
         if let Some(place) = position.and_then(|position: usize| values.get_mut(position)) {
@@ -120,6 +128,13 @@ pub fn read(
         }
     }
     Ok(Some((values, bad)))
+}
+
+/// The number at the end of an id as its position. None: it has none, or a number of one of several years (`-2023-12`).
+fn position_by_number(id: &str) -> Option<usize> {
+    let mut parts = id.rsplit('-');
+    let number = parts.next()?.parse().ok()?;
+    parts.next().is_none_or(|before| before.parse::<u32>().is_err()).then_some(number)
 }
 
 /// Judges, and writes an oracle file for every block with a trusted value that a tool can print. Returns the number of
