@@ -8,7 +8,6 @@ mod counts;
 pub mod disturbance;
 pub mod doctor;
 mod evidence_files;
-mod file_stamps;
 mod host_facts;
 mod host_watch;
 mod limits;
@@ -16,7 +15,6 @@ mod queue;
 mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
-pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
@@ -29,7 +27,7 @@ use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
-use mcc_vm::{Backend, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
+use mcc_vm::{Backend, DiskFile, Guest, HeldFiles, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,8 +94,8 @@ pub struct Executor<'a> {
     pub stall: Duration,
     /// From when on a run counts as disturbed, and how often it is repeated.
     pub disturbance: Disturbance,
-    /// The stamps of all files that machines read.
-    pub file_stamps: FileStamps,
+    /// All files that machines read, held open.
+    pub held_files: HeldFiles,
     /// Runs at once.
     pub jobs: usize,
     /// Marks of every run, such as `mixed-host`.
@@ -393,7 +391,7 @@ impl Scheduler<'_> {
             let machines_before = self.shared().leases.machines_on_socket(&lease);
             attempt.disks = executor.disks_of(run);
             let make = || {
-                executor.file_stamps.check_unchanged().and_then(|()| {
+                executor.check_disks().and_then(|()| {
                     match executor.use_saved_state(&mut spec, &attempt.disks) {
                         Ok(()) => executor.examine(run, &spec, &dir, enter),
                         Err(ended) => Ok(*ended),
@@ -413,7 +411,7 @@ impl Scheduler<'_> {
             self.changed.notify_all();
             let ended = ended?;
             // If a disk changed during the attempt, it is unknown what the tool read.
-            executor.file_stamps.check_unchanged()?;
+            executor.check_disks()?;
             let full = ended.full_disk || !has_free_space(dir.path());
             if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
                 return Err(ExecutorError::DiskFull { run: run.id(), reason: reason.clone() });
@@ -455,11 +453,17 @@ impl Executor<'_> {
             vcpus: run.vcpus,
             guest: disks.guest.clone(),
             disk: disks.disk.clone(),
+            held_files: self.held_files.clone(),
             read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
             start: Start::Boot,
             vcpu_cpus: lease.cpus.clone(),
             housekeeping_cpus: housekeeping.to_vec(),
         }
+    }
+
+    fn check_disks(&self) -> Result<(), ExecutorError> {
+        let changed = |(path, what)| ExecutorError::DiskChanged { path, what };
+        self.held_files.check_unchanged().map_err(changed)
     }
 
     /// Digests of all disks of the machine of a run.

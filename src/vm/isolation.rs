@@ -46,11 +46,11 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`.
     pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
         let needs_network = matches!(spec.guest, Guest::Ssh(_));
-        Self::of(spec.memory_mib, &spec.files(), folder, !needs_network)
+        Self::of(spec.memory_mib, &spec.reopened_files(), folder, !needs_network)
     }
 
     fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
-        let view = View::new(files, own_network);
+        let view = View::new(own_network);
         let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
         Self { user: user(files, folder, view.is_ok()), group, view }
     }
@@ -178,7 +178,8 @@ impl PreExecSetup {
     }
 }
 
-/// Returns the user to run QEMU as. `has_view`: QEMU sees only `files`, so it need not reach their folders.
+/// Returns the user to run QEMU as. It opens `files` by the names of descriptors, so it need not reach their folders.
+/// `has_view`: it does not see `folder`.
 fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>, String> {
     if !geteuid().is_root() {
         return Ok(None);
@@ -189,11 +190,8 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
     if let Ok(kvm) = fs::metadata("/dev/kvm") {
         user.groups = vec![kvm.gid()];
     }
-    if has_view {
-        files.iter().try_for_each(|file| user.check_permission(file, READ))?;
-        return Ok(Some(user));
-    }
-    user.check_access(files, folder).map(Some)
+    files.iter().try_for_each(|file| user.check_permission(file, READ))?;
+    if has_view { Ok(Some(user)) } else { user.check_access(&[], folder).map(Some) }
 }
 
 /// Parses the text of /etc/passwd: a statically linked program has no name service.
