@@ -240,6 +240,28 @@ fn pages_open_without_errors_or_external_requests() {
     assert!(!seen.console.is_empty() && seen.dom.contains("Model Checking Contest 2018</title>"));
 }
 
+#[test]
+fn an_address_with_unknown_parts_shows_a_message() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let (no_site, no_name) = ("This site does not have this", "The address does not name an examination.");
+    for (parts, message) in [
+        ("examination=__proto__&position=999", no_site),
+        ("examination=__proto__&entry=walk", no_site),
+        ("examination=CTLCardinality&entry=__proto__", no_site),
+        ("position=1", no_name),
+        ("entry=walk", no_name),
+        ("examination=CTLCardinality&position=999", "This examination does not have this position."),
+        ("examination=CTLCardinality&position=__proto__", "This examination does not have this position."),
+    ] {
+        let fragment = format!("#instance=Philosophers-PT-000005&{parts}");
+        let seen = see(&chromium, &site.join("instance.html"), &fragment);
+        assert_eq!(seen.console, [""; 0], "{parts}");
+        assert!(seen.dom.contains(message), "{parts}: {}", seen.dom);
+    }
+}
+
 /// Shows memory instead of time, moves the focus to the links that save files, and sets the title of the page to a
 /// description of these files.
 const SAVED: &str = "const kept = new Map(), make = URL.createObjectURL;

@@ -103,6 +103,17 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
         r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
     );
     let (right, disabled, other) = (witness(0, ""), witness(1, "\"TakeRight_1\""), witness(4, ""));
+    let trivial = witness(6, "").replace("\"value\":\"1\"", "\"value\":\"0\"");
+    // Fractions with almost the same denominators of 4093 digits: their sum has a denominator of all digits together.
+    let bound = |n: usize| format!("1{:04092}", 2 * n + 1);
+    let lemma = |n: usize| format!(r#"{{"inequality":{{"weights":[],"bound":"1/{}"}}}}"#, bound(n));
+    let factor = |n: usize| format!(r#"[{n},"1"]"#);
+    let (lemmas, factors): (Vec<_>, Vec<_>) = (0..8).map(|n| (lemma(n), factor(n))).unzip();
+    let slow = format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-07","value":"1","lemmas":[{}],"proof":[{{"contradiction":{{"lemmas":[{}],"assumptions":[]}}}}]}}"#,
+        lemmas.join(","),
+        factors.join(",")
+    );
     let (start, end) = right.split_at(70);
     let blanks = " ".repeat(MAX_PART);
     let mut files = vec![
@@ -115,6 +126,8 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
     files.extend((0..MAX_FILE as usize / MAX_PART).map(|_| ("03.witness.json", blanks.as_str())));
     files.push(("03.witness.json", " "));
     files.push(("05.witness.json", &other));
+    files.push(("06.witness.json", &trivial));
+    files.push(("07.certificate.json", &slow));
     files.push(("40.witness.json", &other));
     folder.fake_qemu(&machine_with(&files));
     folder.run(&["--only", "tool-0/*"]).success();
@@ -162,6 +175,8 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
             "refused",
             "it is of the property \"DiningTable-PT-03-UpperBounds-04\"",
         ),
+        ("tool-0", "06", "witness", "0", "bound only", ""),
+        ("tool-0", "07", "certificate", "1", "not checked", "a number has more than 65536 bits"),
         ("tool-0", "40", "witness", "1", "refused", "UpperBounds has no position 40"),
         ("tool-1", "03", "witness", "", "refused", "line 1"),
     ];

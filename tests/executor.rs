@@ -4,12 +4,10 @@ use mcc_harness::base::{HostLoad, HostState};
 use mcc_harness::campaign::{Disturbance, EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::disturbance::reasons;
-use mcc_harness::executor::{
-    AttemptFn, AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, FileStamps, State,
-};
+use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{CampaignFacts, Disk, HostFacts, Outcome, Record};
-use mcc_harness::vm::{Backend, DiskFile, Guest};
+use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -82,7 +80,7 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
         collect_deadline: Duration::from_secs(60),
         stall: Duration::from_secs(10),
         disturbance,
-        file_stamps: FileStamps::default(),
+        held_files: HeldFiles::default(),
         disk_room: DiskRoom::default(),
         jobs: 2,
         marks: vec![],

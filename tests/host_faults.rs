@@ -520,9 +520,38 @@ fn a_disk_that_changes_during_a_campaign_stops_it() {
     // With a changed disk the campaign is a different one.
     let refused = folder.run(&[]).code(2);
     assert!(stderr(&refused).contains("disk disk tool-0 differs"), "{}", stderr(&refused));
-    fs::write(disk, campaign::EMPTY_QCOW2).unwrap();
+    fs::write(&disk, campaign::EMPTY_QCOW2).unwrap();
+    // A change of the content whose time is set back.
+    let swap = "if [[ ! -e swapped ]]; then touch -r image/disk swapped; printf Q | dd of=image/disk conv=notrunc status=none; \
+                touch -r swapped image/disk; fi; whole_run x";
+    folder.fake_qemu(swap);
+    let message = stderr(&folder.run(&[]).code(2));
+    assert!(message.contains("image/disk") && message.contains("its time set back"), "{message}");
+    folder.fake_qemu("whole_run x");
     folder.run(&[]).success();
     assert!(folder.runs().values().all(|run| run.attempts == 1));
+}
+
+/// They can enter folders, because QEMU may run as one of them.
+#[test]
+fn other_users_can_read_no_file_of_a_record() {
+    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS, "");
+    folder.run(&[]).success();
+    let (mut files, mut folders) = (vec![], 0);
+    for item in walkdir::WalkDir::new(folder.path().join("results")) {
+        let item = item.unwrap();
+        let open_to_others = if item.file_type().is_dir() { 0o066 } else { 0o077 };
+        let mode = item.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & open_to_others, 0, "{}: {mode:o}", item.path().display());
+        match item.file_type().is_dir() {
+            true => folders += 1,
+            false => files.push(item.file_name().to_string_lossy().into_owned()),
+        }
+    }
+    assert!(folders > 5, "{folders}");
+    for name in ["inputs.ext4", "DiningTable-PT-03.tgz", "stdout", "record.db"] {
+        assert!(files.iter().any(|file| file == name), "{name} of {files:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{AttemptSpec, Budget, Timeouts, attempt};
 use mcc_harness::host::Policy;
-use mcc_harness::vm::{Backend, Event, Machine, MachineSpec, Start, Stream};
+use mcc_harness::vm::{Backend, Event, HeldFile, Machine, MachineSpec, Start, Stream};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -166,6 +166,24 @@ fn no_byte_passes_from_one_machine_to_the_next() {
         assert_eq!(left.len(), 4, "only stdout, stderr, console and qemu.log: {left:?}");
     }
     assert_eq!(mcc_harness::base::digest::file(&spec.disk.path).unwrap(), before);
+}
+
+/// libvirt opens disks by name.
+#[cfg(not(feature = "libvirt"))]
+#[test]
+fn a_machine_reads_its_held_disk_whatever_has_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk.qcow2");
+    let mut spec = spec(1024, 1);
+    fs::copy(&spec.disk.path, &disk).unwrap();
+    fs::set_permissions(&disk, Permissions::from_mode(0o600)).unwrap();
+    spec.disk.path.clone_from(&disk);
+    spec.held_files.add(&disk, HeldFile::open(&disk).unwrap());
+    fs::remove_file(&disk).unwrap();
+    fs::write(&disk, "another disk").unwrap();
+    let outputs = tempfile::tempdir().unwrap();
+    run("echo it runs", &spec, outputs.path());
+    assert_eq!(fs::read_to_string(outputs.path().join("stdout")).unwrap(), "it runs\n");
 }
 
 #[test]

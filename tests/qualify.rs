@@ -160,6 +160,14 @@ fn native_runs_find_the_same_mistakes() {
     assert_eq!(output.status.code(), Some(1));
     assert_findings(&report, "/home/mcc", 8);
     assert_eq!(report["native"], true);
+    let of_values = report["findings"].as_array().unwrap().iter().filter_map(|finding| finding.get("value"));
+    let oracle = |file: &str| oracle.join(file).display().to_string();
+    let value = |position: &str, id: &str, given: &str, known: &str, oracle: &str| serde_json::json!({ "position": position, "id": id, "given": given, "known": known, "oracle": oracle });
+    let expected = [
+        value("02", "MAX_TOKEN_IN_PLACE", "7", "1", "GenericPropertiesVerdict.xml"),
+        value("01", &format!("{INSTANCE}-UpperBounds-01"), "9", "2", &oracle(&format!("{INSTANCE}.csv"))),
+    ];
+    assert!(of_values.eq(&expected), "{report:#}");
     assert!(report["machine"][0].as_str().unwrap().contains("does not replace"));
 }
 
@@ -321,6 +329,22 @@ fn exceeded_memory_is_reported_with_its_rule() {
     assert!(
         run.finding("ReachabilityDeadlock").contains("E-5.3 the tool needs more memory than the 16384 MiB")
     );
+}
+
+#[test]
+fn exit_code_0_without_an_answer_quotes_stderr() {
+    let mut run = Run::of("");
+    assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 0 without an answer");
+    let error = "verifypn: Unrecognized option \"-z\"";
+    fs::write(run.folder.path().join("stderr"), format!("starting\n{error}\n")).unwrap();
+    let expected =
+        format!("stderr E-1.7 exit code 0 without an answer; stderr ends with `starting / {error}`");
+    assert_eq!(run.finding("StateSpace"), expected);
+    run.outcome = Outcome::Finished { exit_code: 3 };
+    fs::write(run.folder.path().join("stderr"), "").unwrap();
+    let [finding] = &run.findings("StateSpace")[..] else { panic!("one finding") };
+    assert_eq!(finding.problem, "exit code 3 without an answer; stderr is empty");
+    assert!(!finding.fix.contains("that stderr shows"), "{}", finding.fix);
 }
 
 /// The warnings that are reported once for these runs.

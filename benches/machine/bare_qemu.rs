@@ -33,6 +33,7 @@ impl BareQemu {
             stdout: fd(3),
             stderr: fd(4),
             overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
+            files: vec![],
             saved: <[String; 2]>::default(),
         };
         let inherited =

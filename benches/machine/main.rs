@@ -17,10 +17,10 @@ mod streaming;
 use bare_qemu::BareQemu;
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{DiskRoom, EntryDisks, Executor, FileStamps};
+use mcc_harness::executor::{DiskRoom, EntryDisks, Executor};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
-use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start, build};
+use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start, build};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -94,6 +94,7 @@ impl<'a> MachineSetup<'a> {
             guest: Guest::Agent { kernel, initrd },
             disk: DiskFile::new(image.disk(), "qcow2"),
             read_only_disks: vec![DiskFile::new(self.inputs.disk(), "raw")],
+            held_files: HeldFiles::default(),
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
@@ -146,7 +147,7 @@ impl<'a> MachineSetup<'a> {
             collect_deadline: Duration::from_secs(120),
             stall: Duration::from_secs(10),
             disturbance: Disturbance::default(),
-            file_stamps: FileStamps::default(),
+            held_files: HeldFiles::default(),
             disk_room: DiskRoom::default(),
             jobs: 1,
             marks: vec![],

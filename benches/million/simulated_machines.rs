@@ -3,10 +3,10 @@
 
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, FileStamps, State};
+use mcc_harness::executor::{AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{Attempt, Disk, Environment, HostFacts, Outcome, Record, RunFacts, Sample};
-use mcc_harness::vm::{Backend, DiskFile, Guest};
+use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -191,7 +191,7 @@ pub fn executor<'a>(
         collect_deadline: Duration::from_secs(60),
         stall: Duration::from_secs(10),
         disturbance: Disturbance::default(),
-        file_stamps: FileStamps::default(),
+        held_files: HeldFiles::default(),
         disk_room: DiskRoom::default(),
         jobs: JOBS,
         marks: vec![],

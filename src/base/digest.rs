@@ -12,7 +12,14 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read.
 pub fn file(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = files::open(path)?;
+    of_open(files::open(path)?)
+}
+
+/// Returns the digest of the rest of an open file, and its length in bytes.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn of_open(mut file: impl Read) -> io::Result<(String, u64)> {
     let (mut digest, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 18];
     loop {

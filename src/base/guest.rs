@@ -139,7 +139,7 @@ pub enum GuestEvent {
         cpu_ms: u64,
         /// Time in which CPUs waited for I/O, ms: since the tool's start; over ssh, since the guest's boot.
         io_wait_ms: u64,
-        /// Runnable threads in the guest, without the agent's.
+        /// Threads of the job that ran or could run; agents of older versions count all threads of the guest.
         #[serde(default)]
         runnable: u32,
     },

@@ -2,7 +2,8 @@
 //! contest: `tool,instance,examination,answers,wrong`.
 //!
 //! `answers` begins with position 00: letters `T`, `F`, `?` without blanks for Boolean examinations, else values separated
-//! by spaces. `wrong` lists the positions that the contest judged wrong; judging does not use it.
+//! by spaces. `wrong` lists the positions that the contest judged wrong: judging uses it where no value is trusted and the
+//! edition has `not_kept = "wrong"` (E-4.2).
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;

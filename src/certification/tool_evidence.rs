@@ -6,7 +6,7 @@ use super::results::{InstanceResult, ResultsFolder};
 use super::{CertificationError, Input, judged_attempt};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::files;
-use mcc_checker::{Certificate, Instance, Witness};
+use mcc_checker::{Certificate, CheckError, Instance, Limits, Value, Witness};
 use mcc_judge::judgement::{Block, Cell};
 use mcc_model::Archive;
 use mcc_store::Record;
@@ -26,9 +26,11 @@ const HEADER: [&str; 10] =
 pub struct ToolEvidence {
     /// Files that show the value that they state.
     pub accepted: usize,
-    /// Files that do not.
+    /// Files that show only that a number is a lower bound (witness) or an upper bound (certificate).
+    pub bound_only: usize,
+    /// Files that do not show what they state.
     pub refused: usize,
-    /// Files of instances that were skipped.
+    /// Files whose check would exceed a limit, and files of instances that were skipped.
     pub not_checked: usize,
 }
 
@@ -53,6 +55,7 @@ pub fn check(
         let examination = &judgement.examinations[block.examination];
         for cell in &block.cells {
             let entry = &judgement.entries[cell.entry].entry;
+            let mut files = Vec::new();
             for (position, kind, path) in files_of(record, [entry, instance, examination])? {
                 if stop.load(Ordering::Relaxed) {
                     return Err(CertificationError::Stopped);
@@ -69,16 +72,20 @@ pub fn check(
                         let id = property(archive, block, examination, position);
                         let (shown, checked) =
                             check_file(checker, examination, id.as_deref(), position, kind, &path);
-                        (id.unwrap_or_default(), shown, checked.map_err(|reason| ("refused", reason)))
+                        (id.unwrap_or_default(), shown, checked)
                     }
-                    Err(reason) => (String::new(), String::new(), Err(("not checked", reason.clone()))),
+                    Err(reason) => (String::new(), String::new(), Err(Unshown::NotChecked(reason.clone()))),
                 };
-                let (verdict, reason) = checked.err().unwrap_or(("accepted", String::new()));
-                match verdict {
-                    "accepted" => counts.accepted += 1,
-                    "refused" => counts.refused += 1,
-                    _ => counts.not_checked += 1,
-                }
+                files.push(CheckedFile { position, id, kind, shown, checked });
+            }
+            for CheckedFile { position, id, kind, shown, checked } in both_bounds_show_the_value(files) {
+                let (verdict, count, reason) = match checked {
+                    Ok(Shown::Value) => ("accepted", &mut counts.accepted, String::new()),
+                    Ok(Shown::Bound) => ("bound only", &mut counts.bound_only, String::new()),
+                    Err(Unshown::Refused(reason)) => ("refused", &mut counts.refused, reason),
+                    Err(Unshown::NotChecked(reason)) => ("not checked", &mut counts.not_checked, reason),
+                };
+                *count += 1;
                 let kind = if kind == Kind::Witness { "witness" } else { "certificate" };
                 let (given, position) = (given(cell, position), format!("{position:02}"));
                 row(
@@ -127,7 +134,66 @@ fn given(cell: &Cell, position: usize) -> String {
     value.map_or(String::new(), ToString::to_string)
 }
 
-/// The value that a file states, and the reason if it is refused. `id` is the property of its position.
+/// A file of evidence, the value that it states, and what it shows.
+struct CheckedFile {
+    position: usize,
+    id: String,
+    kind: Kind,
+    shown: String,
+    checked: Result<Shown, Unshown>,
+}
+
+/// A witness and a certificate that bound the same number of the same question show this value together.
+fn both_bounds_show_the_value(mut files: Vec<CheckedFile>) -> Vec<CheckedFile> {
+    let bounds = files.iter().filter(|file| matches!(file.checked, Ok(Shown::Bound)));
+    let bounds: Vec<_> = bounds.map(|file| (file.position, file.shown.clone(), file.kind)).collect();
+    for file in &mut files {
+        let is_other = |(position, shown, kind): &(usize, String, Kind)| {
+            (*position, shown) == (file.position, &file.shown) && *kind != file.kind
+        };
+        if matches!(file.checked, Ok(Shown::Bound)) && bounds.iter().any(is_other) {
+            file.checked = Ok(Shown::Value);
+        }
+    }
+    files
+}
+
+/// What an accepted file shows.
+enum Shown {
+    /// The value.
+    Value,
+    /// That the number is a bound: a witness of a number has at least as many tokens, a certificate excludes more.
+    Bound,
+}
+
+impl Shown {
+    fn of(value: &Value) -> Self {
+        if let Value::Number(_) = value { Self::Bound } else { Self::Value }
+    }
+}
+
+/// Why a file is not accepted.
+enum Unshown {
+    Refused(String),
+    NotChecked(String),
+}
+
+impl From<String> for Unshown {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<CheckError> for Unshown {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::NotChecked(reason) => Self::NotChecked(reason),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}
+
+/// The value that a file states, and what it shows, or why it does not. `id` is the property of its position.
 fn check_file(
     checker: &Instance,
     examination: &str,
@@ -135,14 +201,14 @@ fn check_file(
     position: usize,
     kind: Kind,
     path: &Path,
-) -> (String, Result<(), String>) {
+) -> (String, Result<Shown, Unshown>) {
     let content = match content(path) {
         Ok(content) => content,
-        Err(error) => return (String::new(), Err(format!("the file cannot be read: {error}"))),
+        Err(error) => return (String::new(), Err(format!("the file cannot be read: {error}").into())),
     };
     if content.len() as u64 > MAX_FILE {
         let reason = format!("the file is longer than {MAX_FILE} bytes; the rest was not kept");
-        return (String::new(), Err(reason));
+        return (String::new(), Err(reason.into()));
     }
     let is_here = |of: &str, property: &str| match id {
         None => Err(format!("{examination} has no position {position:02}")),
@@ -156,21 +222,23 @@ fn check_file(
     };
     match kind {
         Kind::Witness => match Witness::read(&content) {
-            Err(error) => (String::new(), Err(error.to_string())),
+            Err(error) => (String::new(), Err(error.to_string().into())),
             Ok(witness) => {
                 let check = || {
                     is_here(&witness.examination, &witness.property)?;
-                    checker.check_witness(&witness).map_err(|error| error.to_string())
+                    checker.check_witness_within(&witness, Limits::OF_TOOLS)?;
+                    Ok(Shown::of(&witness.value))
                 };
                 (witness.value.to_string(), check())
             }
         },
         Kind::Certificate => match Certificate::read(&content) {
-            Err(error) => (String::new(), Err(error.to_string())),
+            Err(error) => (String::new(), Err(error.to_string().into())),
             Ok(certificate) => {
                 let check = || {
                     is_here(&certificate.examination, &certificate.property)?;
-                    checker.check_certificate(&certificate).map_err(|error| error.to_string())
+                    checker.check_certificate_within(&certificate, Limits::OF_TOOLS)?;
+                    Ok(Shown::of(&certificate.value))
                 };
                 (certificate.value.to_string(), check())
             }

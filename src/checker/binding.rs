@@ -1,12 +1,16 @@
 //! Finds out whether a coloured transition is enabled with some binding. Tokens on the input places restrict the variables;
 //! what they leave open is tried colour by colour.
 
-use crate::Refusal;
+use crate::CheckError;
+use crate::meter::Meter;
 use crate::model::{Marking, Model, has};
 use mcc_model::{Bag, Colour, Term};
 
 /// Largest number of tries for one question, which limits the time for untrusted nets.
 const MOST_TRIES: u64 = 50_000_000;
+
+/// Steps of a try, and for each token of a transition.
+const STEPS_PER_TRY: u64 = 16;
 
 struct Search<'a> {
     model: &'a Model,
@@ -15,17 +19,23 @@ struct Search<'a> {
     /// Terms of which each input place must have a token.
     patterns: Vec<(usize, &'a Term)>,
     tries: u64,
+    meter: &'a Meter,
 }
 
 /// Whether the transition is enabled with at least one binding.
-pub(crate) fn any_binding(model: &Model, transition: usize, marking: &Marking) -> Result<bool, Refusal> {
+pub(crate) fn any_binding(
+    model: &Model,
+    transition: usize,
+    marking: &Marking,
+    meter: &Meter,
+) -> Result<bool, CheckError> {
     let mut patterns = Vec::new();
     for (place, bag) in &model.net.transitions[transition].inputs {
         collect(bag, *place, &mut patterns);
     }
     // A place with few colours leaves few choices.
     patterns.sort_by_key(|(place, _)| marking[*place].len());
-    let mut search = Search { model, transition, marking, patterns, tries: 0 };
+    let mut search = Search { model, transition, marking, patterns, tries: 0, meter };
     search.matches(0, &mut vec![None; model.net.transitions[transition].variables.len()])
 }
 
@@ -41,12 +51,14 @@ fn collect<'a>(bag: &'a Bag, place: usize, patterns: &mut Vec<(usize, &'a Term)>
 
 impl Search<'_> {
     /// Tries the tokens of the place of the next pattern, then the colours of variables that are still open.
-    fn matches(&mut self, next: usize, bound: &mut Vec<Option<Colour>>) -> Result<bool, Refusal> {
+    fn matches(&mut self, next: usize, bound: &mut Vec<Option<Colour>>) -> Result<bool, CheckError> {
         let (net, transition) = (&self.model.net, &self.model.net.transitions[self.transition]);
         self.tries += 1;
         if self.tries > MOST_TRIES {
-            return Err(Refusal(format!("{} has too many bindings to find an enabled one", transition.id)));
+            let reason = format!("{} has too many bindings to find an enabled one", transition.id);
+            return Err(CheckError::NotChecked(reason));
         }
+        self.meter.steps(STEPS_PER_TRY)?;
         if let Some((place, term)) = self.patterns.get(next).copied() {
             let marking = self.marking;
             for colour in marking[place].keys() {
@@ -69,6 +81,8 @@ impl Search<'_> {
         }
         let binding: Vec<Colour> = bound.iter().copied().map(Option::unwrap_or_default).collect();
         let firing = self.model.firing(self.transition, &binding)?;
+        let tokens = firing.as_ref().map_or(0, |firing| firing.takes.len() + firing.puts.len());
+        self.meter.steps(STEPS_PER_TRY * tokens as u64)?;
         Ok(firing.is_some_and(|firing| has(self.marking, &firing.takes)))
     }
 }

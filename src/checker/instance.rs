@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 use crate::unfolded::Unfolded;
-use crate::{CheckError, Refusal, Value};
+use crate::{CheckError, Value};
 use mcc_model::{Archive, Expr, Formula, Property};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const WITH_FORMULAS: [&str; 9] = [
 pub struct Instance {
     name: String,
     pub(crate) model: Model,
-    unfolded: OnceLock<Result<Unfolded, Refusal>>,
+    unfolded: OnceLock<Result<Unfolded, String>>,
     /// By examination; an error is one of the property file.
     properties: BTreeMap<&'static str, Result<Vec<Property>, String>>,
     deadlock: Expr,
@@ -63,9 +63,10 @@ impl Instance {
         Ok(Instance { name: archive.instance.to_string(), model, unfolded, properties, deadlock })
     }
 
-    /// The net for certificates. Unfolds it once.
-    pub(crate) fn unfolded(&self) -> Result<&Unfolded, Refusal> {
-        self.unfolded.get_or_init(|| Unfolded::new(&self.model)).as_ref().map_err(Clone::clone)
+    /// The net for certificates. Unfolds it once. If that is not possible, no certificate of the instance is checked.
+    pub(crate) fn unfolded(&self) -> Result<&Unfolded, CheckError> {
+        let unfolded = || Unfolded::new(&self.model).map_err(CheckError::reason);
+        self.unfolded.get_or_init(unfolded).as_ref().map_err(|why| CheckError::NotChecked(why.clone()))
     }
 
     /// The claim of a value, after a check that the file is one of this instance.
@@ -77,18 +78,22 @@ impl Instance {
         value: &'a Value,
     ) -> Result<Claim<'a>, CheckError> {
         if instance != self.name {
-            return Err(Refusal(format!("it is for the instance \"{instance}\", not {}", self.name)).into());
+            return Err(CheckError::refused(format!(
+                "it is for the instance \"{instance}\", not {}",
+                self.name
+            )));
         }
-        let wrong_kind = || Refusal(format!("{value} is not a value of {examination}, \"{property}\""));
+        let wrong_kind =
+            || CheckError::refused(format!("{value} is not a value of {examination}, \"{property}\""));
         let claim = match (examination, value) {
             ("StateSpace", Value::Number(number)) => match property {
                 "MAX_TOKEN_IN_PLACE" => Claim::MostInPlace(number),
                 "MAX_TOKEN_PER_MARKING" => Claim::Bound((0..self.model.net.places.len()).collect(), number),
-                _ => return Err(wrong_kind().into()),
+                _ => return Err(wrong_kind()),
             },
             ("OneSafe" | "QuasiLiveness" | "StableMarking" | "Liveness", Value::Truth(truth)) => {
                 if property != examination {
-                    return Err(wrong_kind().into());
+                    return Err(wrong_kind());
                 }
                 match examination {
                     "OneSafe" => Claim::OneSafe(*truth),
@@ -104,7 +109,7 @@ impl Instance {
                 }
                 (Ok(Formula::Boolean(formula)), Value::Truth(truth)) => Claim::Formula(formula, *truth),
                 (Err(formula), Value::Truth(truth)) => Claim::Formula(formula, *truth),
-                _ => return Err(wrong_kind().into()),
+                _ => return Err(wrong_kind()),
             },
         };
         Ok(claim)
@@ -117,13 +122,13 @@ impl Instance {
                 Ok(Err(&self.deadlock))
             }
             None => {
-                Err(Refusal(format!("the instance has no examination \"{examination}\" with formulas"))
-                    .into())
+                let reason = format!("the instance has no examination \"{examination}\" with formulas");
+                Err(CheckError::refused(reason))
             }
             Some(Err(error)) => Err(CheckError::Properties(error.clone())),
             Some(Ok(properties)) => match properties.iter().find(|known| known.id == property) {
                 Some(property) => Ok(Ok(&property.formula)),
-                None => Err(Refusal(format!("{examination} has no property \"{property}\"")).into()),
+                None => Err(CheckError::refused(format!("{examination} has no property \"{property}\""))),
             },
         }
     }

@@ -13,6 +13,7 @@
 mod binding;
 mod certificate;
 mod instance;
+mod meter;
 mod model;
 mod number;
 mod path;
@@ -23,6 +24,7 @@ mod witness;
 
 pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
 pub use instance::Instance;
+pub use meter::Limits;
 pub use number::{Rational, Value};
 pub use witness::{Run, Step, Witness};
 
@@ -64,12 +66,39 @@ pub enum CheckError {
     /// The witness or certificate does not show its value.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// It is not known whether the witness or certificate shows its value: the check would exceed a limit.
+    #[error("not checked: {0}")]
+    NotChecked(String),
     /// The instance cannot be read, or its net is not valid.
     #[error(transparent)]
     Instance(#[from] mcc_model::ArchiveError),
     /// The file of the properties is not valid.
     #[error("{0}")]
     Properties(String),
+}
+
+impl CheckError {
+    /// A refusal with this reason.
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(Refusal(reason.into()))
+    }
+
+    /// The reason alone.
+    fn reason(self) -> String {
+        match self {
+            Self::Refused(Refusal(why)) | Self::NotChecked(why) => why,
+            other => other.to_string(),
+        }
+    }
+
+    /// Adds the place to the reason.
+    fn at(self, place: &str) -> Self {
+        match self {
+            Self::Refused(Refusal(why)) => Self::refused(format!("{place}: {why}")),
+            Self::NotChecked(why) => Self::NotChecked(format!("{place}: {why}")),
+            other => other,
+        }
+    }
 }
 
 /// Parses JSON of a format with a version.

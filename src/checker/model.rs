@@ -1,19 +1,25 @@
 //! The net of an instance with the firing rule of the checker. A P/T net is a coloured net whose places have one colour.
 
-use crate::Refusal;
+use crate::CheckError;
 use crate::binding::any_binding;
+use crate::meter::Meter;
 use mcc_model::{Archive, ArchiveError, BagError, Colour, NetKind, SymmetricNet};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+
+/// Steps of a firing, without its tokens.
+const STEPS_PER_FIRING: u64 = 16;
+/// Steps for the tokens of one place and colour.
+const STEPS_PER_CHANGE: u64 = 8;
 
 /// A marking: by place, the tokens of each colour. Colours without tokens have no entry.
 pub(crate) type Marking = Vec<BTreeMap<Colour, u128>>;
 
 /// The exact sum of the tokens of these places, over their colours.
-pub(crate) fn tokens(marking: &Marking, places: &[usize]) -> Result<u128, Refusal> {
+pub(crate) fn tokens(marking: &Marking, places: &[usize]) -> Result<u128, CheckError> {
     let mut tokens = places.iter().flat_map(|place| marking[*place].values());
     let sum = tokens.try_fold(0, |sum: u128, tokens| sum.checked_add(*tokens));
-    sum.ok_or_else(|| Refusal("a sum of tokens is more than 2^128-1".to_owned()))
+    sum.ok_or_else(|| CheckError::NotChecked("a sum of tokens is more than 2^128-1".to_owned()))
 }
 
 /// What a transition takes and puts with a binding: place, colour, tokens; each place and colour once.
@@ -32,9 +38,13 @@ pub(crate) struct Model {
     transitions: HashMap<String, usize>,
 }
 
-impl From<BagError> for Refusal {
-    fn from(error: BagError) -> Refusal {
-        Refusal(format!("an arc expression has no value: {error}"))
+impl From<BagError> for CheckError {
+    fn from(error: BagError) -> Self {
+        let reason = format!("an arc expression has no value: {error}");
+        match error {
+            BagError::Negative => Self::refused(reason),
+            BagError::TooLarge | BagError::TooManyColours => Self::NotChecked(reason),
+        }
     }
 }
 
@@ -63,14 +73,14 @@ impl Model {
         model
     }
 
-    pub fn place(&self, id: &str) -> Result<usize, Refusal> {
+    pub fn place(&self, id: &str) -> Result<usize, CheckError> {
         let number = self.places.get(id).copied();
-        number.ok_or_else(|| Refusal(format!("the net has no place \"{id}\"")))
+        number.ok_or_else(|| CheckError::refused(format!("the net has no place \"{id}\"")))
     }
 
-    pub fn transition(&self, id: &str) -> Result<usize, Refusal> {
+    pub fn transition(&self, id: &str) -> Result<usize, CheckError> {
         let number = self.transitions.get(id).copied();
-        number.ok_or_else(|| Refusal(format!("the net has no transition \"{id}\"")))
+        number.ok_or_else(|| CheckError::refused(format!("the net has no transition \"{id}\"")))
     }
 
     pub fn initial(&self) -> Marking {
@@ -79,25 +89,34 @@ impl Model {
     }
 
     /// The colours of a step's variables in the order of the transition's variables.
-    pub fn binding(&self, transition: usize, step: &crate::Step) -> Result<Vec<Colour>, Refusal> {
+    pub fn binding(&self, transition: usize, step: &crate::Step) -> Result<Vec<Colour>, CheckError> {
         let (net, id) = (&self.net, &step.transition);
         let variables = &net.transitions[transition].variables;
         if step.binding.len() != variables.len() {
             let (bound, known) = (step.binding.len(), variables.len());
-            return Err(Refusal(format!("the step of {id} binds {bound} variables; {id} has {known}")));
+            return Err(CheckError::refused(format!(
+                "the step of {id} binds {bound} variables; {id} has {known}"
+            )));
         }
         let colour = |variable: &usize| {
             let variable = &net.variables[*variable];
             let colour = step.binding.get(&variable.id).and_then(|name| net.colour(variable.sort, name));
             colour.ok_or_else(|| {
-                Refusal(format!("the step of {id} does not bind \"{}\" to one of its colours", variable.id))
+                CheckError::refused(format!(
+                    "the step of {id} does not bind \"{}\" to one of its colours",
+                    variable.id
+                ))
             })
         };
         variables.iter().map(colour).collect()
     }
 
     /// What a transition takes and puts; None if its guard is false.
-    pub fn firing(&self, transition: usize, binding: &[Colour]) -> Result<Option<Cow<'_, Firing>>, Refusal> {
+    pub fn firing(
+        &self,
+        transition: usize,
+        binding: &[Colour],
+    ) -> Result<Option<Cow<'_, Firing>>, CheckError> {
         if let Some(fixed) = &self.fixed[transition] {
             return Ok(Some(Cow::Borrowed(fixed)));
         }
@@ -123,10 +142,13 @@ impl Model {
         transition: usize,
         binding: &[Colour],
         touched: &mut Vec<usize>,
-    ) -> Result<(), Refusal> {
+        meter: &Meter,
+    ) -> Result<(), CheckError> {
         let id = &self.net.transitions[transition].id;
         let firing = self.firing(transition, binding)?;
-        let firing = firing.ok_or_else(|| Refusal(format!("the guard of {id} is false for the binding")))?;
+        let firing = firing
+            .ok_or_else(|| CheckError::refused(format!("the guard of {id} is false for the binding")))?;
+        meter.steps(STEPS_PER_FIRING + STEPS_PER_CHANGE * (firing.takes.len() + firing.puts.len()) as u64)?;
         for (place, colour, count) in &firing.takes {
             let have = marking[*place].get(colour).copied().unwrap_or_default();
             match have.checked_sub(*count) {
@@ -136,7 +158,7 @@ impl Model {
                     let place = &self.net.places[*place];
                     let (colour, place) = (self.net.colour_name(place.sort, *colour), &place.id);
                     let what = format!("{place} has {have} of {count} tokens of {colour}");
-                    return Err(Refusal(format!("{id} is not enabled: {what}")));
+                    return Err(CheckError::refused(format!("{id} is not enabled: {what}")));
                 }
             };
             touched.push(*place);
@@ -144,23 +166,32 @@ impl Model {
         for (place, colour, count) in &firing.puts {
             let tokens = marking[*place].entry(*colour).or_default();
             let sum = tokens.checked_add(*count);
-            *tokens = sum.ok_or_else(|| Refusal("a place gets more than 2^128-1 tokens".to_owned()))?;
+            *tokens = sum
+                .ok_or_else(|| CheckError::NotChecked("a place gets more than 2^128-1 tokens".to_owned()))?;
             touched.push(*place);
         }
         Ok(())
     }
 
     /// Whether a transition is enabled with at least one binding.
-    pub fn is_enabled(&self, marking: &Marking, transition: usize) -> Result<bool, Refusal> {
+    pub fn is_enabled(
+        &self,
+        marking: &Marking,
+        transition: usize,
+        meter: &Meter,
+    ) -> Result<bool, CheckError> {
         match &self.fixed[transition] {
-            Some(firing) => Ok(has(marking, &firing.takes)),
-            None => any_binding(self, transition, marking),
+            Some(firing) => {
+                meter.steps(STEPS_PER_CHANGE * (firing.takes.len() + 1) as u64)?;
+                Ok(has(marking, &firing.takes))
+            }
+            None => any_binding(self, transition, marking, meter),
         }
     }
 
-    pub fn is_deadlock(&self, marking: &Marking) -> Result<bool, Refusal> {
+    pub fn is_deadlock(&self, marking: &Marking, meter: &Meter) -> Result<bool, CheckError> {
         for transition in 0..self.net.transitions.len() {
-            if self.is_enabled(marking, transition)? {
+            if self.is_enabled(marking, transition, meter)? {
                 return Ok(false);
             }
         }

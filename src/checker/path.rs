@@ -1,6 +1,7 @@
 //! Truth of path and state formulas along one run. A value that the run alone does not determine is unknown.
 
-use crate::Refusal;
+use crate::CheckError;
+use crate::meter::{KEPT, Meter};
 use mcc_model::Expr;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -53,7 +54,7 @@ enum DeadNext {
 }
 
 /// Returns the truth of an atom by position.
-type AtomTruth<'a> = dyn Fn(&Expr) -> Result<Rc<Vec<Truth>>, Refusal> + 'a;
+type AtomTruth<'a> = dyn Fn(&Expr) -> Result<Rc<Vec<Truth>>, CheckError> + 'a;
 
 /// A run whose formulas are evaluated.
 pub(crate) struct Path<'a> {
@@ -66,6 +67,7 @@ pub(crate) struct Path<'a> {
     pub atom: &'a AtomTruth<'a>,
     /// Truth of formulas with a quantifier, by address; they occur in two ways for each quantifier around them.
     pub quantified: RefCell<HashMap<*const Expr, Rc<Vec<Truth>>>>,
+    pub meter: &'a Meter,
 }
 
 /// How a formula is seen from a position.
@@ -78,7 +80,7 @@ struct View {
 
 impl Path<'_> {
     /// The truth of a formula at the beginning of the run.
-    pub fn holds_initially(&self, formula: &Expr) -> Result<Truth, Refusal> {
+    pub fn holds_initially(&self, formula: &Expr) -> Result<Truth, CheckError> {
         let implicit_all = self.linear && !matches!(formula, Expr::AllPaths(_) | Expr::ExistsPath(_));
         if implicit_all {
             return Ok(self.quantify(formula, false)?[0]);
@@ -88,7 +90,7 @@ impl Path<'_> {
     }
 
     /// The truth at each position of "some run" or "every run from here satisfies the formula".
-    fn quantify(&self, inner: &Expr, some: bool) -> Result<Rc<Vec<Truth>>, Refusal> {
+    fn quantify(&self, inner: &Expr, some: bool) -> Result<Rc<Vec<Truth>>, CheckError> {
         let dead_next = match self.linear {
             true => DeadNext::Repeats,
             false if matches!(inner, Expr::Next(_)) => DeadNext::Is((!some).into()),
@@ -110,7 +112,9 @@ impl Path<'_> {
         Ok(Rc::new(truth.collect()))
     }
 
-    fn evaluate(&self, formula: &Expr, view: View) -> Result<Rc<Vec<Truth>>, Refusal> {
+    fn evaluate(&self, formula: &Expr, view: View) -> Result<Rc<Vec<Truth>>, CheckError> {
+        // One byte for each position is kept.
+        self.meter.steps(KEPT.saturating_add(self.positions as u64 * 8))?;
         Ok(match formula {
             Expr::AllPaths(inner) | Expr::ExistsPath(inner) => {
                 let key = std::ptr::from_ref(formula);
@@ -158,7 +162,7 @@ impl Path<'_> {
         })
     }
 
-    fn map(&self, inner: &Expr, view: View, to: fn(Truth) -> Truth) -> Result<Rc<Vec<Truth>>, Refusal> {
+    fn map(&self, inner: &Expr, view: View, to: fn(Truth) -> Truth) -> Result<Rc<Vec<Truth>>, CheckError> {
         Ok(Rc::new(self.evaluate(inner, view)?.iter().map(|truth| to(*truth)).collect()))
     }
 
@@ -168,7 +172,7 @@ impl Path<'_> {
         view: View,
         start: Truth,
         combine: fn(Truth, Truth) -> Truth,
-    ) -> Result<Rc<Vec<Truth>>, Refusal> {
+    ) -> Result<Rc<Vec<Truth>>, CheckError> {
         let mut result = vec![start; self.positions];
         for part in parts {
             let part = self.evaluate(part, view)?;

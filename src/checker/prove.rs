@@ -2,9 +2,10 @@
 
 use crate::certificate::{Certificate, Lemma, ProofStep, Weight};
 use crate::instance::{Claim, Instance};
+use crate::meter::{KEPT, KEPT_INEQUALITY, Limits, Meter};
 use crate::model::Model;
 use crate::unfolded::Unfolded;
-use crate::{CheckError, Rational, Refusal, VERSION};
+use crate::{CheckError, Rational, VERSION};
 use mcc_model::{Count, Expr};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -15,16 +16,14 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The weighted sum of tokens is at most the bound. Places without an entry have the weight 0.
-#[derive(Clone)]
 struct Inequality {
     weights: BTreeMap<usize, BigRational>,
     bound: BigRational,
 }
 
 /// A condition on markings without negations.
-#[derive(Clone)]
 enum Condition {
-    AtMost(Inequality),
+    AtMost(Rc<Inequality>),
     All(Vec<Rc<Condition>>),
     Any(Vec<Rc<Condition>>),
 }
@@ -36,33 +35,47 @@ impl Instance {
     /// # Errors
     /// [`CheckError::Refused`] with the reason if not, or if the certificate is not one of this instance.
     pub fn check_certificate(&self, certificate: &Certificate) -> Result<(), CheckError> {
+        self.check_certificate_within(certificate, Limits::NONE)
+    }
+
+    /// Checks a certificate as `check_certificate`, within limits. Unfolding the net is done once for all certificates of
+    /// an instance, and has a limit of its own.
+    ///
+    /// # Errors
+    /// As of `check_certificate`; [`CheckError::NotChecked`] if a limit would be exceeded.
+    pub fn check_certificate_within(
+        &self,
+        certificate: &Certificate,
+        limits: Limits,
+    ) -> Result<(), CheckError> {
         let Certificate { version, instance, examination, property, value, subject, lemmas, proof } =
             certificate;
         if *version != VERSION {
-            return Err(Refusal(format!("it has the version {version}, not {VERSION}")).into());
+            return Err(CheckError::refused(format!("it has the version {version}, not {VERSION}")));
         }
         let claim = self.claim(instance, examination, property, value)?;
         let net = self.unfolded()?;
-        let context = Context { model: &self.model, net };
-        let condition = context.refuted(&claim, subject.as_deref()).and_then(|condition| {
-            condition.ok_or_else(|| Refusal(format!("no certificate shows that {property} is {value}")))
-        })?;
+        let context = Context { model: &self.model, net, meter: Meter::new(limits) };
+        let condition = context.refuted(&claim, subject.as_deref())?;
+        let condition = condition
+            .ok_or_else(|| CheckError::refused(format!("no certificate shows that {property} is {value}")))?;
         let lemmas = context.lemmas(lemmas)?;
-        Ok(context.check(Rc::new(condition), &lemmas, proof)?)
+        context.check(Rc::new(condition), &lemmas, proof)
     }
 }
 
 struct Context<'a> {
     model: &'a Model,
     net: &'a Unfolded,
+    meter: Meter,
 }
 
 impl Context<'_> {
     /// The condition that contradicts a claim; None if no certificate can show the claim.
-    fn refuted(&self, claim: &Claim<'_>, subject: Option<&str>) -> Result<Option<Condition>, Refusal> {
+    fn refuted(&self, claim: &Claim<'_>, subject: Option<&str>) -> Result<Option<Condition>, CheckError> {
         let more = |places: Vec<Range<usize>>, bound: &BigInt| {
-            let places = places.into_iter().flatten();
-            Condition::AtMost(inequality(places.map(|place| (place, -BigInt::one())), -bound - 1))
+            let weights = places.iter().cloned().flatten().map(|place| (place, -BigInt::one()));
+            self.at_most(places.iter().map(Range::len).sum(), weights, -bound - 1)
         };
         let needs_subject = matches!(
             claim,
@@ -71,8 +84,12 @@ impl Context<'_> {
         let subject = match (subject, needs_subject) {
             (Some(subject), true) => subject,
             (None, false) => "",
-            (Some(_), false) => return Err(Refusal("it has a subject, but its value needs none".to_owned())),
-            (None, true) => return Err(Refusal("it has no subject, but its value needs one".to_owned())),
+            (Some(_), false) => {
+                return Err(CheckError::refused("it has a subject, but its value needs none".to_owned()));
+            }
+            (None, true) => {
+                return Err(CheckError::refused("it has no subject, but its value needs one".to_owned()));
+            }
         };
         let any = |conditions: Vec<Condition>| Condition::Any(conditions.into_iter().map(Rc::new).collect());
         Ok(match claim {
@@ -95,16 +112,16 @@ impl Context<'_> {
             }
             Claim::Bound(places, bound) => {
                 let ranges = places.iter().map(|place| self.net.places[*place].clone()).collect();
-                Some(more(ranges, &BigInt::from((*bound).clone())))
+                Some(more(ranges, &BigInt::from((*bound).clone()))?)
             }
             Claim::MostInPlace(bound) => {
                 let bound = BigInt::from((*bound).clone());
                 let over = |place: usize| more(std::iter::once(place..place + 1).collect(), &bound);
-                Some(any((0..self.net.initial.len()).map(over).collect()))
+                Some(any((0..self.net.initial.len()).map(over).collect::<Result<_, _>>()?))
             }
             Claim::OneSafe(true) => {
                 let over = |places: &Range<usize>| more(vec![places.clone()], &BigInt::one());
-                Some(any(self.net.places.iter().map(over).collect()))
+                Some(any(self.net.places.iter().map(over).collect::<Result<_, _>>()?))
             }
             Claim::QuasiLiveness(false) | Claim::Liveness(false) => {
                 Some(self.fireable(&[subject.to_owned()], true)?)
@@ -113,18 +130,18 @@ impl Context<'_> {
                 let places = self.net.places[self.model.place(subject)?].clone();
                 let differs = places.flat_map(|place| {
                     let initial = BigInt::from(self.net.initial[place]);
-                    let fewer = inequality([(place, BigInt::one())], &initial - 1);
-                    [fewer, inequality([(place, -BigInt::one())], -initial - 1)].map(Condition::AtMost)
+                    let fewer = self.at_most(1, [(place, BigInt::one())], &initial - 1);
+                    [fewer, self.at_most(1, [(place, -BigInt::one())], -initial - 1)]
                 });
-                Some(any(differs.collect()))
+                Some(any(differs.collect::<Result<_, _>>()?))
             }
             _ => None,
         })
     }
 
     /// A state formula, or its negation, without negations.
-    fn condition(&self, formula: &Expr, holds: bool) -> Result<Condition, Refusal> {
-        let parts = |parts: &[Expr]| -> Result<Vec<Rc<Condition>>, Refusal> {
+    fn condition(&self, formula: &Expr, holds: bool) -> Result<Condition, CheckError> {
+        let parts = |parts: &[Expr]| -> Result<Vec<Rc<Condition>>, CheckError> {
             parts.iter().map(|part| Ok(Rc::new(self.condition(part, holds)?))).collect()
         };
         Ok(match (formula, holds) {
@@ -134,13 +151,17 @@ impl Context<'_> {
             (Expr::Le(left, right), true) => self.difference(left, right, 0)?,
             (Expr::Le(left, right), false) => self.difference(right, left, -1)?,
             (Expr::Fireable(ids), _) => self.fireable(ids, holds)?,
-            (Expr::Deadlock, _) => self.enabled((0..self.net.flats.len()).collect(), !holds),
-            _ => return Err(Refusal("the formula has path operators inside of its first one".to_owned())),
+            (Expr::Deadlock, _) => self.enabled((0..self.net.flats.len()).collect(), !holds)?,
+            _ => {
+                return Err(CheckError::refused(
+                    "the formula has path operators inside of its first one".to_owned(),
+                ));
+            }
         })
     }
 
     /// left - right <= more
-    fn difference(&self, left: &Count, right: &Count, more: i32) -> Result<Condition, Refusal> {
+    fn difference(&self, left: &Count, right: &Count, more: i32) -> Result<Condition, CheckError> {
         let mut weights: BTreeMap<usize, BigInt> = BTreeMap::new();
         let mut bound = BigInt::from(more);
         for (count, sign) in [(left, 1), (right, -1)] {
@@ -148,47 +169,72 @@ impl Context<'_> {
                 Count::Constant(number) => bound -= BigInt::from(*number) * sign,
                 Count::Tokens(ids) => {
                     for id in ids {
-                        for place in self.net.places[self.model.place(id)?].clone() {
+                        let places = self.net.places[self.model.place(id)?].clone();
+                        self.meter.steps(KEPT * places.len() as u64)?;
+                        for place in places {
                             *weights.entry(place).or_default() += sign;
                         }
                     }
                 }
             }
         }
-        Ok(Condition::AtMost(inequality(weights, bound)))
+        self.at_most(weights.len(), weights, bound)
     }
 
-    fn fireable(&self, ids: &[String], holds: bool) -> Result<Condition, Refusal> {
+    fn fireable(&self, ids: &[String], holds: bool) -> Result<Condition, CheckError> {
         let mut flats = Vec::new();
         for id in ids {
             flats.extend(self.net.transitions[self.model.transition(id)?].clone());
         }
-        Ok(self.enabled(flats, holds))
+        self.enabled(flats, holds)
     }
 
     /// One of the transitions is enabled, or none.
-    fn enabled(&self, flats: Vec<usize>, holds: bool) -> Condition {
-        let part = |flat: usize| {
+    fn enabled(&self, flats: Vec<usize>, holds: bool) -> Result<Condition, CheckError> {
+        let part = |flat: usize| -> Result<Rc<Condition>, CheckError> {
+            self.meter.steps(KEPT)?;
             let need = |(place, count): &(usize, u128)| {
                 let count = BigInt::from(*count);
-                Rc::new(Condition::AtMost(match holds {
-                    true => inequality([(*place, -BigInt::one())], -count),
-                    false => inequality([(*place, BigInt::one())], count - 1),
-                }))
+                let need = match holds {
+                    true => self.at_most(1, [(*place, -BigInt::one())], -count),
+                    false => self.at_most(1, [(*place, BigInt::one())], count - 1),
+                };
+                need.map(Rc::new)
             };
-            let needs = self.net.flats[flat].needs.iter().map(need).collect();
-            Rc::new(if holds { Condition::All(needs) } else { Condition::Any(needs) })
+            let needs = self.net.flats[flat].needs.iter().map(need).collect::<Result<_, _>>()?;
+            Ok(Rc::new(if holds { Condition::All(needs) } else { Condition::Any(needs) }))
         };
-        let parts = flats.into_iter().map(part).collect();
-        if holds { Condition::Any(parts) } else { Condition::All(parts) }
+        let parts = flats.into_iter().map(part).collect::<Result<_, _>>()?;
+        Ok(if holds { Condition::Any(parts) } else { Condition::All(parts) })
     }
 
-    fn weights(&self, weights: &[Weight]) -> Result<BTreeMap<usize, BigRational>, Refusal> {
+    /// The condition that a sum with this number of weights is at most the bound. The weights of a place are added.
+    fn at_most(
+        &self,
+        count: usize,
+        weights: impl IntoIterator<Item = (usize, BigInt)>,
+        bound: BigInt,
+    ) -> Result<Condition, CheckError> {
+        self.meter.steps(KEPT_INEQUALITY.saturating_add(KEPT * count as u64))?;
+        let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
+        for (place, weight) in weights {
+            *sum.entry(place).or_insert_with(BigRational::zero) += BigRational::from_integer(weight);
+        }
+        let bound = BigRational::from_integer(bound);
+        Ok(Condition::AtMost(Rc::new(Inequality { weights: sum, bound })))
+    }
+
+    fn weights(&self, weights: &[Weight]) -> Result<BTreeMap<usize, BigRational>, CheckError> {
         let mut result = BTreeMap::new();
         for Weight { place, colour, weight } in weights {
-            for number in self.net.named(self.model, place, colour.as_ref())? {
+            self.meter.fractions(&[&weight.0])?;
+            let places = self.net.named(self.model, place, colour.as_ref())?;
+            // A small file can name places with very many colours.
+            let words = 1 + (weight.0.numer().bits() + weight.0.denom().bits()) / 64;
+            self.meter.steps(words.saturating_add(KEPT).saturating_mul(places.len() as u64))?;
+            for number in places {
                 if result.insert(number, weight.0.clone()).is_some() {
-                    return Err(Refusal(format!("the place \"{place}\" occurs twice in a sum")));
+                    return Err(CheckError::refused(format!("the place \"{place}\" occurs twice in a sum")));
                 }
             }
         }
@@ -197,7 +243,7 @@ impl Context<'_> {
     }
 
     /// Checks the lemmas one after the other, and returns them as inequalities.
-    fn lemmas(&self, lemmas: &[Lemma]) -> Result<Vec<Inequality>, Refusal> {
+    fn lemmas(&self, lemmas: &[Lemma]) -> Result<Vec<Rc<Inequality>>, CheckError> {
         let mut dead = vec![false; self.net.flats.len()];
         let mut known = Vec::with_capacity(lemmas.len());
         for (number, lemma) in lemmas.iter().enumerate() {
@@ -205,50 +251,76 @@ impl Context<'_> {
                 Lemma::Inequality { weights, bound } => self.inductive(weights, bound, &dead),
                 Lemma::Trap(places) => self.trap(places, &dead),
             };
-            let checked = checked.map_err(|Refusal(why)| Refusal(format!("lemma {number}: {why}")))?;
-            self.add_dead(&checked, &mut dead);
-            known.push(checked);
+            let checked = checked.map_err(|error| error.at(&format!("lemma {number}")))?;
+            self.add_dead(&checked, &mut dead)?;
+            known.push(Rc::new(checked));
         }
         Ok(known)
     }
 
-    fn inductive(&self, weights: &[Weight], bound: &Rational, dead: &[bool]) -> Result<Inequality, Refusal> {
+    fn inductive(
+        &self,
+        weights: &[Weight],
+        bound: &Rational,
+        dead: &[bool],
+    ) -> Result<Inequality, CheckError> {
         let weights = self.weights(weights)?;
-        let number = |place: &usize| BigRational::from_integer(self.net.initial[*place].into());
-        let initial: BigRational = weights.iter().map(|(place, weight)| weight * number(place)).sum();
+        let mut initial = BigRational::zero();
+        for (place, weight) in weights.iter().filter(|(place, _)| self.net.initial[**place] > 0) {
+            self.add_product(
+                &mut initial,
+                weight,
+                &BigRational::from_integer(self.net.initial[*place].into()),
+            )?;
+        }
+        self.meter.fractions(&[&initial, &bound.0])?;
         if initial > bound.0 {
-            return Err(Refusal(format!("the sum is initially {initial}, more than {bound}")));
+            return Err(CheckError::refused(format!("the sum is initially {initial}, more than {bound}")));
         }
         // Integers: sums of rational numbers are slow.
-        let common = weights.values().fold(BigInt::one(), |common, weight| common.lcm(weight.denom()));
+        let mut common = BigInt::one();
+        for weight in weights.values() {
+            self.meter.integers([&common, weight.denom()])?;
+            common = common.lcm(weight.denom());
+        }
         let mut effects: BTreeMap<usize, BigInt> = BTreeMap::new();
         for (place, weight) in &weights {
+            self.meter.integers([weight.numer(), weight.denom(), &common])?;
             let weight = weight.numer() * (&common / weight.denom());
+            let words = 1 + weight.bits() / 64;
             for (flat, change) in self.net.changed_by[*place].iter().filter(|(flat, _)| !dead[*flat]) {
+                self.meter.steps(KEPT.saturating_add(words))?;
                 *effects.entry(*flat).or_default() += &weight * BigInt::from(*change);
             }
         }
         match effects.iter().find(|(_, effect)| effect.is_positive()) {
-            Some((flat, _)) => Err(Refusal(format!("{} increases the sum", self.transition_of(*flat)))),
+            Some((flat, _)) => {
+                Err(CheckError::refused(format!("{} increases the sum", self.transition_of(*flat))))
+            }
             None => Ok(Inequality { weights, bound: bound.0.clone() }),
         }
     }
 
-    fn trap(&self, places: &[crate::PlaceName], dead: &[bool]) -> Result<Inequality, Refusal> {
+    fn trap(&self, places: &[crate::PlaceName], dead: &[bool]) -> Result<Inequality, CheckError> {
         let mut inside = BTreeMap::new();
         for crate::PlaceName { place, colour } in places {
-            for number in self.net.named(self.model, place, colour.as_ref())? {
+            let places = self.net.named(self.model, place, colour.as_ref())?;
+            self.meter.steps(KEPT.saturating_mul(places.len() as u64))?;
+            for number in places {
                 inside.insert(number, -BigRational::one());
             }
         }
         if inside.keys().all(|place| self.net.initial[*place] == 0) {
-            return Err(Refusal("the trap has no token initially".to_owned()));
+            return Err(CheckError::refused("the trap has no token initially".to_owned()));
         }
         for place in inside.keys() {
             for (flat, _) in self.net.needed_by[*place].iter().filter(|(flat, _)| !dead[*flat]) {
+                self.meter.steps(8 + 8 * self.net.flats[*flat].puts.len() as u64)?;
                 if !self.net.flats[*flat].puts.iter().any(|place| inside.contains_key(place)) {
                     let id = self.transition_of(*flat);
-                    return Err(Refusal(format!("{id} takes a token from the trap and puts none there")));
+                    return Err(CheckError::refused(format!(
+                        "{id} takes a token from the trap and puts none there"
+                    )));
                 }
             }
         }
@@ -256,18 +328,35 @@ impl Context<'_> {
     }
 
     /// Marks the transitions that need more tokens than an inequality without negative weights allows.
-    fn add_dead(&self, known: &Inequality, dead: &mut [bool]) {
+    fn add_dead(&self, known: &Inequality, dead: &mut [bool]) -> Result<(), CheckError> {
         if known.weights.values().any(BigRational::is_negative) {
-            return;
+            return Ok(());
         }
         let mut needed: BTreeMap<usize, BigRational> = BTreeMap::new();
         for (place, weight) in &known.weights {
             for (flat, count) in &self.net.needed_by[*place] {
                 let sum = needed.entry(*flat).or_insert_with(BigRational::zero);
-                *sum += weight * BigRational::from_integer((*count).into());
+                self.add_product(sum, weight, &BigRational::from_integer((*count).into()))?;
             }
         }
-        needed.iter().filter(|(_, sum)| **sum > known.bound).for_each(|(flat, _)| dead[*flat] = true);
+        for (flat, sum) in &needed {
+            self.meter.fractions(&[sum, &known.bound])?;
+            dead[*flat] |= *sum > known.bound;
+        }
+        Ok(())
+    }
+
+    /// Adds a product to a sum.
+    fn add_product(
+        &self,
+        sum: &mut BigRational,
+        factor: &BigRational,
+        other: &BigRational,
+    ) -> Result<(), CheckError> {
+        self.meter.steps(KEPT)?;
+        self.meter.fractions(&[sum, factor, other])?;
+        *sum += factor * other;
+        Ok(())
     }
 
     fn transition_of(&self, flat: usize) -> String {
@@ -279,18 +368,19 @@ impl Context<'_> {
     fn check(
         &self,
         condition: Rc<Condition>,
-        lemmas: &[Inequality],
+        lemmas: &[Rc<Inequality>],
         proof: &[ProofStep],
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CheckError> {
         let (mut assumptions, mut disjunctions) = (Vec::new(), Vec::new());
         // What is left to prove: the numbers of assumptions and disjunctions that are known there, and what is assumed.
         let mut open = vec![(0, 0, condition)];
         for (number, step) in proof.iter().enumerate() {
-            let at = |why: &str| Refusal(format!("step {number} of the proof: {why}"));
+            let at = |why: &str| CheckError::refused(format!("step {number} of the proof: {why}"));
+            let in_step = |error: CheckError| error.at(&format!("step {number} of the proof"));
             let (known, cases, condition) = open.pop().ok_or_else(|| at("nothing is left to prove"))?;
             assumptions.truncate(known);
             disjunctions.truncate(cases);
-            assume(&condition, &mut assumptions, &mut disjunctions);
+            self.assume(&condition, &mut assumptions, &mut disjunctions)?;
             let (known, cases) = (assumptions.len(), disjunctions.len());
             match step {
                 ProofStep::Contradiction { lemmas: of_lemmas, assumptions: of_assumptions } => {
@@ -301,10 +391,10 @@ impl Context<'_> {
                             if factor.is_negative() {
                                 return Err(at("a negative factor"));
                             }
-                            sum.bound += factor * &term.bound;
+                            self.add_product(&mut sum.bound, factor, &term.bound).map_err(in_step)?;
                             for (place, weight) in &term.weights {
-                                *sum.weights.entry(*place).or_insert_with(BigRational::zero) +=
-                                    factor * weight;
+                                let of_place = sum.weights.entry(*place).or_insert_with(BigRational::zero);
+                                self.add_product(of_place, factor, weight).map_err(in_step)?;
                             }
                         }
                     }
@@ -316,9 +406,11 @@ impl Context<'_> {
                     }
                 }
                 ProofStep::Cases(disjunction) => {
-                    let of: &Vec<Rc<Condition>> =
+                    let chosen =
                         disjunctions.get(*disjunction).ok_or_else(|| at("an unknown disjunction"))?;
-                    open.extend(of.iter().rev().map(|case| (known, cases, case.clone())));
+                    let Condition::Any(parts) = &**chosen else { return Err(at("an unknown disjunction")) };
+                    self.meter.steps(KEPT.saturating_mul(parts.len() as u64))?;
+                    open.extend(parts.iter().rev().map(|case| (known, cases, case.clone())));
                 }
                 ProofStep::Split { weights, bound } => {
                     let low = Inequality { weights: self.weights(weights)?, bound: bound.0.clone() };
@@ -327,38 +419,43 @@ impl Context<'_> {
                     }
                     let weights = low.weights.iter().map(|(place, weight)| (*place, -weight)).collect();
                     let high = Inequality { weights, bound: -&low.bound - BigRational::one() };
-                    open.push((known, cases, Rc::new(Condition::AtMost(high))));
-                    open.push((known, cases, Rc::new(Condition::AtMost(low))));
+                    open.push((known, cases, Rc::new(Condition::AtMost(Rc::new(high)))));
+                    open.push((known, cases, Rc::new(Condition::AtMost(Rc::new(low)))));
                 }
             }
         }
         match open.len() {
             0 => Ok(()),
-            left => Err(Refusal(format!("the proof ends with {left} open cases"))),
+            left => Err(CheckError::refused(format!("the proof ends with {left} open cases"))),
         }
     }
-}
 
-fn inequality(weights: impl IntoIterator<Item = (usize, BigInt)>, bound: BigInt) -> Inequality {
-    let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
-    for (place, weight) in weights {
-        *sum.entry(place).or_insert_with(BigRational::zero) += BigRational::from_integer(weight);
-    }
-    Inequality { weights: sum, bound: BigRational::from_integer(bound) }
-}
-
-/// Takes a condition apart into inequalities and disjunctions.
-fn assume(
-    condition: &Rc<Condition>,
-    assumptions: &mut Vec<Inequality>,
-    disjunctions: &mut Vec<Vec<Rc<Condition>>>,
-) {
-    match &**condition {
-        Condition::AtMost(inequality) => assumptions.push(inequality.clone()),
-        Condition::All(parts) => parts.iter().for_each(|part| assume(part, assumptions, disjunctions)),
-        Condition::Any(parts) => match parts.as_slice() {
-            [only] => assume(only, assumptions, disjunctions),
-            parts => disjunctions.push(parts.to_vec()),
-        },
+    /// Takes a condition apart into inequalities and disjunctions.
+    fn assume(
+        &self,
+        condition: &Rc<Condition>,
+        assumptions: &mut Vec<Rc<Inequality>>,
+        disjunctions: &mut Vec<Rc<Condition>>,
+    ) -> Result<(), CheckError> {
+        match &**condition {
+            Condition::AtMost(inequality) => {
+                self.meter.steps(KEPT)?;
+                assumptions.push(inequality.clone());
+            }
+            Condition::All(parts) => {
+                self.meter.steps(parts.len() as u64)?;
+                for part in parts {
+                    self.assume(part, assumptions, disjunctions)?;
+                }
+            }
+            Condition::Any(parts) => match parts.as_slice() {
+                [only] => self.assume(only, assumptions, disjunctions)?,
+                _ => {
+                    self.meter.steps(KEPT)?;
+                    disjunctions.push(condition.clone());
+                }
+            },
+        }
+        Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Checks witnesses: replays their runs and evaluates the claim on the markings.
 
 use crate::instance::{Claim, Instance};
+use crate::meter::{KEPT, Limits, Meter};
 use crate::model::{Marking, Model, tokens};
 use crate::path::{End, Path, Truth};
-use crate::{CheckError, Refusal, Run, VERSION, Witness};
+use crate::{CheckError, Run, VERSION, Witness};
 use mcc_model::{Colour, Count, Expr};
 use num_bigint::BigUint;
 use std::cell::RefCell;
@@ -19,30 +20,40 @@ impl Instance {
     /// # Errors
     /// [`CheckError::Refused`] with the reason if they do not, or if the witness is not one of this instance.
     pub fn check_witness(&self, witness: &Witness) -> Result<(), CheckError> {
+        self.check_witness_within(witness, Limits::NONE)
+    }
+
+    /// Checks a witness as `check_witness`, within limits.
+    ///
+    /// # Errors
+    /// As of `check_witness`; [`CheckError::NotChecked`] if a limit would be exceeded.
+    pub fn check_witness_within(&self, witness: &Witness, limits: Limits) -> Result<(), CheckError> {
         let Witness { version, instance, examination, property, value, runs } = witness;
         if *version != VERSION {
-            return Err(Refusal(format!("it has the version {version}, not {VERSION}")).into());
+            return Err(CheckError::refused(format!("it has the version {version}, not {VERSION}")));
         }
         let claim = self.claim(instance, examination, property, value)?;
-        let model = &self.model;
-        let runs: Vec<_> = runs.iter().map(|run| Replay::new(model, run)).collect::<Result<_, _>>()?;
+        let (model, meter) = (&self.model, &Meter::new(limits));
+        let runs: Vec<_> = runs.iter().map(|run| Replay::new(model, run, meter)).collect::<Result<_, _>>()?;
         match claim {
-            Claim::QuasiLiveness(true) => return Ok(quasi_live(model, &runs)?),
-            Claim::StableMarking(false) => return Ok(no_stable_place(model, &runs)?),
+            Claim::QuasiLiveness(true) => return quasi_live(model, &runs),
+            Claim::StableMarking(false) => return no_stable_place(model, &runs),
             _ => {}
         }
         let [run] = runs.as_slice() else {
-            return Err(Refusal(format!("it has {} runs; its value needs one", runs.len())).into());
+            return Err(CheckError::refused(format!("it has {} runs; its value needs one", runs.len())));
         };
         if let Claim::Formula(formula, truth) = claim {
-            return Ok(run.shows(formula, truth, examination.starts_with("LTL"))?);
+            return run.shows(formula, truth, examination.starts_with("LTL"));
         }
         let last = run.last_marking()?;
         let at_least = |found: u128, bound: &BigUint| match BigUint::from(found) >= *bound {
             true => Ok(()),
-            false => Err(Refusal(format!("the last marking has {found} tokens there, not {bound}"))),
+            false => {
+                Err(CheckError::refused(format!("the last marking has {found} tokens there, not {bound}")))
+            }
         };
-        Ok(match claim {
+        match claim {
             Claim::Bound(places, bound) => at_least(tokens(&last, &places)?, bound),
             Claim::MostInPlace(bound) => {
                 let most = last.iter().flat_map(|tokens| tokens.values().copied()).max();
@@ -55,86 +66,98 @@ impl Instance {
                 }
                 at_least(most, &BigUint::from(2_u8))
             }
-            Claim::Liveness(false) if !model.net.transitions.is_empty() => match model.is_deadlock(&last)? {
-                true => Ok(()),
-                false => Err(Refusal("the last marking is not a deadlock".to_owned())),
-            },
-            _ => Err(Refusal(format!("no run shows that {property} is {value}"))),
-        }?)
+            Claim::Liveness(false) if !model.net.transitions.is_empty() => {
+                match model.is_deadlock(&last, meter)? {
+                    true => Ok(()),
+                    false => Err(CheckError::refused("the last marking is not a deadlock".to_owned())),
+                }
+            }
+            _ => Err(CheckError::refused(format!("no run shows that {property} is {value}"))),
+        }
     }
+}
+
+/// The number of places, and of the numbers of tokens that a marking holds.
+fn entries(marking: &Marking) -> u64 {
+    marking.iter().map(|tokens| tokens.len() as u64 + 1).sum()
 }
 
 /// A run with the numbers of its transitions and colours.
 struct Replay<'a> {
     model: &'a Model,
+    meter: &'a Meter,
     firings: Vec<Firing>,
     loop_start: Option<usize>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(model: &'a Model, run: &Run) -> Result<Replay<'a>, Refusal> {
+    fn new(model: &'a Model, run: &Run, meter: &'a Meter) -> Result<Replay<'a>, CheckError> {
         let firing = |step: &crate::Step| {
             let transition = model.transition(&step.transition)?;
             Ok((transition, model.binding(transition, step)?))
         };
-        let firings = run.steps.iter().map(firing).collect::<Result<_, Refusal>>()?;
+        let firings = run.steps.iter().map(firing).collect::<Result<_, CheckError>>()?;
         if let Some(start) = run.loop_start
             && start >= run.steps.len()
         {
             let steps = run.steps.len();
-            return Err(Refusal(format!("the loop begins after step {start} of {steps}: it has no step")));
+            return Err(CheckError::refused(format!(
+                "the loop begins after step {start} of {steps}: it has no step"
+            )));
         }
-        Ok(Replay { model, firings, loop_start: run.loop_start })
+        Ok(Replay { model, meter, firings, loop_start: run.loop_start })
     }
 
     /// Fires all steps. Calls `visit` with the initial marking and after each step, with the number of steps so far and the
     /// places that the last step touched. Checks the loop.
     fn fire_all(
         &self,
-        mut visit: impl FnMut(usize, &Marking, &[usize]) -> Result<(), Refusal>,
-    ) -> Result<Marking, Refusal> {
+        mut visit: impl FnMut(usize, &Marking, &[usize]) -> Result<(), CheckError>,
+    ) -> Result<Marking, CheckError> {
         let mut marking = self.model.initial();
+        self.meter.steps(KEPT * entries(&marking))?;
         let mut loop_marking = None;
         let mut touched: Vec<usize> = (0..self.model.net.places.len()).collect();
         visit(0, &marking, &touched)?;
         for (number, (transition, binding)) in self.firings.iter().enumerate() {
             if self.loop_start == Some(number) {
+                self.meter.steps(KEPT * entries(&marking))?;
                 loop_marking = Some(marking.clone());
             }
             touched.clear();
-            let fired = self.model.fire(&mut marking, *transition, binding, &mut touched);
-            fired.map_err(|Refusal(why)| Refusal(format!("step {number}: {why}")))?;
+            let fired = self.model.fire(&mut marking, *transition, binding, &mut touched, self.meter);
+            fired.map_err(|error| error.at(&format!("step {number}")))?;
             visit(number + 1, &marking, &touched)?;
         }
         match loop_marking {
-            Some(start) if start != marking => {
-                Err(Refusal("the marking at the end of the loop is not the one at its beginning".to_owned()))
-            }
+            Some(start) if start != marking => Err(CheckError::refused(
+                "the marking at the end of the loop is not the one at its beginning".to_owned(),
+            )),
             _ => Ok(marking),
         }
     }
 
-    fn last_marking(&self) -> Result<Marking, Refusal> {
+    fn last_marking(&self) -> Result<Marking, CheckError> {
         self.fire_all(|_, _, _| Ok(()))
     }
 
     /// Whether the run shows that the formula is true (or false) initially.
-    fn shows(&self, formula: &Expr, truth: bool, linear: bool) -> Result<(), Refusal> {
+    fn shows(&self, formula: &Expr, truth: bool, linear: bool) -> Result<(), CheckError> {
         let last = self.last_marking()?;
         // The common case without the truth of all atoms in all markings: the last marking satisfies, or violates.
         if let (Expr::ExistsPath(path), true) | (Expr::AllPaths(path), false) = (formula, truth)
             && let Expr::Finally(inner) | Expr::Globally(inner) = &**path
             && matches!(**path, Expr::Finally(_)) == truth
             && inner.is_state_formula()
-            && Atoms::new(self.model, inner)?.holds(inner, &last)? == truth
+            && Atoms::new(self.model, inner, self.meter)?.holds(inner, &last)? == truth
         {
             return Ok(());
         }
-        let mut atoms = Atoms::new(self.model, formula)?;
+        let mut atoms = Atoms::new(self.model, formula, self.meter)?;
         self.fire_all(|_, marking, touched| atoms.visit(marking, touched))?;
         let end = match self.loop_start {
             Some(start) => End::Loop(start),
-            None if self.model.is_deadlock(&last)? => End::Deadlock,
+            None if self.model.is_deadlock(&last, self.meter)? => End::Deadlock,
             None => End::Open,
         };
         // The marking at the end of a loop is the one at its beginning.
@@ -144,11 +167,13 @@ impl<'a> Replay<'a> {
             Ok(Rc::new(truths[..positions].iter().map(|truth| Truth::from(*truth)).collect()))
         };
         let quantified = RefCell::new(HashMap::new());
-        let path = Path { positions, end, linear, atom: &atom, quantified };
+        let path = Path { positions, end, linear, atom: &atom, quantified, meter: self.meter };
         match path.holds_initially(formula)? {
             found if found == Truth::from(truth) => Ok(()),
-            Truth::Unknown => Err(Refusal("the run does not determine the truth of the formula".to_owned())),
-            found => Err(Refusal(format!("the run shows that the formula is {found:?}"))),
+            Truth::Unknown => {
+                Err(CheckError::refused("the run does not determine the truth of the formula".to_owned()))
+            }
+            found => Err(CheckError::refused(format!("the run shows that the formula is {found:?}"))),
         }
     }
 }
@@ -168,6 +193,7 @@ enum Number {
 /// The atoms of a formula, and their truth in the markings that were visited.
 struct Atoms<'a> {
     model: &'a Model,
+    meter: &'a Meter,
     atoms: Vec<Atom>,
     numbers: HashMap<*const Expr, usize>,
     /// By place: the atoms that its tokens may change.
@@ -176,17 +202,17 @@ struct Atoms<'a> {
 }
 
 impl<'a> Atoms<'a> {
-    fn new(model: &'a Model, formula: &Expr) -> Result<Atoms<'a>, Refusal> {
+    fn new(model: &'a Model, formula: &Expr, meter: &'a Meter) -> Result<Atoms<'a>, CheckError> {
         let of_place = vec![Vec::new(); model.net.places.len()];
         let mut atoms =
-            Atoms { model, atoms: Vec::new(), numbers: HashMap::new(), of_place, truths: Vec::new() };
+            Atoms { model, meter, atoms: Vec::new(), numbers: HashMap::new(), of_place, truths: Vec::new() };
         atoms.collect(formula)?;
         Ok(atoms)
     }
 
-    fn collect(&mut self, formula: &Expr) -> Result<(), Refusal> {
+    fn collect(&mut self, formula: &Expr) -> Result<(), CheckError> {
         let model = self.model;
-        let number = |count: &Count| -> Result<Number, Refusal> {
+        let number = |count: &Count| -> Result<Number, CheckError> {
             Ok(match count {
                 Count::Constant(number) => Number::Constant((*number).into()),
                 Count::Tokens(ids) => {
@@ -226,13 +252,15 @@ impl<'a> Atoms<'a> {
         Ok(())
     }
 
-    fn number(&self, formula: &Expr) -> Result<usize, Refusal> {
+    fn number(&self, formula: &Expr) -> Result<usize, CheckError> {
         let number = self.numbers.get(&std::ptr::from_ref(formula)).copied();
-        number.ok_or_else(|| Refusal("an atom of the formula is unknown".to_owned()))
+        number.ok_or_else(|| CheckError::refused("an atom of the formula is unknown".to_owned()))
     }
 
     /// Appends the truth of all atoms in a marking. Computes those again whose places were touched since the last one.
-    fn visit(&mut self, marking: &Marking, touched: &[usize]) -> Result<(), Refusal> {
+    fn visit(&mut self, marking: &Marking, touched: &[usize]) -> Result<(), CheckError> {
+        // The truth of each atom is kept: a byte.
+        self.meter.steps(8 * self.atoms.len() as u64)?;
         for atom in 0..self.atoms.len() {
             match self.truths[atom].last().copied() {
                 Some(same) => self.truths[atom].push(same),
@@ -252,27 +280,31 @@ impl<'a> Atoms<'a> {
         Ok(())
     }
 
-    fn truth(&self, atom: usize, marking: &Marking) -> Result<bool, Refusal> {
+    fn truth(&self, atom: usize, marking: &Marking) -> Result<bool, CheckError> {
         let number = |number: &Number| match number {
             Number::Constant(number) => Ok(*number),
-            Number::Tokens(places) => tokens(marking, places),
+            Number::Tokens(places) => {
+                let entries = places.iter().map(|place| marking[*place].len() as u64 + 1);
+                self.meter.steps(entries.sum())?;
+                tokens(marking, places)
+            }
         };
         match &self.atoms[atom] {
             Atom::Le(left, right) => Ok(number(left)? <= number(right)?),
             Atom::Fireable(transitions) => {
                 for transition in transitions {
-                    if self.model.is_enabled(marking, *transition)? {
+                    if self.model.is_enabled(marking, *transition, self.meter)? {
                         return Ok(true);
                     }
                 }
                 Ok(false)
             }
-            Atom::Deadlock => self.model.is_deadlock(marking),
+            Atom::Deadlock => self.model.is_deadlock(marking, self.meter),
         }
     }
 
     /// The truth of a state formula in one marking.
-    fn holds(&self, formula: &Expr, marking: &Marking) -> Result<bool, Refusal> {
+    fn holds(&self, formula: &Expr, marking: &Marking) -> Result<bool, CheckError> {
         match formula {
             Expr::Not(inner) => Ok(!self.holds(inner, marking)?),
             Expr::And(parts) | Expr::Or(parts) => {
@@ -290,7 +322,7 @@ impl<'a> Atoms<'a> {
 }
 
 /// Each transition fires in one of the runs.
-fn quasi_live(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
+fn quasi_live(model: &Model, runs: &[Replay<'_>]) -> Result<(), CheckError> {
     let mut fired = HashSet::new();
     for run in runs {
         run.last_marking()?;
@@ -298,17 +330,18 @@ fn quasi_live(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
     }
     match model.net.transitions.len() - fired.len() {
         0 => Ok(()),
-        left => Err(Refusal(format!("{left} transitions fire in none of the runs"))),
+        left => Err(CheckError::refused(format!("{left} transitions fire in none of the runs"))),
     }
 }
 
 /// The number of tokens of each place changes in one of the runs.
-fn no_stable_place(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
+fn no_stable_place(model: &Model, runs: &[Replay<'_>]) -> Result<(), CheckError> {
     let initial = model.initial();
     let mut changed = vec![false; model.net.places.len()];
     for run in runs {
         run.fire_all(|_, marking, touched| {
             for place in touched.iter().filter(|place| !changed[**place]).copied().collect::<Vec<_>>() {
+                run.meter.steps(marking[place].len() as u64 + 1)?;
                 changed[place] = tokens(marking, &[place])? != tokens(&initial, &[place])?;
             }
             Ok(())
@@ -316,6 +349,6 @@ fn no_stable_place(model: &Model, runs: &[Replay<'_>]) -> Result<(), Refusal> {
     }
     match changed.iter().filter(|changed| !**changed).count() {
         0 => Ok(()),
-        left => Err(Refusal(format!("{left} places keep their tokens in all of the runs"))),
+        left => Err(CheckError::refused(format!("{left} places keep their tokens in all of the runs"))),
     }
 }

@@ -1,6 +1,6 @@
 //! The net of the certificate checker: places with their colours, transitions with their bindings.
 
-use crate::Refusal;
+use crate::CheckError;
 use crate::model::{Firing, Model};
 use mcc_model::{Colour, ColourName};
 use std::collections::BTreeMap;
@@ -33,8 +33,9 @@ pub(crate) struct Unfolded {
 }
 
 impl Unfolded {
-    pub fn new(model: &Model) -> Result<Unfolded, Refusal> {
-        let too_large = || Refusal(format!("the unfolded net has more than {MOST} places or bindings"));
+    pub fn new(model: &Model) -> Result<Unfolded, CheckError> {
+        let too_large =
+            || CheckError::NotChecked(format!("the unfolded net has more than {MOST} places or bindings"));
         let (net, mut unfolded) = (&model.net, Unfolded::default());
         for place in &net.places {
             let (start, colours) = (unfolded.initial.len(), net.sorts[place.sort].colours);
@@ -74,7 +75,7 @@ impl Unfolded {
         Ok(unfolded)
     }
 
-    fn add(&mut self, firing: &Firing) -> Result<(), Refusal> {
+    fn add(&mut self, firing: &Firing) -> Result<(), CheckError> {
         let number = self.flats.len();
         let place = |place: &usize, colour: &Colour| self.places[*place].start + *colour as usize;
         let needs: Vec<_> =
@@ -84,7 +85,8 @@ impl Unfolded {
         for (side, sign) in [(&needs, -1), (&puts, 1)] {
             for (place, count) in side {
                 let count = i128::try_from(*count);
-                let count = count.map_err(|_| Refusal("an arc has too large a weight".to_owned()))?;
+                let count =
+                    count.map_err(|_| CheckError::NotChecked("an arc has too large a weight".to_owned()))?;
                 *changes.entry(*place).or_default() += sign * count;
             }
         }
@@ -102,12 +104,13 @@ impl Unfolded {
         model: &Model,
         id: &str,
         colour: Option<&ColourName>,
-    ) -> Result<Range<usize>, Refusal> {
+    ) -> Result<Range<usize>, CheckError> {
         let number = model.place(id)?;
         let range = self.places[number].clone();
         let Some(name) = colour else { return Ok(range) };
         let colour = model.net.colour(model.net.places[number].sort, name);
-        let colour = colour.ok_or_else(|| Refusal(format!("the place \"{id}\" has no colour {name}")))?;
+        let colour =
+            colour.ok_or_else(|| CheckError::refused(format!("the place \"{id}\" has no colour {name}")))?;
         let place = range.start + colour as usize;
         Ok(place..place + 1)
     }

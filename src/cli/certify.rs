@@ -144,10 +144,10 @@ fn text(summary: &Summary, args: &Args) -> String {
          ({out}/overrides.csv)\n",
         summary.alarms, summary.refuted, summary.overrides
     );
-    if let Some(ToolEvidence { accepted, refused, not_checked }) = summary.tool_evidence {
+    if let Some(ToolEvidence { accepted, bound_only, refused, not_checked }) = summary.tool_evidence {
         text += &format!(
-            "evidence of tools: accepted: {accepted}; refused: {refused}; not checked: {not_checked} \
-             ({out}/tool-evidence.csv)\n"
+            "evidence of tools: accepted: {accepted}; bound only: {bound_only}; refused: {refused}; not checked: \
+             {not_checked} ({out}/tool-evidence.csv)\n"
         );
     }
     text

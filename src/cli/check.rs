@@ -3,7 +3,7 @@
 use super::{Exit, Failure, Format, print};
 use crate::certification::read_trace;
 use anyhow::{Context, anyhow};
-use mcc_checker::{Certificate, CheckError, Instance, LARGEST_FILE, VERSION, Witness};
+use mcc_checker::{Certificate, CheckError, Instance, LARGEST_FILE, Limits, VERSION, Value, Witness};
 use mcc_model::{Archive, InstanceName, MODEL};
 use serde_json::json;
 use std::fs;
@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 /// Check that firing sequences show a value.
 ///
 /// Replays the runs of a witness on the net of its instance and evaluates the value on their markings, exactly and without
-/// the programs that search for witnesses. Prints whether the witness is accepted, or the reason why not, and exits with 0
-/// or 1. Also reads the trace that verifypn (TAPAAL) prints; it names no value, so give --claim (docs/certificates.md).
+/// the programs that search for witnesses. Prints whether the witness is accepted, shows only a lower bound, is refused,
+/// or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1. Also reads the trace that verifypn
+/// (TAPAAL) prints; it names no value, so give --claim (docs/certificates.md).
 #[derive(clap::Args)]
 pub struct WitnessArgs {
     /// The witness (JSON), or an output of verifypn with a trace (XML).
@@ -28,8 +29,8 @@ pub struct WitnessArgs {
 /// Check that inequalities show a value.
 ///
 /// Checks that each lemma of a certificate holds in all reachable markings, and that the lemmas exclude the markings that
-/// would contradict the value, in exact arithmetic. Prints whether the certificate is accepted, or the reason why not, and
-/// exits with 0 or 1 (docs/certificates.md).
+/// would contradict the value, in exact arithmetic. Prints whether the certificate is accepted, shows only an upper bound,
+/// is refused, or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1 (docs/certificates.md).
 #[derive(clap::Args)]
 pub struct CertificateArgs {
     /// The certificate (JSON).
@@ -43,6 +44,9 @@ struct CommonArgs {
     /// The archive of the instance (.tgz), its unpacked folder, or a folder of archives (NAME.tgz).
     #[arg(long, value_name = "DIR|ARCHIVE")]
     instances: PathBuf,
+    /// Check a file of any size: without the limits of steps, bits and time for evidence of tools.
+    #[arg(long)]
+    no_limits: bool,
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -68,8 +72,9 @@ pub fn witness(args: WitnessArgs) -> Result<Exit, Failure> {
     let archive = args.common.archive(Some(&witness.instance))?;
     let steps: usize = witness.runs.iter().map(|run| run.steps.len()).sum();
     let instance = Instance::read(&archive).map_err(Failure::usage)?;
-    let shown = format!("{} {} with {steps} firings", witness.property, witness.value);
-    args.common.show(&shown, instance.check_witness(&witness))
+    let shown = Shown { property: &witness.property, value: &witness.value, bound: "at least" };
+    let by = format!("with {steps} firings");
+    args.common.show(&shown, &by, instance.check_witness_within(&witness, args.common.limits()))
 }
 
 pub fn certificate(args: CertificateArgs) -> Result<Exit, Failure> {
@@ -79,8 +84,9 @@ pub fn certificate(args: CertificateArgs) -> Result<Exit, Failure> {
     let archive = args.common.archive(Some(&certificate.instance))?;
     let instance = Instance::read(&archive).map_err(Failure::usage)?;
     let Certificate { property, value, lemmas, .. } = &certificate;
-    let shown = format!("{property} {value} with {} lemmas", lemmas.len());
-    args.common.show(&shown, instance.check_certificate(&certificate))
+    let shown = Shown { property, value, bound: "at most" };
+    let by = format!("with {} lemmas", lemmas.len());
+    args.common.show(&shown, &by, instance.check_certificate_within(&certificate, args.common.limits()))
 }
 
 impl CommonArgs {
@@ -104,19 +110,51 @@ impl CommonArgs {
         Archive::open(&path).map_err(Failure::usage)
     }
 
-    fn show(&self, shown: &str, checked: Result<(), CheckError>) -> Result<Exit, Failure> {
-        let reason = match checked {
-            Ok(()) => None,
-            Err(CheckError::Refused(refusal)) => Some(refusal.to_string()),
+    fn limits(&self) -> Limits {
+        if self.no_limits { Limits::NONE } else { Limits::OF_TOOLS }
+    }
+
+    fn show(&self, shown: &Shown, by: &str, checked: Result<(), CheckError>) -> Result<Exit, Failure> {
+        let (verdict, reason) = match checked {
+            Ok(()) if shown.is_bound_only() => ("bound only", None),
+            Ok(()) => ("accepted", None),
+            Err(CheckError::Refused(refusal)) => ("refused", Some(refusal.to_string())),
+            Err(CheckError::NotChecked(reason)) if self.no_limits => ("not checked", Some(reason)),
+            Err(CheckError::NotChecked(reason)) => {
+                ("not checked", Some(format!("{reason}; --no-limits checks it without limits of effort")))
+            }
             Err(error) => return Err(Failure::usage(error)),
         };
+        let Shown { property, value, .. } = shown;
         let text = match &reason {
-            None => format!("accepted: {shown}\n"),
-            Some(reason) => format!("refused: {shown}: {reason}\n"),
+            None => format!("{verdict}: {property} is {} {by}\n", shown.what()),
+            Some(reason) => format!("{verdict}: {property} {value} {by}: {reason}\n"),
         };
-        let result = json!({"accepted": reason.is_none(), "reason": reason});
+        let accepted = reason.is_none();
+        let what = accepted.then(|| shown.what());
+        let result = json!({"accepted": accepted, "verdict": verdict, "shows": what, "reason": reason});
         print::result(self.format, &result, || print::text(&text))?;
-        Ok(if reason.is_none() { Exit::Done } else { Exit::Failed })
+        Ok(if accepted { Exit::Done } else { Exit::Failed })
+    }
+}
+
+/// What a file states.
+struct Shown<'a> {
+    property: &'a str,
+    value: &'a Value,
+    /// What a file of its kind shows about a number: `at least`, `at most`.
+    bound: &'static str,
+}
+
+impl Shown<'_> {
+    /// Whether the file can show a bound of the value only.
+    fn is_bound_only(&self) -> bool {
+        matches!(self.value, Value::Number(_))
+    }
+
+    /// The value, or the bound.
+    fn what(&self) -> String {
+        if self.is_bound_only() { format!("{} {}", self.bound, self.value) } else { self.value.to_string() }
     }
 }
 

@@ -7,12 +7,13 @@ use anstyle::Style;
 use mcc_model::Severity;
 use std::collections::{BTreeSet, HashMap};
 
-/// Largest number of places of a problem that are shown.
+/// Largest number of places of a problem that are shown. Wrong values are shown all.
 const MOST_PLACES: usize = 5;
 
-/// Findings with the same problem.
+/// Findings with the same problem in several places, or wrong values with the same remedy.
 struct Group<'f> {
     first: &'f Finding,
+    /// The place of each finding, with its own problem if that is not the problem of the first.
     places: Vec<String>,
 }
 
@@ -28,12 +29,21 @@ pub fn label(severity: Severity) -> (&'static str, Style) {
 pub fn show(page: &mut Page, findings: &[Finding]) {
     for Group { first, places } in groups(findings) {
         let (label, style) = label(first.severity);
-        page.item(0, label, style, &format!("{}: {}", first.rule, first.problem));
+        let problem = match &first.value {
+            Some(_) => counted(places.len(), "wrong value"),
+            None => first.problem.clone(),
+        };
+        page.item(0, label, style, &format!("{}: {problem}", first.rule));
         page.item(4, "fix:", HEADING, &first.fix);
-        let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if first.value.is_some() {
+            places.iter().for_each(|place| page.item(4, "in:", HEADING, place));
+            page.gap();
+            continue;
+        }
+        let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join("; ");
         let more = match places.len() {
             0..=MOST_PLACES => String::new(),
-            many => format!(", and {} more", many - MOST_PLACES),
+            many => format!("; and {} more", many - MOST_PLACES),
         };
         if !shown.is_empty() {
             page.item(4, "in:", HEADING, &format!("{shown}{more}"));
@@ -59,22 +69,28 @@ fn title(code: &str) -> String {
 /// The findings by problem: errors first, else in their order.
 fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = vec![];
-    let mut known: HashMap<(u8, &str, String, String), usize> = HashMap::new();
+    let mut known: HashMap<(u8, &str, bool, String, String), usize> = HashMap::new();
     for finding in findings {
         let instance = finding.run.split('/').nth(1).unwrap_or_default();
-        let key = (
-            u8::from(finding.severity != Severity::Error),
-            finding.rule,
-            general(&finding.problem, instance),
-            general(&finding.fix, instance),
-        );
+        // Each wrong value has a line of its own, so their problems need not be alike.
+        let problem =
+            finding.value.as_ref().map_or_else(|| general(&finding.problem, instance), |_| String::new());
+        let severity = u8::from(finding.severity != Severity::Error);
+        let key = (severity, finding.rule, finding.value.is_some(), problem, general(&finding.fix, instance));
         let group = *known.entry(key).or_insert_with(|| {
             groups.push(Group { first: finding, places: vec![] });
             groups.len() - 1
         });
         let in_run = finding.run.split_once('/').map_or("", |(_, run)| run);
         let place = [in_run, &finding.place()].join(" ").trim().to_owned();
-        groups[group].places.extend((!place.is_empty()).then_some(place));
+        let is_other = finding.value.is_some() || finding.problem != groups[group].first.problem;
+        let place = match (place.is_empty(), is_other) {
+            (true, false) => continue,
+            (false, false) => place,
+            (true, true) => finding.text(),
+            (false, true) => format!("{place}: {}", finding.text()),
+        };
+        groups[group].places.push(place);
     }
     groups.sort_by_key(|group| group.first.severity != Severity::Error);
     groups
@@ -101,6 +117,7 @@ pub fn counts(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::qualify::JudgedValue;
 
     fn finding(run: &str, severity: Severity, problem: &str) -> Finding {
         Finding {
@@ -111,6 +128,7 @@ mod tests {
             rule: "E-1.7",
             problem: problem.to_owned(),
             fix: "write it".to_owned(),
+            value: None,
         }
     }
 
@@ -133,7 +151,38 @@ mod tests {
                 ("M-PT-1-X-00 has no TECHNIQUES", 1)
             ]
         );
-        assert_eq!(groups[0].places[1], "M-PT-22/X stdout line 7");
+        assert_eq!(
+            groups[0].places,
+            ["M-PT-1/X stdout line 7", "M-PT-22/X stdout line 7: `a` is no value for M-PT-22-X-14"]
+        );
         assert_eq!(counts(&findings), "3 errors, 1 warning");
+    }
+
+    #[test]
+    fn each_wrong_value_is_shown_with_its_own_id_and_oracle() {
+        let wrong = |position: &str, line, given: &str, known: &str| {
+            let id = format!("M-PT-1-X-{position}");
+            let problem = format!("{id} is {given}, but the known value is {known}");
+            let [position, given, known, oracle] =
+                [position, given, known, "oracle/M-PT-1.csv"].map(str::to_owned);
+            let value = Some(JudgedValue { position, id, given, known, oracle });
+            Finding { line: Some(line), value, ..finding("t/M-PT-1/X", Severity::Error, &problem) }
+        };
+        let findings = [
+            wrong("01", 3, "3", "2"),
+            finding("t/M-PT-1/X", Severity::Error, "`a` is no value for M-PT-1-X-03"),
+            wrong("05", 7, "2", "1"),
+            wrong("06", 8, "3", "2"),
+        ];
+        let groups = groups(&findings);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(
+            groups[0].places,
+            [
+                "M-PT-1/X stdout line 3: M-PT-1-X-01 is 3, but the known value is 2 (position 01; oracle/M-PT-1.csv)",
+                "M-PT-1/X stdout line 7: M-PT-1-X-05 is 2, but the known value is 1 (position 05; oracle/M-PT-1.csv)",
+                "M-PT-1/X stdout line 8: M-PT-1-X-06 is 3, but the known value is 2 (position 06; oracle/M-PT-1.csv)",
+            ]
+        );
     }
 }

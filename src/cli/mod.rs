@@ -44,6 +44,7 @@ pub use failure::Failure;
 
 use crate::runner::CampaignEnd;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use nix::sys::stat::Mode;
 
 /// Runs and scores the Model Checking Contest.
 #[derive(Parser)]
@@ -127,6 +128,13 @@ impl From<CampaignEnd> for Exit {
     }
 }
 
+impl Command {
+    /// Whether it makes a folder of results, or files in one.
+    fn writes_a_record(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Submit(_) | Self::Shard(_) | Self::Collect(_) | Self::Replay(_))
+    }
+}
+
 /// The clap command, with the examples of each command.
 fn command() -> clap::Command {
     let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
@@ -141,6 +149,12 @@ pub fn main() -> Exit {
     // Warnings of the library crates, such as a folder that could not be removed.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
     let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    if parsed.command.writes_a_record() {
+        // Models under embargo (M-6) and outputs of tools are not for other users of the host. They can enter folders, because
+        // QEMU may run as one of them, but can neither list them nor read a file.
+        let group = Mode::S_IRGRP | Mode::S_IWGRP;
+        nix::sys::stat::umask(group | Mode::S_IROTH | Mode::S_IWOTH);
+    }
     let outcome = match parsed.command {
         Command::Doctor(args) => doctor::run(args),
         Command::Edition(args) => edition::run(args),

@@ -2,6 +2,7 @@
 
 use super::ClusterError;
 use mcc_base::digest;
+use mcc_vm::HeldFile;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,24 +22,31 @@ impl StagingFolder {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Returns the path of a copy of `source` on this node whose digest was verified by this call. A missing or damaged
+    /// Returns the path of a copy of `source` on this node, and the open file whose digest this call verified. A missing or damaged
     /// copy is made again. Jobs that request the same disk meanwhile wait.
     ///
     /// # Errors
     /// `source` has another digest than `sha256`: it changed since the campaign was submitted. Or a file cannot be read
     /// or written.
-    pub fn disk(&self, source: &Path, sha256: &str) -> Result<PathBuf, ClusterError> {
+    pub fn disk(&self, source: &Path, sha256: &str) -> Result<(PathBuf, HeldFile), ClusterError> {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
         let lock = File::create(&lock_path).map_err(ClusterError::io("create", &lock_path))?;
         let _lock = Flock::lock(lock, FlockArg::LockExclusive)
             .map_err(|(_, errno)| ClusterError::io("lock", &lock_path)(errno.into()))?;
-        if digest::file(&place).is_ok_and(|(found, _)| found == sha256) {
-            return Ok(place);
+        let digested = |path: &Path| {
+            let file = HeldFile::open(path)?;
+            let (found, _) = digest::of_open(file.reopen()?)?;
+            Ok((file, found))
+        };
+        if let Ok((file, found)) = digested(&place)
+            && found == sha256
+        {
+            return Ok((place, file));
         }
         let beside = self.folder.join(format!(".{sha256}"));
         fs::copy(source, &beside).map_err(ClusterError::io("copy to this node", source))?;
-        let (found, _) = digest::file(&beside).map_err(ClusterError::io("read", &beside))?;
+        let (_, found) = digested(&beside).map_err(ClusterError::io("read", &beside))?;
         if found != sha256 {
             fs::remove_file(&beside).map_err(ClusterError::io("remove", &beside))?;
             let problem = format!(
@@ -48,7 +56,10 @@ impl StagingFolder {
             return Err(ClusterError::Bad { path: source.to_owned(), problem });
         }
         fs::rename(&beside, &place).map_err(ClusterError::io("rename", &place))?;
-        Ok(place)
+        // Renaming changes a time of the file, so it is opened again.
+        let (file, found) = digested(&place).map_err(ClusterError::io("read", &place))?;
+        let problem = "it changed while it was copied; run the job again".to_owned();
+        if found == sha256 { Ok((place, file)) } else { Err(ClusterError::Bad { path: place, problem }) }
     }
 }
 
@@ -64,12 +75,12 @@ mod tests {
             (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
         fs::write(&source, "a disk").unwrap();
         let sha256 = digest::bytes("a disk");
-        let place = stage.disk(&source, &sha256).unwrap();
+        let (place, _) = stage.disk(&source, &sha256).unwrap();
         let copied = fs::metadata(&place).unwrap().ino();
-        assert_eq!(stage.disk(&source, &sha256).unwrap(), place);
+        assert_eq!(stage.disk(&source, &sha256).unwrap().0, place);
         assert_eq!(fs::metadata(&place).unwrap().ino(), copied, "not copied again");
         fs::write(&place, "a d").unwrap();
-        assert_eq!(fs::read_to_string(stage.disk(&source, &sha256).unwrap()).unwrap(), "a disk");
+        assert_eq!(fs::read_to_string(stage.disk(&source, &sha256).unwrap().0).unwrap(), "a disk");
     }
 
     #[test]

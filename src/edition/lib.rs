@@ -291,7 +291,8 @@ pub enum CpuReading {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// CPU model of QEMU, such as `SandyBridge`.
+    /// Name of a CPU model of QEMU, such as `SandyBridge`.
+    #[serde(deserialize_with = "cpu_model")]
     pub cpu_model: String,
     /// CPU flags of the guest.
     #[serde(default)]
@@ -305,6 +306,17 @@ pub struct Machine {
     /// Number of vCPUs for concurrent tools.
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
     pub concurrent_cores: u32,
+}
+
+/// Deserializes the name of a CPU model. It becomes an argument of QEMU, where `,` begins an option.
+fn cpu_model<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let model = String::deserialize(from)?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if model.starts_with(|first: char| first.is_ascii_alphanumeric()) && model.bytes().all(allowed) {
+        return Ok(model);
+    }
+    let allowed = "letters, digits, `-`, `_` and `.`, beginning with a letter or digit";
+    Err(serde::de::Error::custom(format!("{model:?} is not the name of a CPU model: {allowed}")))
 }
 
 // The bounds of limits are those of figures.
@@ -325,6 +337,17 @@ pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deser
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_in_the_cpu_model_of_a_recorded_edition_are_refused() {
+        let mut recorded = serde_json::to_value(Edition::load("mcc-2018").unwrap()).unwrap();
+        assert!(serde_json::from_value::<Edition>(recorded.clone()).is_ok());
+        for model in ["SandyBridge,+evil -drive ..", "-drive", "", "Sandy Bridge", "Sandy\nBridge"] {
+            recorded["machine"]["cpu_model"] = model.into();
+            let error = serde_json::from_value::<Edition>(recorded.clone()).unwrap_err().to_string();
+            assert!(error.contains("is not the name of a CPU model"), "{model}: {error}");
+        }
+    }
 
     #[test]
     fn published_settings_have_no_group_without_members() {

@@ -144,6 +144,11 @@ mod tests {
             ("values = 4", "values = 5", "4 values"),
             ("name = \"UpperBounds\"", "name = \"StateSpace\"", "twice"),
             ("Irma = [\"Irma.full\"", "Irma = [\"ITS-Tools\"", "already"),
+            (
+                "cpu_model = \"SandyBridge\"",
+                "cpu_model = \"SandyBridge,+evil -drive ..\"",
+                "is not the name of a CPU model",
+            ),
         ] {
             let message = error(from, to);
             assert!(message.contains(part) && message.contains("mine.toml:"), "{message}");

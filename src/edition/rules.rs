@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<CrvEdition>(&json).unwrap(), own);
     }
 
-    /// RULES, the table of SV-COMP: FALSE right and wrong, TRUE right and wrong, unconfirmed FALSE and TRUE.
+    /// The points of docs/rules.md, SV-COMP: FALSE right and wrong, TRUE right and wrong, unconfirmed FALSE and TRUE.
     #[test]
     fn every_year_of_sv_comp_has_the_points_of_its_rules() {
         let printed = |name: &str| {

@@ -9,7 +9,6 @@ mod disk_room;
 pub mod disturbance;
 pub mod doctor;
 mod evidence_files;
-mod file_stamps;
 mod host_facts;
 mod host_watch;
 mod limits;
@@ -18,7 +17,6 @@ mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
 pub use disk_room::DiskRoom;
-pub use file_stamps::FileStamps;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
@@ -31,7 +29,7 @@ use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
 use mcc_edition::Edition;
 use mcc_host::{Accelerator, Lease, LeaseError, Leases, Policy};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
-use mcc_vm::{Backend, DiskError, DiskFile, Guest, MachineSpec, SavedError, SavedStates, Start};
+use mcc_vm::{Backend, DiskError, DiskFile, Guest, HeldFiles, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -98,8 +96,8 @@ pub struct Executor<'a> {
     pub stall: Duration,
     /// From when on a run counts as disturbed, and how often it is repeated.
     pub disturbance: Disturbance,
-    /// The stamps of all files that machines read.
-    pub file_stamps: FileStamps,
+    /// All files that machines read, held open.
+    pub held_files: HeldFiles,
     /// The disk limits, as `Executor::disk_room` reads them; of simulated machines empty.
     pub disk_room: DiskRoom,
     /// Runs at once.
@@ -423,7 +421,7 @@ impl Scheduler<'_> {
             let machines_before = self.shared().leases.machines_on_socket(&lease);
             attempt.disks = executor.disks_of(run);
             let make = || {
-                executor.file_stamps.check_unchanged().and_then(|()| {
+                executor.check_disks().and_then(|()| {
                     match executor.use_saved_state(&mut spec, &attempt.disks) {
                         Ok(()) => executor.examine(run, &spec, &dir, enter),
                         Err(ended) => Ok(*ended),
@@ -443,7 +441,7 @@ impl Scheduler<'_> {
             self.changed.notify_all();
             let ended = ended?;
             // If a disk changed during the attempt, it is unknown what the tool read.
-            executor.file_stamps.check_unchanged()?;
+            executor.check_disks()?;
             let full = ended.full_disk || !has_free_space(dir.path());
             if let (true, Outcome::Infrastructure { reason, .. }) = (full, &ended.outcome) {
                 return Err(ExecutorError::DiskFull { run: run.id(), reason: reason.clone() });
@@ -486,12 +484,18 @@ impl Executor<'_> {
             vcpus,
             guest: disks.guest.clone(),
             disk: disks.disk.clone(),
+            held_files: self.held_files.clone(),
             read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit,
         }
+    }
+
+    fn check_disks(&self) -> Result<(), ExecutorError> {
+        let changed = |(path, what)| ExecutorError::DiskChanged { path, what };
+        self.held_files.check_unchanged().map_err(changed)
     }
 
     /// Digests of all disks of the machine of a run.

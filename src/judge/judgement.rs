@@ -326,17 +326,6 @@ pub struct Trusted {
     pub certified: Option<Box<Certified>>,
 }
 
-impl Trusted {
-    /// Returns the basis with the kind of weak evidence, or with the reason of an override.
-    pub fn basis_shown(&self) -> String {
-        match (self.weak, self.reason.as_str()) {
-            (None, "") => self.basis.to_string(),
-            (Some(weak), _) => format!("{} ({weak})", self.basis),
-            (None, reason) => format!("{}: {reason}", self.basis),
-        }
-    }
-}
-
 /// The case of E-3.1 that decided a trusted value, or why the value is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -279,7 +279,7 @@ impl<'j> Places<'j> {
             (count, examinations.iter().map(|&examination| of(examination)).sum())
         });
         let wrong = [ahead, behind].map(|entry| {
-            let tally = self.tally(entry, examinations, |_| true);
+            let tally = self.tally(entry, examinations, &self.classes_of_status(None));
             (tally.wrong, tally.penalties)
         });
         Duel { podium, ahead, behind, only, wrong }
@@ -305,16 +305,22 @@ impl<'j> Places<'j> {
 
     /// What an entry has in some examinations on the models of a status; of all models without a status.
     pub fn of_status(&self, entry: usize, examinations: &[usize], status: Option<&str>) -> Tally {
-        self.tally(entry, examinations, |class| status.is_none_or(|status| status == class.status))
+        self.tally(entry, examinations, &self.classes_of_status(status))
     }
 
-    fn tally(&self, entry: usize, examinations: &[usize], wanted: impl Fn(&Class) -> bool) -> Tally {
+    /// The numbers of the classes of a model status; of all without a status.
+    fn classes_of_status(&self, status: Option<&str>) -> Vec<usize> {
+        let wanted = |class: &usize| status.is_none_or(|status| status == self.classes[*class].status);
+        (0..self.classes.len()).filter(wanted).collect()
+    }
+
+    fn tally(&self, entry: usize, examinations: &[usize], classes: &[usize]) -> Tally {
         let mut tally = Tally::default();
         for &examination in examinations {
             let worth = self.worth(examination);
             // The counts by class of which the weights are summed: right, wrong, known and not right, unique.
             let mut weighted: [Vec<(usize, u64)>; 4] = Default::default();
-            for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| wanted(class)) {
+            for &class in classes {
                 let counts = self.counts[self.index(entry, examination, class)];
                 tally.right += counts.right;
                 tally.wrong += counts.wrong;
@@ -342,12 +348,11 @@ impl<'j> Places<'j> {
     /// The points with every value right, of the models of a status; of all models without a status.
     pub fn maximum(&self, examinations: &[usize], status: Option<&str>) -> BigRational {
         let mut maximum = BigRational::zero();
+        let classes = self.classes_of_status(status);
         for &examination in examinations {
-            let wanted = |class: &usize| status.is_none_or(|status| status == self.classes[*class].status);
             let positions =
-                |class: usize| (class, self.positions[examination * self.classes.len() + class].0);
-            let counts = (0..self.classes.len()).filter(wanted).map(positions);
-            maximum += self.worth(examination).right * self.weights.sum(counts);
+                |class: &usize| (*class, self.positions[examination * self.classes.len() + class].0);
+            maximum += self.worth(examination).right * self.weights.sum(classes.iter().map(positions));
         }
         maximum
     }
@@ -356,10 +361,14 @@ impl<'j> Places<'j> {
     pub fn losses(&self, entry: usize) -> Vec<Loss<'j>> {
         let scores = self.judgement.scores.iter().filter(|score| score.entry == entry);
         let examinations: Vec<usize> = scores.map(|score| score.examination).collect();
-        let families: BTreeMap<&str, usize> =
-            self.classes.iter().map(|class| (class.family, class.instance)).collect();
-        let loss = |(family, instance): (&'j str, usize)| {
-            let tally = self.tally(entry, &examinations, |class| class.family == family);
+        let mut families: BTreeMap<&str, (usize, Vec<usize>)> = BTreeMap::new();
+        for (number, class) in self.classes.iter().enumerate() {
+            let (instance, classes) = families.entry(class.family).or_default();
+            *instance = class.instance;
+            classes.push(number);
+        }
+        let loss = |(family, (instance, classes)): (&'j str, (usize, Vec<usize>))| {
+            let tally = self.tally(entry, &examinations, &classes);
             Loss { family, instance, tally }
         };
         let mut losses: Vec<Loss> = families.into_iter().map(loss).collect();

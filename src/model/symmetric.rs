@@ -40,7 +40,7 @@ pub struct Sort {
 }
 
 /// What a sort consists of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SortKind {
     /// `dot`: one colour.
     Dot,

@@ -94,6 +94,8 @@ fn read_net<'a>(document: &'a Document<'a>, graph: &Net) -> Result<SymmetricNet,
 #[derive(Default)]
 struct Reader<'a> {
     sorts: Vec<Sort>,
+    /// The number of each sort.
+    sort_numbers: HashMap<SortKind, usize>,
     variables: Vec<Variable>,
     /// Declarations of sorts that are not read yet, by id; None while one is read.
     open: HashMap<&'a str, Option<Xml<'a>>>,
@@ -221,8 +223,8 @@ impl<'a> Reader<'a> {
 
     /// The number of a sort of this kind: a known one, or a new one. Two enumerations differ by their constants.
     fn intern(&mut self, node: Xml<'a>, kind: SortKind) -> Result<usize, Fault<'a>> {
-        if let Some(known) = self.sorts.iter().position(|sort| sort.kind == kind) {
-            return Ok(known);
+        if let Some(known) = self.sort_numbers.get(&kind) {
+            return Ok(*known);
         }
         let colours = match &kind {
             SortKind::Dot => Some(1),
@@ -242,8 +244,10 @@ impl<'a> Reader<'a> {
             }
             Some(0) => Err(missing(node, "colours")),
             Some(colours) => {
+                let number = self.sorts.len();
+                self.sort_numbers.insert(kind.clone(), number);
                 self.sorts.push(Sort { id: String::new(), kind, colours });
-                Ok(self.sorts.len() - 1)
+                Ok(number)
             }
         }
     }
@@ -621,6 +625,20 @@ mod tests {
 <arc id='a' source='p' target='t'><hlinscription><structure>{inscription}</structure></hlinscription></arc>
 </page></net></pnml>"
         )
+    }
+
+    #[test]
+    fn each_kind_of_sort_has_one_number() {
+        let pair =
+            "<productsort><usersort declaration='C'/><finiteintrange start='-1' end='2'/></productsort>";
+        let read = |place_type: &str| {
+            read(&net(place_type, &term("tuple(*C,*R)"), &term(GUARD), &term("tuple(x,r)"))).unwrap()
+        };
+        let (named, anonymous) = (read(&user("Pair")), read(pair));
+        assert_eq!(named.places[0].sort, anonymous.places[0].sort);
+        assert_eq!(named.sorts, anonymous.sorts);
+        let kinds: std::collections::HashSet<&SortKind> = named.sorts.iter().map(|sort| &sort.kind).collect();
+        assert_eq!(kinds.len(), named.sorts.len());
     }
 
     fn read(text: &str) -> Result<SymmetricNet, String> {

@@ -62,7 +62,7 @@ impl Checked<'_> {
                 1 => String::new(),
                 several => format!(" (and {})", counted(several - 1, "more error")),
             };
-            status.set_message(format!("{}{more}", first.problem)).set_type(first.rule);
+            status.set_message(format!("{}{more}", first.text())).set_type(first.rule);
             status.set_description(text(&errors));
         }
         let (class, name) = match run.split_once('/').filter(|_| is_run) {
@@ -123,7 +123,7 @@ impl Checked<'_> {
             "ruleId": finding.rule,
             "ruleIndex": rules.iter().position(|rule| *rule == finding.rule).unwrap_or_default(),
             "level": severity_word(finding.severity),
-            "message": { "text": format!("{}; {}", finding.problem, finding.fix) },
+            "message": { "text": format!("{}; {}", finding.text(), finding.fix) },
             "locations": [{
                 "physicalLocation": place,
                 "logicalLocations": [{ "fullyQualifiedName": run }],
@@ -143,8 +143,8 @@ fn described(code: &str) -> Value {
 fn line_of(finding: &Finding) -> String {
     let place = finding.place();
     let place = if place.is_empty() { place } else { format!("{place}: ") };
-    let Finding { severity, rule, problem, fix, .. } = finding;
-    format!("{place}{}: {problem}; {fix} ({rule})", severity_word(*severity))
+    let Finding { severity, rule, fix, .. } = finding;
+    format!("{place}{}: {}; {fix} ({rule})", severity_word(*severity), finding.text())
 }
 
 fn severity_word(severity: Severity) -> &'static str {

@@ -55,13 +55,36 @@ pub struct Finding {
     pub problem: String,
     /// What to do about it.
     pub fix: String,
+    /// The value that the finding is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<JudgedValue>,
+}
+
+/// A value of a tool that is wrong, and what it was compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JudgedValue {
+    /// The position of the question: `00`, `01`, ...
+    pub position: String,
+    /// The id of the property, or the name of the metric.
+    pub id: String,
+    /// The value that the tool printed.
+    pub given: String,
+    /// The known value, or the least or largest possible one.
+    pub known: String,
+    /// Where it is known from: the file of the oracle, or what the instance states.
+    pub oracle: String,
 }
 
 impl Finding {
     fn new(rule: &'static str, problem: impl Into<String>, fix: impl Into<String>) -> Self {
         let (problem, fix) = (problem.into(), fix.into());
         let (run, severity) = (String::new(), Severity::Error);
-        Self { run, output: None, line: None, severity, rule, problem, fix }
+        Self { run, output: None, line: None, severity, rule, problem, fix, value: None }
+    }
+
+    /// Returns the finding with the value that it is about, which the problem names.
+    fn about(self, value: JudgedValue) -> Self {
+        Self { value: Some(value), ..self }
     }
 
     fn warning(self) -> Self {
@@ -70,6 +93,16 @@ impl Finding {
 
     fn at(self, output: &'static str, line: Option<u64>) -> Self {
         Self { output: Some(output), line, ..self }
+    }
+
+    /// The problem; of a wrong value with its position and the oracle.
+    pub fn text(&self) -> String {
+        match &self.value {
+            Some(JudgedValue { position, oracle, .. }) => {
+                format!("{} (position {position}; {oracle})", self.problem)
+            }
+            None => self.problem.clone(),
+        }
     }
 
     /// The place, such as `stdout line 3` or `stderr`; empty if the finding is about the run.
@@ -93,6 +126,8 @@ pub struct RunQuestions {
     pub questions: Questions,
     /// Known values by position; empty if none is known.
     pub expected: Vec<Option<Value>>,
+    /// The file of the oracle; None: the known values are those that the archive states.
+    pub oracle: Option<String>,
     /// Lower bounds of numbers by position: the values of the initial marking. Empty if none is known.
     pub least: Vec<Option<BigUint>>,
     /// Whether the model is known to be safe (no place ever has two tokens).
@@ -105,7 +140,7 @@ impl RunQuestions {
     /// Questions without an instance: only the form of answers can be checked.
     pub fn as_printed(examination: &Examination) -> Self {
         let questions = Questions::as_printed(examination);
-        Self { questions, expected: vec![], least: vec![], safe: false, unread: None }
+        Self { questions, expected: vec![], oracle: None, least: vec![], safe: false, unread: None }
     }
 
     /// The questions of an examination on an instance, with the answers that its archive states.
@@ -128,7 +163,8 @@ impl RunQuestions {
             _ if archive.instance.kind() == NetKind::Coloured => vec![],
             _ => least(archive, examination, &ids)?,
         };
-        Ok(Self { questions, expected, least, safe: known("SAFE") == Some(true), unread: None })
+        let safe = known("SAFE") == Some(true);
+        Ok(Self { questions, expected, oracle: None, least, safe, unread: None })
     }
 
     /// Adds the values of an oracle. They replace the answers that the archive states.
@@ -136,9 +172,10 @@ impl RunQuestions {
     /// # Errors
     /// A file of the oracle cannot be read. Bad lines are not errors, but are described in `unread`.
     pub fn with(mut self, oracle: &Oracle, instance: &str) -> Result<Self, OracleError> {
-        let Known { values, unread } = oracle.of(instance, &self.questions)?;
-        for (expected, known) in self.expected.iter_mut().zip(values) {
-            *expected = known.or(expected.take());
+        let Known { values, file, unread } = oracle.of(instance, &self.questions)?;
+        // The archive states values only where there is a single one.
+        if values.iter().any(Option::is_some) {
+            (self.expected, self.oracle) = (values, file.map(|file| file.display().to_string()));
         }
         self.unread = unread;
         Ok(self)

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// `instance`) or outputs with right answers `<Instance>-<Examination>.out`.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    /// By instance and examination.
-    rows: BTreeMap<(String, String), BTreeMap<ValueKey, Value>>,
+    /// By instance and examination, with the table that they are from.
+    rows: BTreeMap<(String, String), (PathBuf, BTreeMap<ValueKey, Value>)>,
     folder: Option<PathBuf>,
     /// One text for each table with bad rows.
     pub unread: Vec<String>,
@@ -27,6 +27,8 @@ pub struct Oracle {
 pub struct Known {
     /// The values by position.
     pub values: Vec<Option<Value>>,
+    /// The file, or the folder, that they are from; None: there is none.
+    pub file: Option<PathBuf>,
     /// A text about bad lines of the file.
     pub unread: Option<String>,
 }
@@ -145,7 +147,8 @@ impl Oracle {
                     Some(position) if id.is_empty() => ValueKey::Position(position),
                     _ => ValueKey::Id(id),
                 };
-                self.rows.entry((instance, examination)).or_default().insert(place, value);
+                let known = self.rows.entry((instance, examination));
+                known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1.insert(place, value);
             }
         }
         if let Some((line, message)) = bad.first() {
@@ -171,16 +174,17 @@ impl Oracle {
     fn stated(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
-        if let Some(known) = self.rows.get(&key) {
+        if let Some((file, known)) = self.rows.get(&key) {
             let of = |(position, id): (usize, &String)| {
                 known
                     .get(&ValueKey::Id(id.clone()))
                     .or_else(|| known.get(&ValueKey::Position(position)))
                     .cloned()
             };
-            return Ok(Known { values: ids.iter().enumerate().map(of).collect(), unread: None });
+            let values = ids.iter().enumerate().map(of).collect();
+            return Ok(Known { values, file: Some(file.clone()), unread: None });
         }
-        let nothing = || Known { values: vec![None; ids.len()], unread: None };
+        let nothing = || Known { values: vec![None; ids.len()], ..Known::default() };
         let Some(folder) = &self.folder else { return Ok(nothing()) };
         let path = folder.join(format!("{instance}-{}.out", questions.examination));
         if path.is_file() {
@@ -191,7 +195,7 @@ impl Oracle {
             let unread = bad()
                 .next()
                 .map(|first| unread(&format!("{}:{}: {}", path.display(), first.line, first), bad().count()));
-            return Ok(Known { values: answers.values, unread });
+            return Ok(Known { values: answers.values, file: Some(path), unread });
         }
         // The abbreviated form of the published oracles; their ids may differ from those of the instance.
         let Questions { examination, answers, values, .. } = questions;
@@ -200,6 +204,7 @@ impl Oracle {
         let known = oracle::read(folder, instance, &examination, &ids)?;
         Ok(known.map_or_else(nothing, |(values, bad)| Known {
             values,
+            file: Some(folder.clone()),
             unread: bad.first().map(|first| unread(&first.to_string(), bad.len())),
         }))
     }

@@ -1,6 +1,6 @@
 //! Checks of the output of a tool.
 
-use super::{Finding, RunQuestions, counted};
+use super::{Finding, JudgedValue, RunQuestions, counted};
 use mcc_benchkit::{Anomaly, Answers, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
@@ -47,15 +47,26 @@ fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Op
     let (given, known) =
         (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
     let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
-    let id = &answers.ids[position];
-    let problem = || format!("{id} is {}, but the known value is {}", short(given), short(known));
     (!agrees).then(|| {
-        Finding::new(
-            "E-4",
-            problem(),
-            "correct the tool, or do not answer: a wrong value costs twice the points of a right one",
-        )
+        let problem = format!("{}, but the known value is {}", is(answers, position, given), short(known));
+        let oracle = run_questions.oracle.as_deref();
+        let oracle = oracle.map_or_else(|| VERDICTS_FILE.to_owned(), str::to_owned);
+        let fix = "correct the tool, or do not answer: a wrong value costs twice the points of a right one";
+        Finding::new("E-4", problem, fix).about(judged(answers, position, given, known.to_string(), &oracle))
     })
+}
+
+/// The file of an archive with the known properties of its net.
+const VERDICTS_FILE: &str = "GenericPropertiesVerdict.xml";
+
+/// A value with its id, for the text of a finding.
+fn is(answers: &Answers, position: usize, given: &Value) -> String {
+    format!("{} is {}", answers.ids[position], short(given))
+}
+
+fn judged(answers: &Answers, position: usize, given: &Value, known: String, oracle: &str) -> JudgedValue {
+    let (id, oracle) = (answers.ids[position].clone(), oracle.to_owned());
+    JudgedValue { position: format!("{position:02}"), id, given: given.to_string(), known, oracle }
 }
 
 /// `+inf` instead of a StateSpace count.
@@ -79,8 +90,10 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
     if let Some(Some(least)) = run_questions.least.get(position)
         && number < least
     {
-        let problem = format!("{id} is {}, but the initial marking has {}", short(given), digits(least));
-        return Some(Finding::new(rule(run_questions), problem, fix));
+        let problem =
+            format!("{}, but the initial marking has {}", is(answers, position, given), digits(least));
+        let value = judged(answers, position, given, least.to_string(), "the initial marking");
+        return Some(Finding::new(rule(run_questions), problem, fix).about(value));
     }
     if run_questions.questions.answers != AnswerKind::StateSpace {
         return None;
@@ -88,20 +101,20 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
     match id.as_str() {
         "STATES" if *number == BigUint::ZERO => Some(Finding::new("E-1.2", "STATES is 0", fix)),
         "MAX_TOKEN_IN_PLACE" if run_questions.safe && *number > BigUint::from(1_u8) => {
-            let problem = format!("{id} is {}, but the model is known to be safe", short(given));
-            Some(Finding::new("E-1.2", problem, "correct the tool: GenericPropertiesVerdict.xml states SAFE"))
+            let problem = format!("{}, but the model is known to be safe", is(answers, position, given));
+            let fix = format!("correct the tool: {VERDICTS_FILE} states SAFE");
+            let value = judged(answers, position, given, "1".to_owned(), VERDICTS_FILE);
+            Some(Finding::new("E-1.2", problem, fix).about(value))
         }
         "MAX_TOKEN_IN_PLACE" => {
             let marking = answers.ids.iter().position(|id| id == "MAX_TOKEN_PER_MARKING")?;
             let Some(Value::Number(total)) = &answers.values[marking] else { return None };
             (number > total).then(|| {
-                let problem =
-                    format!("{id} is {}, but MAX_TOKEN_PER_MARKING is only {}", short(given), digits(total));
-                Finding::new(
-                    "E-1.2",
-                    problem,
-                    "correct the tool: a marking has at least the tokens of each of its places",
-                )
+                let given_here = is(answers, position, given);
+                let problem = format!("{given_here}, but MAX_TOKEN_PER_MARKING is only {}", digits(total));
+                let fix = "correct the tool: a marking has at least the tokens of each of its places";
+                let value = judged(answers, position, given, total.to_string(), "MAX_TOKEN_PER_MARKING");
+                Finding::new("E-1.2", problem, fix).about(value)
             })
         }
         _ => None,

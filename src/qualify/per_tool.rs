@@ -19,7 +19,7 @@ impl PerTool {
     pub fn add(&mut self, run: &str, attempt: &AttemptOutputs, limits: &RunLimits) {
         self.runs += 1;
         let vcpus = limits.vcpus;
-        // Other threads of the guest may be runnable in single seconds, so most seconds of the run must have more.
+        // The threads of a shell and its pipes are runnable together in single seconds.
         let crowded = attempt.samples.iter().filter(|sample| sample.runnable > vcpus).count();
         let most = attempt.samples.iter().map(|sample| sample.runnable).max().unwrap_or(0);
         if crowded >= 2 && crowded * 2 > attempt.samples.len() {

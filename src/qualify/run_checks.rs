@@ -147,7 +147,6 @@ fn lines_in(from: &mut impl Read) -> io::Result<u64> {
 /// Findings about the end of the tool and its effect on the answers.
 fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Result<Option<Finding>> {
     let without_answer = answers.is_empty() && !explained;
-    let keyword = "if there is no answer, print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line";
     let flush =
         "flush standard output after every line: a pipe is buffered, and the machine is halted at the limit";
     let stderr_end = end_of(&attempt.outputs.join("stderr"))?;
@@ -166,9 +165,18 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
         }));
     }
     Ok(match attempt.outcome {
-        Outcome::Finished { exit_code: 0 } => {
-            without_answer.then(|| Finding::new("E-1.7", "exit code 0 without an answer", keyword))
-        }
+        Outcome::Finished { exit_code: 0 } => without_answer.then(|| {
+            let keyword = "if there is no answer, print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line";
+            let problem = "exit code 0 without an answer";
+            match &stderr_end {
+                Some(end) => {
+                    let fix = format!("correct the error if stderr shows one; {keyword}");
+                    Finding::new("E-1.7", format!("{problem}; stderr ends with `{end}`"), fix)
+                        .at("stderr", None)
+                }
+                None => Finding::new("E-1.7", problem, keyword),
+            }
+        }),
         Outcome::Finished { exit_code } => {
             let fix = match exit_code {
                 127 => {
@@ -180,7 +188,8 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
                     "a file could not be executed (exit code 126): set its permission (chmod +x), and check that it \
                         is for this processor"
                 }
-                _ => "correct the error that stderr shows, and end with exit code 0",
+                _ if stderr_end.is_some() => "correct the error that stderr shows, and end with exit code 0",
+                _ => "print errors of the tool to stderr, correct them, and end with exit code 0",
             };
             let finding = |problem: String| match &stderr_end {
                 Some(end) => Finding::new("E-1.7", format!("{problem}; stderr ends with `{end}`"), fix)

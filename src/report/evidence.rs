@@ -158,10 +158,9 @@ fn flags(contest: &Contest) -> List {
     let shown = |flag: &&Flag| {
         let hidden = |i: usize| contest.instance_number(i).is_none();
         let of_family = |&i: &usize| judgement.instances[i].family == flag.family;
-        let families_hidden = !flag.family.is_empty() && !contest.instances.iter().any(of_family);
-        contest.entry_number(flag.entry).is_some()
-            && !flag.instance.is_some_and(hidden)
-            && !(contest.embargo && families_hidden)
+        let family_hidden =
+            || contest.embargo && !flag.family.is_empty() && !contest.instances.iter().any(of_family);
+        contest.entry_number(flag.entry).is_some() && !flag.instance.is_some_and(hidden) && !family_hidden()
     };
     let row = |flag: &Flag| {
         vec![

@@ -2,11 +2,12 @@
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
+use mcc_base::digest;
 use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
-use mcc_executor::{EntryDisks, FileStamps};
+use mcc_executor::EntryDisks;
 use mcc_store::Disk;
-use mcc_vm::{Bus, DiskFile, Guest, Image, Login, Nic, Original};
+use mcc_vm::{Bus, DiskFile, Guest, HeldFile, HeldFiles, Image, Login, Nic, Original};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -39,8 +40,8 @@ pub struct CampaignDisks {
     pub inputs: DiskFile,
     /// Its digest.
     pub inputs_digest: Disk,
-    /// The stamps of all files, to detect changes during the campaign.
-    pub file_stamps: FileStamps,
+    /// All files, held open since before their digests were computed.
+    pub held_files: HeldFiles,
 }
 
 /// Copies of the disks in the storage of this node, by the digests of the submitted campaign.
@@ -63,8 +64,7 @@ impl CampaignDisks {
         inputs: &Image,
         staged: Option<&StagedDisks>,
     ) -> Result<Self, RunnerError> {
-        let mut digested =
-            DigestedFiles { staged, known: BTreeMap::new(), file_stamps: FileStamps::default() };
+        let mut digested = DigestedFiles { staged, known: BTreeMap::new(), held_files: HeldFiles::default() };
         let mut entries = BTreeMap::new();
         for tool in &campaign.tools {
             let (entry, image) = (&tool.entry, &images[&tool.entry]);
@@ -101,7 +101,7 @@ impl CampaignDisks {
             entries,
             inputs: DiskFile::new(path, "raw"),
             inputs_digest,
-            file_stamps: digested.file_stamps,
+            held_files: digested.held_files,
         })
     }
 
@@ -124,23 +124,30 @@ fn role_of(role: &str, entry: &str) -> String {
 struct DigestedFiles<'a> {
     staged: Option<&'a StagedDisks<'a>>,
     known: BTreeMap<PathBuf, (PathBuf, Disk)>,
-    file_stamps: FileStamps,
+    held_files: HeldFiles,
 }
 
 impl DigestedFiles<'_> {
     fn of(&mut self, role: &str, entry: &str, path: &Path) -> Result<(PathBuf, Disk), RunnerError> {
         if !self.known.contains_key(path) {
-            let (place, disk) = match self.staged {
-                None => (path.to_owned(), Disk::of_file(role, path).map_err(RunnerError::io(path))?),
+            let (place, file, disk) = match self.staged {
+                None => {
+                    let digested = || {
+                        let file = HeldFile::open(path)?;
+                        let (sha256, bytes) = digest::of_open(file.reopen()?)?;
+                        Ok((path.to_owned(), file, Disk { role: role.to_owned(), sha256, bytes }))
+                    };
+                    digested().map_err(RunnerError::io(path))?
+                }
                 Some(staged) => {
                     let named = role_of(role, entry);
                     let submitted = staged.submitted.iter().find(|disk| disk.role == named);
                     let submitted = submitted.ok_or_else(|| RunnerError::NotSubmitted(path.to_owned()))?;
-                    let place = staged.stage.disk(path, &submitted.sha256)?;
-                    (place, Disk { role: role.to_owned(), ..submitted.clone() })
+                    let (place, file) = staged.stage.disk(path, &submitted.sha256)?;
+                    (place, file, Disk { role: role.to_owned(), ..submitted.clone() })
                 }
             };
-            self.file_stamps.add(&place).map_err(RunnerError::io(&place))?;
+            self.held_files.add(&place, file);
             self.known.insert(path.to_owned(), (place, disk));
         }
         let (place, disk) = &self.known[path];

@@ -7,6 +7,7 @@ use mcc_edition::Edition;
 use mcc_model::{Archive, Finding, Severity, VERDICTS, copy_without_verdicts, validate};
 use mcc_vm::{Image, build};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// An event while an inputs disk is built.
@@ -70,7 +71,8 @@ pub(super) fn inputs_disk(
     check_archives(&archives, accept, show)?;
     let step = |step: &str| show(InputsEvent::Step(step));
     let copy = |from: &Path, to: &Path| match left_out {
-        None => std::fs::copy(from, to).map(drop),
+        // Not `fs::copy`, which also copies the permissions: the copy is private if the record is.
+        None => std::io::copy(&mut File::open(from)?, &mut File::create(to)?).map(drop),
         Some(_) => copy_without_verdicts(from, to).map_err(std::io::Error::other),
     };
     build::inputs(&archives, Some(&edition.name), (left_out, &copy), &own_disk, &step)

@@ -6,7 +6,7 @@ use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_edition::Machine as MachineRules;
 use mcc_host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
-use mcc_vm::{Event, Guest, Image, Machine, MachineSpec, SavedStates, Start, VmError};
+use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -80,6 +80,7 @@ impl Measurement<'_> {
                 guest: Guest::Agent { kernel: kernel.clone(), initrd: initrd.clone() },
                 disk: self.image.disk_file(),
                 read_only_disks: vec![],
+                held_files: HeldFiles::default(),
                 start: Start::Boot,
                 vcpu_cpus: lease.cpus.clone(),
                 housekeeping_cpus: leases.housekeeping().to_vec(),

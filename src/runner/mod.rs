@@ -106,7 +106,7 @@ impl<'a> CampaignRunner<'a> {
             collect_deadline: Duration::from_secs(hosts.collect_deadline_s.get()),
             stall: Duration::from_secs(hosts.stall_s.get()),
             disturbance: hosts.disturbed.clone(),
-            file_stamps: disks.file_stamps,
+            held_files: disks.held_files,
             disk_room: DiskRoom::default(),
             jobs: options.jobs.unwrap_or(capacity),
             marks,

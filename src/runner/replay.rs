@@ -2,16 +2,18 @@
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
 use crate::archive::{DiskFinder, machine_files};
+use mcc_base::digest;
 use mcc_base::names::RunId;
 use mcc_base::suggest::run_hint;
 use mcc_benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
-use mcc_executor::{EntryDisks, FileStamps};
+use mcc_executor::EntryDisks;
 use mcc_judge::record::{answers_of, edition_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
-use mcc_vm::{DiskFile, Guest};
+use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use walkdir::WalkDir;
@@ -135,12 +137,18 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
     for place in own.into_iter().chain(machine_files(attempt)) {
         places.add_folder(&place);
     }
-    let mut file_stamps = FileStamps::default();
+    let mut held_files = HeldFiles::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
         let path = places.find(disk)?;
-        file_stamps.add(&path).map_err(RunnerError::io(&path))?;
+        // It is digested again when it is open, because it was found by its name.
+        let digested = || {
+            let file = HeldFile::open(&path)?;
+            let (found, _) = digest::of_open(file.reopen()?)?;
+            if found == disk.sha256 { Ok(file) } else { Err(io::Error::other("it was changed meanwhile")) }
+        };
+        held_files.add(&path, digested().map_err(RunnerError::io(&path))?);
         Ok((path, disk.clone()))
     };
     let (kernel, kernel_digest) = find("kernel")?;
@@ -158,7 +166,7 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         digests: vec![disk_digest, kernel_digest, initrd_digest],
     };
     let entries = BTreeMap::from([(original.run.entry.clone(), entry)]);
-    Ok(CampaignDisks { entries, inputs, inputs_digest, file_stamps })
+    Ok(CampaignDisks { entries, inputs, inputs_digest, held_files })
 }
 
 /// The section `[hosts]` of the recorded campaign, so that the replay has the same timeouts.

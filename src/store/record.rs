@@ -271,7 +271,7 @@ pub struct Sample {
     /// I/O wait, as last reported by the guest.
     #[serde(default)]
     pub io_wait_ms: u64,
-    /// Threads of the guest that ran or could run, as last reported by the guest.
+    /// Threads of the tool that ran or could run, as last reported by the guest; of the whole guest in older records.
     #[serde(default)]
     pub runnable: u32,
     /// Bytes of stdout that had arrived, kept or not.

@@ -434,8 +434,11 @@ pub(super) fn build_atomically(
         _ => Path::new("."),
     };
     fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let temp_folder =
-        tempfile::Builder::new().prefix(BUILD_PREFIX).tempdir_in(parent).map_err(io_at(parent))?;
+    // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    let mut temp_folder = tempfile::Builder::new();
+    let temp_folder = temp_folder.prefix(BUILD_PREFIX).permissions(permissions);
+    let temp_folder = temp_folder.tempdir_in(parent).map_err(io_at(parent))?;
     let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
     let facts = build(&work)?;
     let json = work.join("image.json");
@@ -446,8 +449,6 @@ pub(super) fn build_atomically(
     }
     let built = temp_folder.keep();
     fs::rename(&built, out).map_err(io_at(out))?;
-    // The temporary folder is private to root; all users may read an image.
-    fs::set_permissions(out, std::os::unix::fs::PermissionsExt::from_mode(0o755)).map_err(io_at(out))?;
     Ok(Image::open(out)?)
 }
 

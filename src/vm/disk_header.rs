@@ -75,12 +75,19 @@ const OTHER_FORMATS: [(&[u8], &str); 9] = [
 /// # Errors
 /// The file cannot be read, is not of its format, or is not complete.
 pub fn check_disk(disk: &DiskFile) -> Result<u64, DiskError> {
-    let file = open(&disk.path)?;
+    check_open_disk(disk, &open(&disk.path)?)
+}
+
+/// Checks an open disk as `check_disk`.
+///
+/// # Errors
+/// As of `check_disk`.
+pub(super) fn check_open_disk(disk: &DiskFile, file: &File) -> Result<u64, DiskError> {
     let refused = |problem| DiskError::Refused { path: disk.path.clone(), problem };
     match disk.format.as_str() {
-        "raw" => Ok(length(&file, &disk.path)?),
-        "qcow2" => qcow2(&read(&file, 0, MAX_HEADER, &disk.path)?).map_err(refused),
-        "vmdk" => vmdk(&file, &disk.path)?.map_err(refused),
+        "raw" => Ok(length(file, &disk.path)?),
+        "qcow2" => qcow2(&read(file, 0, MAX_HEADER, &disk.path)?).map_err(refused),
+        "vmdk" => vmdk(file, &disk.path)?.map_err(refused),
         other => {
             Err(refused(format!("format {other} is not supported; convert it: qemu-img convert -O qcow2")))
         }

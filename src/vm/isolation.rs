@@ -49,12 +49,12 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`.
     pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
         let needs_network = matches!(spec.guest, Guest::Ssh(_));
-        let isolation = Self::of(spec.memory_mib, &spec.files(), folder, !needs_network);
+        let isolation = Self::of(spec.memory_mib, &spec.reopened_files(), folder, !needs_network);
         Self { file_limit: spec.overlay_limit(), ..isolation }
     }
 
     fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
-        let view = View::new(files, own_network);
+        let view = View::new(own_network);
         let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
         Self { user: user(files, folder, view.is_ok()), group, view, file_limit: None }
     }
@@ -192,7 +192,8 @@ impl PreExecSetup {
     }
 }
 
-/// Returns the user to run QEMU as. `has_view`: QEMU sees only `files`, so it need not reach their folders.
+/// Returns the user to run QEMU as. It opens `files` by the names of descriptors, so it need not reach their folders.
+/// `has_view`: it does not see `folder`.
 fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>, String> {
     if !geteuid().is_root() {
         return Ok(None);
@@ -201,11 +202,8 @@ fn user(files: &[PathBuf], folder: &Path, has_view: bool) -> Result<Option<User>
     let mut user =
         find_user(&passwd).ok_or_else(|| format!("the host has no user {}", USERS.join(" or ")))?;
     user.groups = fs::metadata(KVM).map_or(vec![], |kvm| groups_for(kvm.gid()));
-    if has_view {
-        files.iter().try_for_each(|file| user.check_permission(file, READ))?;
-        return Ok(Some(user));
-    }
-    user.check_access(files, folder).map(Some)
+    files.iter().try_for_each(|file| user.check_permission(file, READ))?;
+    if has_view { Ok(Some(user)) } else { user.check_access(&[], folder).map(Some) }
 }
 
 /// The groups with which QEMU can open KVM: that of the device, but never that of root, to which other files of the host

@@ -499,6 +499,7 @@ mod tests {
             guest: Guest::Agent { kernel: "/i/a&b/vmlinux".into(), initrd: "/i/initrd".into() },
             disk: DiskFile::new("/i/tool.qcow2".into(), "qcow2"),
             read_only_disks: vec![DiskFile::new("/i/inputs.ext4".into(), "raw")],
+            held_files: Default::default(),
             start: Start::Boot,
             vcpu_cpus: vec![2, 3],
             housekeeping_cpus: vec![0, 1],

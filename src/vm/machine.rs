@@ -2,7 +2,7 @@
 
 use super::channel::{Channel, Received};
 use super::cpu_time;
-use super::disk_header::{DiskFile, check_disk};
+use super::disk_header::{DiskError, DiskFile, check_disk, check_open_disk};
 use super::error::{GuestEnd, VmError};
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
@@ -192,6 +192,8 @@ impl Machine {
         let (stdout, stdout_fd) = pair()?;
         let (stderr, stderr_fd) = pair()?;
         let overlays = overlays(spec, folder)?;
+        let open = |path: PathBuf| spec.held_files.open(&path).map_err(|source| VmError::Io { path, source });
+        let files = spec.files().into_iter().map(open).collect::<Result<Vec<File>, VmError>>()?;
         let saved = match &spec.start {
             Start::Boot => vec![],
             Start::Save(saved) => vec![saved.memory().map_err(VmError::Start)?],
@@ -210,6 +212,7 @@ impl Machine {
             stdout: stdout_fd,
             stderr: stderr_fd,
             overlays: overlays.iter().map(|overlay| number(Some(overlay))).collect(),
+            files: files.iter().map(|file| number(Some(file))).collect(),
             saved: [number(saved.first()), number(saved.get(1))],
         };
         let isolation = Isolation::new(spec, folder);
@@ -223,7 +226,7 @@ impl Machine {
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
         let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
         let inherited: Vec<i32> =
-            sockets.chain(overlays.iter().chain(&saved).map(AsRawFd::as_raw_fd)).collect();
+            sockets.chain(overlays.iter().chain(&saved).chain(&files).map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -708,10 +711,17 @@ impl Machine {
 /// # Errors
 /// A disk is refused, or an overlay cannot be made or opened.
 pub fn overlays(spec: &MachineSpec, folder: &Path) -> Result<Vec<File>, VmError> {
-    spec.disks().iter().try_for_each(|disk| check_disk(disk).map(drop))?;
+    let check = |disk: &DiskFile| match spec.held_files.get(&disk.path) {
+        None => check_disk(disk),
+        Some(held) => {
+            let file = held.reopen().map_err(|source| DiskError::Io { path: disk.path.clone(), source })?;
+            check_open_disk(disk, &file)
+        }
+    };
+    spec.disks().iter().try_for_each(|disk| check(disk).map(drop))?;
     let make = |(number, disk): (usize, &DiskFile)| match &spec.start {
         Start::Save(saved) if number == 0 => saved.overlay().map_err(VmError::Start),
-        _ => overlay::unnamed(check_disk(disk)?, spec.overlay_limit(), folder)
+        _ => overlay::unnamed(check(disk)?, spec.overlay_limit(), folder)
             .map_err(|source| VmError::Io { path: folder.join("(overlay)"), source }),
     };
     spec.overlay_disks().into_iter().enumerate().map(make).collect()

@@ -1,11 +1,12 @@
 //! The specification of a machine and the QEMU arguments for it.
 
 use super::disk_header::{DiskError, DiskFile, check_disk};
+use super::held_files::HeldFiles;
 use super::overlay;
 use super::saved_state::SavedState;
 use mcc_host::Accelerator;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The program that starts QEMU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct MachineSpec {
     pub disk: DiskFile,
     /// Disks that QEMU opens read-only: `/dev/vdb`, `/dev/vdc`, ...
     pub read_only_disks: Vec<DiskFile>,
+    /// Open files: a machine reads these of the files that it names. Others it opens by name when it starts.
+    pub held_files: HeldFiles,
     /// Whether the machine boots or starts from a saved state.
     pub start: Start,
     /// Host CPUs for the vCPU threads, one each; empty: not pinned.
@@ -148,13 +151,18 @@ impl MachineSpec {
         sizes.map(|size| Ok(overlay::whole_bytes(size?).min(limit))).sum()
     }
 
-    /// Returns the paths of all files that QEMU opens to read.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = self.disks().into_iter().map(|disk| disk.path).collect();
-        if let Guest::Agent { kernel, initrd } = &self.guest {
-            files.extend([kernel.clone(), initrd.clone()]);
+    /// Returns the paths of the files that QEMU opens by the names of descriptors, so that its user must have permission.
+    pub(super) fn reopened_files(&self) -> Vec<PathBuf> {
+        match &self.guest {
+            Guest::Agent { kernel, initrd } => vec![kernel.clone(), initrd.clone()],
+            Guest::Ssh(_) => vec![],
         }
-        files
+    }
+
+    /// Returns the paths of all files that QEMU reads.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let disks = self.disks().into_iter().map(|disk| disk.path);
+        disks.chain(self.reopened_files()).collect()
     }
 }
 
@@ -173,6 +181,8 @@ pub struct QemuSockets {
     pub stderr: String,
     /// The overlays, in the order of `MachineSpec::overlay_disks`: not sockets but files.
     pub overlays: Vec<String>,
+    /// The files of `MachineSpec::files`, in this order; empty: QEMU opens them by name.
+    pub files: Vec<String>,
     /// The files of a saved state: the memory, and what the saved machine wrote to its disk.
     pub saved: [String; 2],
 }
@@ -188,6 +198,7 @@ impl QemuSockets {
             stdout: name("stdout"),
             stderr: name("stderr"),
             overlays: vec![],
+            files: vec![],
             saved: ["memory", "saved"].map(name),
         }
     }
@@ -248,8 +259,12 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     arg("-smp", &format!("{0},sockets=1,cores={0},threads=1", spec.vcpus));
     arg("-rtc", "base=utc,clock=host");
     if let Guest::Agent { kernel, initrd } = &spec.guest {
-        arg("-kernel", &kernel.display().to_string());
-        arg("-initrd", &initrd.display().to_string());
+        let opened = |number: usize, path: &Path| match qemu_sockets.files.get(spec.disks().len() + number) {
+            Some(fd) => format!("/dev/fd/{fd}"),
+            None => path.display().to_string(),
+        };
+        arg("-kernel", &opened(0, kernel));
+        arg("-initrd", &opened(1, initrd));
         arg("-append", KERNEL_COMMAND_LINE);
     }
     if let Guest::Ssh(original) = &spec.guest {
@@ -299,6 +314,8 @@ struct BlockNodes<'a> {
     args: Vec<(&'static str, String)>,
     sockets: &'a QemuSockets,
     overlays: usize,
+    /// The number of the first set of descriptors that is neither an overlay's nor that of a saved state.
+    first_set: usize,
 }
 
 impl BlockNodes<'_> {
@@ -306,18 +323,29 @@ impl BlockNodes<'_> {
         self.args.push(("-blockdev", node.to_string()));
     }
 
+    /// Adds the node `name` of the disk with this number in `MachineSpec::disks`.
+    fn disk(&mut self, name: &str, number: usize, disk: &DiskFile) {
+        match self.sockets.files.get(number) {
+            None => self.read_only(name, &disk.path.display().to_string(), &disk.format, None),
+            Some(fd) => {
+                let set = self.first_set + number;
+                self.args.push(("-add-fd", format!("fd={fd},set={set}")));
+                self.read_only(name, &format!("/dev/fdset/{set}"), &disk.format, None);
+            }
+        }
+    }
+
     /// Adds the node `name` of a read-only disk file on the node `backing`.
-    fn read_only(&mut self, name: &str, disk: &DiskFile, backing: Option<&str>) {
+    fn read_only(&mut self, name: &str, filename: &str, format: &str, backing: Option<&str>) {
         let file = format!("{name}-file");
         self.node(&json!({
-            "driver": "file", "node-name": file, "filename": disk.path.display().to_string(), "read-only": true,
-            "auto-read-only": false,
+            "driver": "file", "node-name": file, "filename": filename, "read-only": true, "auto-read-only": false,
         }));
         let mut node = json!({
-            "driver": disk.format, "node-name": name, "file": file, "read-only": true, "auto-read-only": false,
+            "driver": format, "node-name": name, "file": file, "read-only": true, "auto-read-only": false,
         });
         // A raw disk has no header. For all others `null` prevails over the header.
-        if disk.format != "raw" {
+        if format != "raw" {
             node["backing"] = json!(backing);
         }
         self.node(&node);
@@ -349,15 +377,14 @@ fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String
             ("-device", format!("ide-hd,drive={node},bus=ide.{},unit={},{errors}", unit / 2, unit % 2))
         }
     };
-    let mut nodes = BlockNodes { args: vec![], sockets, overlays: 0 };
-    nodes.read_only("base", &spec.disk, None);
+    let saved_set = spec.overlay_disks().len();
+    let mut nodes = BlockNodes { args: vec![], sockets, overlays: 0, first_set: saved_set + 1 };
+    nodes.disk("base", 0, &spec.disk);
     match &spec.start {
         Start::Boot | Start::Save(_) => nodes.overlay("disk", "base"),
         Start::Restore(_) => {
-            let set = spec.overlay_disks().len();
-            nodes.args.push(("-add-fd", format!("fd={},set={set}", sockets.saved[1])));
-            let overlay = DiskFile::new(format!("/dev/fdset/{set}").into(), "qcow2");
-            nodes.read_only("saved", &overlay, Some("base"));
+            nodes.args.push(("-add-fd", format!("fd={},set={saved_set}", sockets.saved[1])));
+            nodes.read_only("saved", &format!("/dev/fdset/{saved_set}"), "qcow2", Some("base"));
             nodes.overlay("disk", "saved");
         }
     }
@@ -366,13 +393,13 @@ fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String
         let name = format!("ro{i}");
         let errors = match bus {
             Bus::Virtio => {
-                nodes.read_only(&name, disk, None);
+                nodes.disk(&name, i + 1, disk);
                 REPORT_WRITES
             }
             // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
             Bus::Ide => {
                 let base = format!("{name}-base");
-                nodes.read_only(&base, disk, None);
+                nodes.disk(&base, i + 1, disk);
                 nodes.overlay(&name, &base);
                 STOP_ON_ERROR
             }
@@ -396,6 +423,7 @@ mod tests {
             guest: Guest::Agent { kernel: "/i/vmlinux".into(), initrd: "/i/initrd".into() },
             disk: DiskFile::new("/i/a,b.qcow2".into(), "qcow2"),
             read_only_disks: vec![DiskFile::new("/i/inputs.ext4".into(), "raw")],
+            held_files: HeldFiles::default(),
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
@@ -469,6 +497,27 @@ mod tests {
         }
         assert!(!args.contains("-netdev") && !args.contains("-nic"), "no network: {args}");
         assert!(!args.contains("-drive"), "QEMU would probe formats and addresses: {args}");
+    }
+
+    #[test]
+    fn qemu_gets_every_file_as_a_descriptor_and_no_path() {
+        let files = ["41", "42", "43", "44"].map(str::to_owned).to_vec();
+        let sockets = QemuSockets { files, ..QemuSockets::placeholder() };
+        let args = argv(&spec(), &sockets).join(" ");
+        // Set 0 is the overlay, set 1 that of a saved state.
+        for part in
+            ["-add-fd fd=41,set=2 ", "-add-fd fd=42,set=3 ", "-kernel /dev/fd/43 ", "-initrd /dev/fd/44 "]
+        {
+            assert!(args.contains(part), "{part} in {args}");
+        }
+        assert!(
+            args.contains(r#""filename":"/dev/fdset/2""#) && args.contains(r#""filename":"/dev/fdset/3""#)
+        );
+        assert!(!args.contains("/i/"), "{args}");
+        assert!(
+            argv(&spec(), &QemuSockets::placeholder()).join(" ").contains("/i/vmlinux"),
+            "the record has the paths"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The view of QEMU on its host: namespaces in which only programs, libraries and the files of its machine exist,
-//! read-only. So a guest that takes QEMU over finds no results of other runs, no secrets and no other process to reach.
+//! The view of QEMU on its host: namespaces in which only programs and libraries exist, read-only. QEMU inherits the files
+//! of its machine as descriptors. So a guest that takes QEMU over finds no results of other runs, no secrets and no other
+//! process to reach.
 
 use mcc_base::child_process::{self, Purpose};
 use mcc_host::{Qemu, find_program};
@@ -13,7 +14,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 /// Folders and files of the host that QEMU and its libraries read, if they exist: programs, the cache of the dynamic
@@ -61,11 +62,11 @@ const OLD_ROOT: &CStr = c"/.host";
 const OWN_DESCRIPTORS: &CStr = c"/.host/proc/self/fd";
 
 impl View {
-    /// Prepares the view of a machine that reads `files`. `own_network`: the machine needs no network of the host.
+    /// Prepares the view of a machine. `own_network`: the machine needs no network of the host.
     ///
     /// # Errors
     /// The reason why the view is not possible on this host.
-    pub fn new(files: &[PathBuf], own_network: bool) -> Result<Self, String> {
+    pub fn new(own_network: bool) -> Result<Self, String> {
         if !geteuid().is_root() {
             return Err("the controller is not root".to_owned());
         }
@@ -96,8 +97,7 @@ impl View {
                 }
             }
             view.folder(&working_folder)?;
-            files.iter().try_for_each(|file| view.bind(&std::path::absolute(file)?))?;
-            // The descriptors of QEMU itself: it opens the memory of a saved state by the name of its descriptor.
+            // The descriptors of QEMU itself: it opens kernel, initrd and the memory of a saved state by the names of theirs.
             let own = Path::new("/dev/fd");
             view.folder(own)?;
             view.steps.push(Step::Bind { from: OWN_DESCRIPTORS.to_owned(), at: c_string(own)? });
@@ -111,8 +111,10 @@ impl View {
     /// The names of the namespaces, for the record.
     pub fn describe(&self) -> &'static str {
         match self.namespaces.contains(CloneFlags::CLONE_NEWNET) {
-            true => "namespaces mount (only the files of the machine), ipc and network",
-            false => "namespaces mount (only the files of the machine) and ipc; network of the host for ssh",
+            true => "namespaces mount (no file of the host but programs and libraries), ipc and network",
+            false => {
+                "namespaces mount (no file of the host but programs and libraries) and ipc; network of the host for ssh"
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use mcc_harness::base::guest::Job;
 use mcc_harness::host::Accelerator;
-use mcc_harness::vm::{Backend, DiskFile, Guest, Image, MachineSpec, Start};
+use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start};
 
 /// A machine that boots from an image of mcc-harness, under TCG, so that it is the same on every host, and unpinned.
 pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
@@ -16,6 +16,7 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         guest: Guest::Agent { kernel, initrd },
         disk: DiskFile::new(image.disk(), "qcow2"),
         read_only_disks: vec![],
+        held_files: HeldFiles::default(),
         start: Start::Boot,
         vcpu_cpus: vec![],
         housekeeping_cpus: vec![],

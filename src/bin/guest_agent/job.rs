@@ -343,14 +343,22 @@ fn sample(io_wait_before: u64) -> GuestEvent {
         memory_kib: group_number("memory.current") / 1024,
         cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
         io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
-        runnable: runnable().saturating_sub(1),
+        runnable: runnable(&group_file("cgroup.threads")),
     }
 }
 
-/// Returns the number of runnable threads in the guest, including the calling thread.
-fn runnable() -> u32 {
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    load.split([' ', '/']).nth(3).and_then(|running| running.parse().ok()).unwrap_or(0)
+/// The largest number of threads whose state is read for a sample.
+const SAMPLED_THREADS: usize = 1024;
+
+/// Returns how many of the first `SAMPLED_THREADS` of these threads run or can run. Threads of the kernel are not
+/// counted: on a busy host, where the guest runs at intervals, several of them are runnable at once.
+fn runnable(threads: &str) -> u32 {
+    let is_runnable = |thread: &&str| {
+        let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+        // Form: number (name) state ...; the name may contain any character.
+        stat.rsplit_once(')').is_some_and(|(_, fields)| fields.trim_start().starts_with('R'))
+    };
+    threads.lines().take(SAMPLED_THREADS).filter(is_runnable).count() as u32
 }
 
 /// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs.
@@ -411,4 +419,30 @@ fn group_number(name: &str) -> u64 {
 fn field(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn only_threads_of_the_job_that_can_run_are_counted() {
+        let stop = AtomicBool::new(false);
+        let (send, threads) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                let (stop, send) = (&stop, send.clone());
+                scope.spawn(move || {
+                    send.send(nix::unistd::gettid()).unwrap();
+                    while !stop.load(Ordering::Relaxed) {}
+                });
+            }
+            let busy: Vec<String> = threads.iter().take(3).map(|thread| thread.to_string()).collect();
+            let counted =
+                [runnable(&busy.join("\n")), runnable(&busy[1..].join("\n")), runnable("0\nno thread\n")];
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(counted, [3, 2, 0]);
+        });
+    }
 }

@@ -1,4 +1,4 @@
-//! Reads the values that the organizers set, each with its reason (RULES, Trusted value).
+//! Reads the values that the organizers set, each with its reason (E-3.1).
 //!
 //! An override decides the trusted value. It changes no vote, and so no confidence.
 

@@ -32,7 +32,7 @@ impl AgreementCounts {
         Self { common: 0, answered: vec![0; entries], agreed: vec![0; entries] }
     }
 
-    /// Returns the confidence of an entry; 0 for an entry that gave no value of V (RULES).
+    /// Returns the confidence of an entry; 0 for an entry that gave no value of V (E-2.2).
     pub fn confidence(&self, entry: usize, reading: ConfidenceReading) -> BigRational {
         let of = match reading {
             ConfidenceReading::Answered => self.answered[entry],

@@ -64,11 +64,6 @@ impl Table {
         self.columns.iter().map(|column| column.name)
     }
 
-    /// Returns the type of the column with this name; text if the table has no such column.
-    pub fn type_of(&self, name: &str) -> ColumnType {
-        self.columns.iter().find(|column| column.name == name).map_or(ColumnType::Text, |column| column.of)
-    }
-
     /// Returns the name that programs can use for the table: `judgement/trusted.csv` is `judgement-trusted`.
     pub fn name(path: &str) -> Cow<'_, str> {
         path.trim_end_matches(".csv").replace(['/', '.'], "-").into()

@@ -59,6 +59,8 @@ function draw(part) {
   const block = part.examination === null ? null : shown.blocks.find(of => of.examination === part.examination);
   const view = part.entry !== null ? drawRun : part.position !== null ? drawValue : part.examination !== null ? drawExamination : drawInstancePage;
   if (part.entry !== null && part.entry < 0) return showMessage("Run", "This site does not have this entry.");
+  if (part.examination < 0) return showMessage("Examination", "This site does not have this examination.");
+  if (part.examination === null && (part.entry ?? part.position) !== null) return showMessage("Examination", "The address does not name an examination.");
   if (part.examination !== null && !block && part.entry === null) return showMessage("Examination", "This examination was not judged on this instance.");
   const { title, parts } = view(part, block);
   const page = document.getElementById("instance");

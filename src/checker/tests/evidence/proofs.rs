@@ -1,8 +1,9 @@
 //! One certificate of each kind, and the smallest changes that make it wrong; witnesses of the global properties.
 
 use crate::nets::{Moves, Random, fixture, pack, pnml, properties};
-use mcc_checker::{Certificate, Instance, Witness};
+use mcc_checker::{Certificate, CheckError, Instance, Limits, Witness};
 use mcc_model::Archive;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The name of the instance.
@@ -269,4 +270,88 @@ fn files_of_another_form_are_errors_with_their_line() {
         assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     assert!(Witness::read("{}").unwrap_err().to_string().contains("missing field"));
+}
+
+/// Why a certificate is not checked within these limits; None: it is accepted or refused.
+fn not_checked(instance: &Instance, text: &str, limits: Limits) -> Option<String> {
+    match instance.check_certificate_within(&Certificate::read(text).unwrap(), limits) {
+        Err(CheckError::NotChecked(why)) => Some(why),
+        Ok(()) | Err(CheckError::Refused(_)) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A certificate that is refused: its lemmas have the bounds 1/D with denominators D of 4093 digits without common factors.
+fn with_large_sums(lemmas: usize) -> String {
+    let lemma = |n: usize| format!(r#"{{"inequality":{{"weights":[],"bound":"1/1{:04092}"}}}}"#, 2 * n + 1);
+    let factor = |n: usize| format!(r#"[{n},"1"]"#);
+    let (lemmas, factors): (Vec<_>, Vec<_>) = (0..lemmas).map(|n| (lemma(n), factor(n))).unzip();
+    let proof = format!(r#"{{"contradiction":{{"lemmas":[{}],"assumptions":[]}}}}"#, factors.join(","));
+    let rest = format!(r#""lemmas":[{}],"proof":[{proof}]"#, lemmas.join(","));
+    certificate("OneSafe", "OneSafe", "TRUE", &rest)
+}
+
+#[test]
+fn sums_of_huge_fractions_are_not_checked() {
+    let instance = instance();
+    // Days of arithmetic without limits.
+    let why = not_checked(&instance, &with_large_sums(900), Limits::OF_TOOLS);
+    assert_eq!(why.unwrap(), "step 0 of the proof: a number has more than 65536 bits");
+    assert_eq!(not_checked(&instance, &with_large_sums(4), Limits::OF_TOOLS), None);
+    let few_steps = Limits { steps: 1_000_000, ..Limits::OF_TOOLS };
+    let why = not_checked(&instance, &with_large_sums(4), few_steps);
+    assert_eq!(why.unwrap(), "step 0 of the proof: the check needs more than 1000000 steps");
+    let no_time = Limits { time: Duration::ZERO, ..Limits::NONE };
+    let why = not_checked(&instance, &with_large_sums(12), no_time);
+    assert_eq!(why.unwrap(), "step 0 of the proof: the check takes more than 0 s");
+    assert_eq!(not_checked(&instance, &with_large_sums(6), Limits::NONE), None);
+}
+
+#[test]
+fn the_limits_of_tools_accept_every_kind_of_proof() {
+    let instance = instance();
+    for (text, [part, wrong, _]) in cases() {
+        let check = |text: &str| {
+            instance.check_certificate_within(&Certificate::read(text).unwrap(), Limits::OF_TOOLS)
+        };
+        check(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let changed = check(&text.replacen(part, wrong, 1));
+        assert!(matches!(changed, Err(CheckError::Refused(_))), "{changed:?}");
+    }
+}
+
+#[test]
+fn a_proof_that_multiplies_its_cases_is_not_checked() {
+    let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
+    let instance = Instance::read(&archive).unwrap();
+    // Each step opens a case for every place.
+    let steps = vec![r#"{"cases":0}"#; 300_000].join(",");
+    let text = format!(
+        r#"{{"version":1,"instance":"LibraryRoom-PT-R05W02","examination":"OneSafe","property":"OneSafe","value":"TRUE","lemmas":[],"proof":[{steps}]}}"#
+    );
+    let limits = Limits { steps: 100_000_000, ..Limits::OF_TOOLS };
+    assert!(text.len() < 4 << 20 && archive.net().unwrap().places.len() > 6);
+    let why = not_checked(&instance, &text, limits).unwrap();
+    assert!(why.ends_with("the check needs more than 100000000 steps"), "{why}");
+}
+
+#[test]
+fn a_witness_with_too_many_steps_is_not_checked() {
+    let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
+    let instance = Instance::read(&archive).unwrap();
+    let steps = |count: usize| {
+        let (run, _) = Moves::of(&archive).walk(&mut Random(7), count, false);
+        serde_json::to_string(&run.steps).unwrap()
+    };
+    let check = |steps: &str, limits: Limits| {
+        let text = format!(
+            r#"{{"version":1,"instance":"LibraryRoom-PT-R05W02","examination":"StateSpace","property":"MAX_TOKEN_IN_PLACE","value":"0","runs":[{{"steps":{steps}}}]}}"#
+        );
+        instance.check_witness_within(&Witness::read(&text).unwrap(), limits)
+    };
+    let limits = Limits { steps: 50_000, ..Limits::OF_TOOLS };
+    assert!(check(&steps(5), limits).is_ok());
+    let Err(CheckError::NotChecked(why)) = check(&steps(2000), limits) else { panic!("it is checked") };
+    assert!(why.ends_with("the check needs more than 50000 steps"), "{why}");
+    assert!(check(&steps(2000), Limits::OF_TOOLS).is_ok());
 }
