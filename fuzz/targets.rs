@@ -364,7 +364,7 @@ pub fn archive(data: &[u8]) {
     let inner = folder.path().join("below");
     let to = inner.join("unpacked");
     fs::create_dir_all(&to).expect("a folder");
-    let _ = archive::unpack(&path, &to, ArchiveLimits { entries: 1000, bytes: 1 << 20 });
+    let _ = archive::unpack(&path, &to, ArchiveLimits { entries: 1000, bytes: 1 << 20, ratio: 250 });
     let names = |place: &Path| fs::read_dir(place).expect("the folder").count();
     assert_eq!((names(folder.path()), names(&inner)), (2, 1), "a file outside of the folder");
     let _ = ArchivePaths(&to).facts();

@@ -1,11 +1,14 @@
 //! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and failures of the cluster.
 
 mod campaign;
+mod recorded_runs;
 
 use campaign::{EXAMINATIONS, Folder, until};
-use mcc_harness::store::Record;
+use mcc_harness::cluster::Cluster;
+use mcc_harness::store::{Record, SealKey};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use recorded_runs::{FINISHED, make};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -284,6 +287,57 @@ fn collect_works_after_run_on_the_same_results() {
     let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(printed.contains("0 of 16 runs are recorded"), "{printed}");
+}
+
+#[test]
+fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    let cluster = Cluster::open(&folder.results()).unwrap();
+    let keys = folder.results().join("cluster/keys");
+    for (path, mode) in [(keys.clone(), 0o700), (keys.join("DiningTable"), 0o600)] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+    }
+    let key = |model: &str| cluster.key(model).unwrap();
+    assert_ne!(key("DiningTable").0, key("TokenLoop").0);
+    let whole = Record::open_readonly(&folder.results()).unwrap();
+    let recorded = |dir: &std::path::Path, model: &str, key: SealKey| {
+        let shard = Record::create_or_open_shared(dir, &whole.facts().shard(model)).unwrap().sealed_with(key);
+        let runs = whole.runs_of(model).unwrap();
+        shard.plan_runs(&runs).unwrap();
+        make(&shard, &runs[0].id(), FINISHED, "an answer");
+        runs[0].id()
+    };
+    let forged = recorded(&cluster.shard("DiningTable"), "DiningTable", key("TokenLoop"));
+    recorded(&cluster.shard("TokenLoop"), "TokenLoop", key("TokenLoop"));
+    let copy = folder.path().join("copy");
+    recorded(&copy, "DiningTable", SealKey("0".repeat(64)));
+    let collect = |more: &[&str], exit: i32| {
+        let collect = folder.harness(&[&["collect", "results"], more].concat());
+        let done = assert_cmd::Command::from(collect).assert().code(exit);
+        let output = done.get_output();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let refused = format!("attempt 1 at {forged} in the record ");
+    let printed = collect(&[], 2);
+    assert!(
+        printed.contains(&refused) && printed.contains("has no seal of the key of its model"),
+        "{printed}"
+    );
+    // What the other job recorded was collected.
+    fs::remove_dir_all(cluster.shard("DiningTable")).unwrap();
+    let printed = collect(&[], 1);
+    assert!(
+        printed.contains("new attempts: 0;") && printed.contains("1 of 16 runs are recorded"),
+        "{printed}"
+    );
+    assert!(collect(&["--from", "copy"], 2).contains(&refused));
+    fs::remove_dir_all(&copy).unwrap();
+    recorded(&copy, "DiningTable", key("DiningTable"));
+    assert!(collect(&["--from", "copy"], 1).contains("2 of 16 runs are recorded"));
+    fs::set_permissions(keys.join("TokenLoop"), PermissionsExt::from_mode(0o644)).unwrap();
+    assert!(collect(&[], 2).contains("keys/TokenLoop: other users may have read this key"));
 }
 
 #[test]

@@ -320,41 +320,55 @@ fn an_unsafe_entry_of_an_archive_is_refused_by_name() {
     use tar::EntryType as Type;
     let file = |name: &'static [u8]| (Type::Regular, name, 1_u64, b"x".as_slice());
     let empty = |kind: Type, name: &'static [u8], size: u64| (kind, name, size, b"".as_slice());
-    let cases: [(&str, Vec<_>); 12] = [
-        ("`/tmp/mcc-evil` has an absolute path", vec![file(b"/tmp/mcc-evil")]),
-        ("`../evil` leads out of the archive", vec![file(b"../evil")]),
-        ("`outputs/../../evil` leads out of the archive", vec![file(b"outputs/../../evil")]),
-        ("`a//b` has a path with `.`, `//` or a `/` at its end", vec![file(b"a//b")]),
-        ("`link` is not a regular file but a link", vec![empty(Type::Symlink, b"link", 0)]),
-        ("`hard` is not a regular file but a link", vec![empty(Type::Link, b"hard", 0)]),
-        ("`fifo` is not a regular file but a device", vec![empty(Type::Fifo, b"fifo", 0)]),
-        ("`long` is not a regular file but an extension", vec![empty(Type::GNULongName, b"long", 1 << 40)]),
-        ("`twice` occurs twice", vec![file(b"twice"), file(b"twice")]),
-        ("`a/b` is below another entry that is a file", vec![file(b"a"), file(b"a/b")]),
+    let facts: &[u8] = br#"{"format":1,"made_by":"0.1.0","edition":"mcc-2018","tool":null,"disks":[]}"#;
+    let first = (Type::Regular, b"archive.json".as_slice(), facts.len() as u64, facts);
+    let unknown = "is not a file that an archive can have";
+    let cases: [(String, Vec<_>); 15] = [
+        (format!("`/tmp/mcc-evil` {unknown}"), vec![file(b"/tmp/mcc-evil")]),
+        (format!("`../evil` {unknown}"), vec![file(b"../evil")]),
+        (format!("`outputs/../../evil` {unknown}"), vec![file(b"outputs/../../evil")]),
+        (format!("`judgement//trusted.csv` {unknown}"), vec![file(b"judgement//trusted.csv")]),
+        (format!("`record.db/` {unknown}"), vec![file(b"record.db/")]),
+        (format!("`record.db-wal` {unknown}"), vec![first, file(b"record.db-wal")]),
+        (format!("`record.db\u{fffd}` {unknown}"), vec![first, file(b"record.db\xff")]),
+        (format!("`a/b/c/d/e/f/g` {unknown}"), vec![file(b"a/b/c/d/e/f/g")]),
+        ("`record.db` is before archive.json".to_owned(), vec![file(b"record.db")]),
+        ("`link` is not a regular file but a link".to_owned(), vec![empty(Type::Symlink, b"link", 0)]),
+        ("`hard` is not a regular file but a link".to_owned(), vec![empty(Type::Link, b"hard", 0)]),
+        ("`fifo` is not a regular file but a device".to_owned(), vec![empty(Type::Fifo, b"fifo", 0)]),
         (
-            "`bomb` of 1152921504606846976 bytes makes the archive larger",
-            vec![empty(Type::Regular, b"bomb", 1 << 60)],
+            "`long` is not a regular file but an extension".to_owned(),
+            vec![empty(Type::GNULongName, b"long", 1 << 40)],
         ),
-        ("`a/b/c/d/e/f/g` is deeper", vec![file(b"a/b/c/d/e/f/g")]),
+        ("`record.db` occurs twice".to_owned(), vec![first, file(b"record.db"), file(b"record.db")]),
+        (
+            "`record.db` of 1152921504606846976 bytes makes the archive".to_owned(),
+            vec![first, empty(Type::Regular, b"record.db", 1 << 60)],
+        ),
     ];
     for (expected, entries) in cases {
         let folder = tempfile::tempdir().unwrap();
         let path = crafted(folder.path(), &entries);
         for command in [vec!["verify"], vec!["replay", "--run", RUN]] {
             let refused = harness(folder.path(), &[&command[..], &[path.to_str().unwrap()]].concat()).code(2);
-            assert!(stderr(&refused).contains(expected), "{expected}: {}", stderr(&refused));
+            assert!(stderr(&refused).contains(&expected), "{expected}: {}", stderr(&refused));
         }
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 1, "{expected}: only the archive is there");
     }
     let folder = tempfile::tempdir().unwrap();
-    let path = crafted(folder.path(), &[file(b"a"), file(b"b"), file(b"c")]);
+    let path = crafted(folder.path(), &[first, file(b"record.db"), file(b"edition.json")]);
     let to = tempfile::tempdir().unwrap();
-    let error = unpack(&path, to.path(), ArchiveLimits { entries: 2, bytes: 100 }).unwrap_err().to_string();
-    assert!(error.contains("`c` is one more than the 2 allowed"), "{error}");
+    let bounds = ArchiveLimits { entries: 2, ..ArchiveLimits::default() };
+    let error = unpack(&path, to.path(), bounds).unwrap_err().to_string();
+    assert!(error.contains("`edition.json` is one more than the 2 allowed"), "{error}");
     let to = tempfile::tempdir().unwrap();
-    let error = unpack(&path, to.path(), ArchiveLimits { entries: 9, bytes: 2 }).unwrap_err().to_string();
-    assert!(error.contains("`c` of 1 bytes makes the archive larger than the 2 bytes"), "{error}");
+    // Each entry has a header of 512 bytes and a content that is rounded up to such blocks.
+    let bounds = ArchiveLimits { bytes: 6 * 512 - 1, ..ArchiveLimits::default() };
+    let error = unpack(&path, to.path(), bounds).unwrap_err().to_string();
+    assert!(error.contains("`edition.json` of 1 bytes makes the archive"), "{error}");
+    let to = tempfile::tempdir().unwrap();
+    unpack(&path, to.path(), ArchiveLimits { bytes: 6 * 512, ..ArchiveLimits::default() }).unwrap();
 }
 
 #[test]
@@ -438,8 +452,17 @@ fn a_run_is_replayed_from_an_archive_with_its_disks() {
     unpack(&archive, &unpacked, ArchiveLimits::default()).unwrap();
     let stdout_file = unpacked.join("outputs/breadth-first/DiningTable-PT-03/StateSpace/1/stdout");
     let text = fs::read_to_string(&stdout_file).unwrap();
-    fs::write(&stdout_file, text.replacen("STATES ", "STATES 9", 1)).unwrap();
-    assert_ne!(fs::read_to_string(&stdout_file).unwrap(), text, "{text}");
+    let changed = text.replacen("STATES ", "STATES 9", 1);
+    assert_ne!(changed, text);
+    fs::write(&stdout_file, &changed).unwrap();
+    let refused = folder.harness(&["replay", unpacked.to_str().unwrap(), "--run", run, "--allow-degraded"]);
+    let refused = assert_cmd::Command::from(refused).assert().code(2);
+    assert!(stderr(&refused).contains("it was changed after it was recorded"), "{}", stderr(&refused));
+    let digest = mcc_harness::base::digest::bytes;
+    let db = rusqlite::Connection::open(unpacked.join("record.db")).unwrap();
+    db.execute("UPDATE attempts SET facts = replace(facts, ?1, ?2)", [digest(&text), digest(&changed)])
+        .unwrap();
+    drop(db);
     let replay = folder.harness(&["replay", unpacked.to_str().unwrap(), "--run", run, "--allow-degraded"]);
     let differ = assert_cmd::Command::from(replay).assert().code(1);
     assert!(stdout(&differ).contains("ANSWERS DIFFER"), "{}", stdout(&differ));
@@ -498,6 +521,7 @@ fn signed_changed_foreign_and_unsigned_archives_differ() {
     assert!(plain.current_dir(&unpacked).status().unwrap().success());
     let foreign = stdout(&verify("forged").code(1));
     assert!(foreign.contains("which is the key of no signer in allowed"), "{foreign}");
+    assert!(foreign.starts_with("SHA256SUMS.sig: was made by "), "before the other differences: {foreign}");
     let record = harness(folder, &["verify", "results", "--allowed-signers", "allowed"]).code(2);
     assert!(stderr(&record).contains("is a record, which has no signature"), "{}", stderr(&record));
     let bad = campaign.export(&["x.tar.zst", "--sign", "allowed"]).code(2);

@@ -208,6 +208,41 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     }
 }
 
+#[test]
+fn a_record_with_other_tables_is_refused_by_readers_and_writers() {
+    for (change, item) in [
+        ("ALTER TABLE attempts RENAME TO kept; CREATE VIEW attempts AS SELECT * FROM kept", "attempts"),
+        ("CREATE TABLE more (x)", "more"),
+        ("DROP INDEX troubles", "troubles"),
+        ("CREATE TRIGGER late AFTER INSERT ON runs BEGIN DELETE FROM attempts; END", "late"),
+        ("DROP INDEX open_runs; CREATE INDEX open_runs ON runs (position) WHERE recorded = 1", "open_runs"),
+    ] {
+        let results = tempfile::tempdir().unwrap();
+        drop(open(results.path()));
+        let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+        db.execute_batch(change).unwrap();
+        drop(db);
+        for error in [
+            Record::open_readonly(results.path()).err().unwrap(),
+            RecordSummary::at(results.path()).err().unwrap(),
+            Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
+        ] {
+            assert!(matches!(&error, StoreError::Schema { item: found, .. } if found == item), "{error}");
+            assert!(error.is_usage());
+        }
+    }
+}
+
+#[test]
+fn no_record_is_written_into_an_unpacked_archive() {
+    let results = tempfile::tempdir().unwrap();
+    drop(open(results.path()));
+    std::fs::write(results.path().join("archive.json"), "{}").unwrap();
+    assert!(Record::open_readonly(results.path()).is_ok());
+    let error = Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap();
+    assert!(error.to_string().contains("is an unpacked archive, which is not changed"), "{error}");
+}
+
 /// The facts of an attempt with two samples.
 fn measured() -> RunFacts {
     let sample = |at_ms| Sample { at_ms, cpu_ms: at_ms - 3, memory_kib: 7, ..Sample::default() };

@@ -200,6 +200,7 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
     let edition = serde_json::from_str(&whole.facts().edition).unwrap();
     let facts: CampaignFacts = whole.facts().shard(model);
     let record = Record::create_or_open_shared(&cluster.shard(model), &facts).unwrap();
+    let record = record.sealed_with(cluster.key(model).unwrap());
     record.plan_runs(&whole.runs_of(model).unwrap()).unwrap();
     drop(whole);
     let mut history = History::default();

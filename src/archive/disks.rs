@@ -68,7 +68,8 @@ pub fn disks_of(
     disks.into_values().map(|disk| Ok((disk.clone(), finder.find(&disk)?))).collect()
 }
 
-/// Returns the paths of disks, kernel and initrd in the arguments of the machine of an attempt.
+/// Returns the paths of disks, kernel and initrd in the arguments of the machine of an attempt. Those of a record of others
+/// may be any files of this host.
 pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
     if let Ok(domain) = roxmltree::Document::parse(&attempt.machine.join("\n")) {
         return domain_files(&domain);

@@ -4,6 +4,7 @@
 //! rules and digests; all commands that read a record read an unpacked archive.
 
 mod disks;
+mod layout;
 mod metadata;
 mod pack;
 mod paths;

@@ -1,9 +1,10 @@
 //! Writes archives, file by file, so that memory does not depend on their size. The same record gives the same bytes.
 
+use super::layout::part;
 use super::paths::ArchivePaths;
 use super::{ArchiveError, io_at, signature};
 use mcc_base::{digest, files};
-use mcc_store::{Attempt, Record};
+use mcc_store::{ARCHIVE_FILE, Attempt, Record};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -40,11 +41,11 @@ pub fn pack(
         Writer { tar: tar::Builder::new(compressed), sums: BufWriter::new(sums), out: out.to_owned() };
 
     let paths = ArchivePaths(staged);
-    tar.file("archive.json", &paths.facts_file())?;
+    tar.file(ARCHIVE_FILE, &paths.facts_file())?;
     for file in WalkDir::new(staged).sort_by_file_name() {
         let file = file.map_err(|error| io_at(staged)(error.into()))?;
         let name = file.path().strip_prefix(staged).expect("the file is in the folder").to_string_lossy();
-        if file.file_type().is_file() && name != "archive.json" {
+        if file.file_type().is_file() && name != ARCHIVE_FILE {
             tar.file(&name, file.path())?;
         }
     }
@@ -87,6 +88,11 @@ impl Writer {
 
     /// Appends a file and returns its digest.
     fn file(&mut self, name: &str, path: &Path) -> Result<String, ArchiveError> {
+        if part(name).is_none() {
+            let reason =
+                format!("`{name}` is not a file that an archive can have; remove it from the record");
+            return Err(ArchiveError::Bad { path: path.to_owned(), reason });
+        }
         let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
         let file = files::open(path).map_err(io_at(path))?;
         append(&mut self.tar, &self.out, name, bytes, BufReader::new(file))?;

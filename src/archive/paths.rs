@@ -1,15 +1,16 @@
 //! The files of an unpacked archive, and the input of its judgement.
 
+use super::layout::Kind;
 use super::{ArchiveError, io_at};
 use mcc_base::text;
-use mcc_campaign::{Kind, Publication};
+use mcc_campaign::{Kind as EntryKind, Publication};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::Cores;
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{edition_of, read_record};
 use mcc_judge::schema::{ENTRIES, INSTANCES};
 use mcc_judge::{Ballots, source};
-use mcc_store::{Disk, Record};
+use mcc_store::{ARCHIVE_FILE, Disk, Record};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,13 @@ pub struct ArchiveFacts {
     pub disks: Vec<Disk>,
 }
 
+impl ArchiveFacts {
+    /// What the archive is of.
+    pub fn kind(&self) -> Kind {
+        if self.tool.is_some() { Kind::Team } else { Kind::Contest }
+    }
+}
+
 /// Returns the content of `publication.json`, which an archive has if its publication is stated; None: there is none.
 ///
 /// # Errors
@@ -52,7 +60,7 @@ pub fn is_archive(folder: &Path) -> bool {
 impl ArchivePaths<'_> {
     /// `archive.json`
     pub fn facts_file(&self) -> PathBuf {
-        self.0.join("archive.json")
+        self.0.join(ARCHIVE_FILE)
     }
 
     /// `edition.json`: the rules.
@@ -130,9 +138,9 @@ impl ArchivePaths<'_> {
 /// The edition in the record is not valid.
 pub fn cores(record: &Record) -> Result<Cores, ArchiveError> {
     let machine = edition_of(record)?.machine;
-    let of = |kind: Kind| match kind {
-        Kind::Sequential => machine.sequential_cores,
-        Kind::Concurrent => machine.concurrent_cores,
+    let of = |kind: EntryKind| match kind {
+        EntryKind::Sequential => machine.sequential_cores,
+        EntryKind::Concurrent => machine.concurrent_cores,
     };
     Ok(record.facts().entries.iter().map(|entry| (entry.entry.to_string(), of(entry.kind))).collect())
 }

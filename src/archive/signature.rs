@@ -36,11 +36,11 @@ pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
 
 impl Verified {
     /// Checks that the unpacked archive in `folder` is signed by a signer in the file `allowed` (ALLOWED SIGNERS in
-    /// ssh-keygen(1)). The content is as signed only if `verify` found no difference either.
+    /// ssh-keygen(1)). The content is as signed only if `verify` finds no other difference.
     ///
     /// # Errors
     /// A file cannot be read, or ssh-keygen cannot be started. A wrong or missing signature is a difference.
-    pub fn check_signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
+    pub(super) fn signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
         files::open(allowed).map_err(io_at(allowed))?;
         let paths = ArchivePaths(folder);
         let place = "SHA256SUMS.sig";

@@ -3,7 +3,7 @@
 
 use super::metadata::{self, Description, write_json};
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
-use super::{ArchiveError, io_at};
+use super::{ArchiveError, io_at, layout};
 use mcc_benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
@@ -195,7 +195,7 @@ fn write_rules(
     write_json(&paths.facts_file(), &facts)?;
     write_json(&paths.edition_file(), edition)?;
     let readme = paths.0.join("README.txt");
-    fs::write(&readme, include_str!("README.txt")).map_err(io_at(&readme))
+    fs::write(&readme, layout::readme()).map_err(io_at(&readme))
 }
 
 /// Copies the record with the entries for which `is_kept` returns true, and links its outputs.

@@ -1,11 +1,14 @@
 //! Unpacks archives from unknown sources: an entry that is not a file of the layout is refused by its name, before a byte
 //! of it is written.
 
+use super::layout::{Kind, part};
+use super::paths::ArchivePaths;
 use super::{ArchiveError, io_at};
 use mcc_base::files::{self, is_full};
+use mcc_store::ARCHIVE_FILE;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use tar::EntryType;
 
 /// Limits on the content of an archive.
@@ -13,21 +16,24 @@ use tar::EntryType;
 pub struct ArchiveLimits {
     /// Largest number of entries.
     pub entries: u64,
-    /// Largest sum of the lengths of all files, unpacked.
+    /// Largest length of the tar.
     pub bytes: u64,
+    /// Largest length of the tar as a multiple of the length of the archive; smaller archives may have `LEAST_BYTES`.
+    pub ratio: u64,
 }
 
 impl Default for ArchiveLimits {
-    /// More than a contest: with disks it has some 700,000 files, and 500 GB if every output is as long as allowed.
+    /// More than a contest: with disks it has some 700,000 files, and 500 GB if every output is as long as allowed. Texts
+    /// and databases are compressed to a hundredth at most, unless they repeat one line.
     fn default() -> Self {
-        Self { entries: 10_000_000, bytes: 1 << 40 }
+        Self { entries: 10_000_000, bytes: 1 << 40, ratio: 250 }
     }
 }
 
-/// The deepest file: `outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER/FILE`.
-const MAX_DEPTH: usize = 6;
-/// The longest path of a tar header without an extension.
-const MAX_PATH_BYTES: usize = 255;
+/// Bytes that an archive of any length may have, unpacked.
+const LEAST_BYTES: u64 = 1 << 30;
+/// The length of a block of a tar: of the header of an entry, and what contents are rounded up to.
+const BLOCK: u64 = 512;
 
 /// Unpacks `archive` to the empty folder `to`.
 ///
@@ -37,7 +43,8 @@ pub fn unpack(archive: &Path, to: &Path, bounds: ArchiveLimits) -> Result<(), Ar
     unpack_part(archive, to, bounds, &|_| true)
 }
 
-/// Unpacks the files of `archive` for whose path `wanted` returns true. The other entries are checked too.
+/// Unpacks `archive.json`, and the files of `archive` for whose path `wanted` returns true. The other entries are checked
+/// too.
 ///
 /// # Errors
 /// As `unpack`.
@@ -52,9 +59,12 @@ pub fn unpack_part(
         reason: format!("not a complete archive (a tar compressed by zstd): {error}; download it again"),
     };
     let file = files::open(archive).map_err(io_at(archive))?;
+    let length = file.metadata().map_err(io_at(archive))?.len();
+    let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(LEAST_BYTES));
     let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
     let mut tar = tar::Archive::new(plain);
     let (mut entries, mut bytes) = (0_u64, 0_u64);
+    let mut kind: Option<Kind> = None;
     // Raw: an extension header can request any amount of memory, so it is refused as an entry.
     for entry in tar.entries().map_err(no_archive)?.raw(true) {
         let mut entry = entry.map_err(no_archive)?;
@@ -72,22 +82,31 @@ pub fn unpack_part(
             let kind = entry.header().entry_type();
             return Err(unsafe_entry(format!("is not a regular file but {}", kind_name(kind))));
         }
-        let path = checked_path(&entry.path_bytes()).map_err(|reason| unsafe_entry(reason.to_owned()))?;
+        let Some(part) = part(&shown) else {
+            return Err(unsafe_entry("is not a file that an archive can have".to_owned()));
+        };
+        match kind {
+            None if shown != ARCHIVE_FILE => {
+                return Err(unsafe_entry(format!("is before {ARCHIVE_FILE}, the first file of an archive")));
+            }
+            Some(kind) if !part.is_of(kind) => return Err(unsafe_entry(kind.lacks().to_owned())),
+            _ => {}
+        }
         let size = entry.header().size().map_err(no_archive)?;
-        bytes = bytes.saturating_add(size);
-        if bytes > bounds.bytes {
-            let most = bounds.bytes;
+        bytes = bytes.saturating_add(BLOCK).saturating_add(size.div_ceil(BLOCK).saturating_mul(BLOCK));
+        if bytes > most {
             return Err(unsafe_entry(format!(
-                "of {size} bytes makes the archive larger than the {most} bytes allowed"
+                "of {size} bytes makes the archive, which has {length} bytes, larger than {most} bytes; if it is from \
+                 someone whom you trust, unpack it with `tar --zstd -xf` and give the folder"
             )));
         }
-        if !wanted(&path) {
+        let path = Path::new(&shown);
+        if kind.is_some() && !wanted(path) {
             continue;
         }
-        let target = to.join(&path);
+        let target = to.join(path);
         if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder)
-                .map_err(|_| unsafe_entry("is below another entry that is a file".to_owned()))?;
+            fs::create_dir_all(folder).map_err(io_at(folder))?;
         }
         // Existing files are not written: the second of two entries with one name is refused.
         let mut out = match File::create_new(&target) {
@@ -101,35 +120,14 @@ pub fn unpack_part(
         if written != size {
             return Err(no_archive(io::ErrorKind::UnexpectedEof.into()));
         }
+        if kind.is_none() {
+            kind = Some(ArchivePaths(to).facts()?.kind());
+        }
     }
-    Ok(())
-}
-
-/// Returns the path of an entry if it is below the folder; the error is the predicate of a message.
-fn checked_path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8")?;
-    if text.is_empty() || text.len() > MAX_PATH_BYTES {
-        return Err("has an empty or too long name");
+    match kind {
+        Some(_) => Ok(()),
+        None => Err(no_archive(io::ErrorKind::UnexpectedEof.into())),
     }
-    if text.chars().any(char::is_control) {
-        return Err("has control characters in its name");
-    }
-    if text.starts_with('/') {
-        return Err("has an absolute path");
-    }
-    let path = Path::new(text);
-    if path.components().any(|part| part == Component::ParentDir) {
-        return Err("leads out of the archive (`..`)");
-    }
-    // Each path has one notation: no `.`, no `//`, no `/` at the end.
-    let plain = path.components().collect::<PathBuf>();
-    if plain.as_os_str() != text || path.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err("has a path with `.`, `//` or a `/` at its end");
-    }
-    if path.components().count() > MAX_DEPTH {
-        return Err("is deeper than any file of an archive");
-    }
-    Ok(plain)
 }
 
 fn kind_name(kind: EntryType) -> &'static str {

@@ -1,6 +1,7 @@
 //! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
-use super::paths::{ArchivePaths, cores, is_archive};
+use super::layout::{Kind, LAYOUT, part};
+use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 use super::{ArchiveError, io_at};
 use mcc_base::names::RunId;
 use mcc_base::{digest, files};
@@ -24,6 +25,8 @@ const MAX_DIFFERENCES: usize = 1000;
 const MAX_LINES_SHOWN: usize = 5;
 /// Characters of a line that are shown.
 const MAX_LINE_CHARS: usize = 160;
+/// Characters of a long line that are shown before its difference.
+const CHARS_BEFORE: usize = 40;
 
 /// A difference that a verification found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,11 +49,22 @@ pub struct Verified {
     /// Who signed the archive, with the key; None: not checked, or a difference says why there is no valid signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
+    /// What the verification showed, as statements.
+    pub proved: Vec<String>,
+    /// What it did not show: where it found differences, and what the files cannot show.
+    pub not_proved: Vec<String>,
     /// The differences, at most 1000.
     pub differences: Vec<Difference>,
     /// Number of further differences.
     pub more: u64,
 }
+
+/// What no file of a record shows.
+const RUNS: &str = "that the outputs, times and memory are those of the runs (`replay` repeats a run)";
+const SIGNER: &str = "who made the archive (--allowed-signers checks its signature)";
+const RULES: &str = "that the rules in edition.json and the tables of models, tools, names and overrides are those of the contest";
+const METADATA: &str = "what publication.json and the metadata state about title, people, licences and disks";
+const VERDICTS: &str = "the verdicts in values.csv, which depend on the answers of all tools";
 
 impl Verified {
     /// Adds a difference.
@@ -60,6 +74,25 @@ impl Verified {
         } else {
             self.more += 1;
         }
+    }
+
+    /// Makes a check, and notes its statement as proved if it found no difference and no error.
+    pub(super) fn check<T>(
+        &mut self,
+        statement: &str,
+        check: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let found = |verified: &Self| verified.differences.len() as u64 + verified.more;
+        let before = found(self);
+        let checked = check(self);
+        let is_proved = checked.is_ok() && found(self) == before;
+        let list = if is_proved { &mut self.proved } else { &mut self.not_proved };
+        list.push(statement.to_owned());
+        checked
+    }
+
+    fn does_not_prove(&mut self, statements: &[&str]) {
+        self.not_proved.extend(statements.iter().map(|&statement| statement.to_owned()));
     }
 
     /// Judges again and compares the result with the judgement in `folder`, file by file and line by line.
@@ -72,11 +105,16 @@ impl Verified {
         ballots: Ballots,
         folder: &Path,
     ) -> Result<(), ArchiveError> {
-        let recomputed = tempfile::tempdir().map_err(io_at(folder))?;
-        write::write(&Judge::new(edition, ballots)?, recomputed.path())?;
-        self.same_files(recomputed.path(), folder)?;
-        self.recomputed = true;
-        Ok(())
+        self.check(
+            "every answer, trusted value and point follows from the outputs by the rules",
+            |verified| {
+                let recomputed = tempfile::tempdir().map_err(io_at(folder))?;
+                write::write(&Judge::new(edition, ballots)?, recomputed.path())?;
+                verified.same_files(recomputed.path(), folder)?;
+                verified.recomputed = true;
+                Ok(())
+            },
+        )
     }
 
     /// Compares every file of `recomputed` with the file of the same name in `folder`.
@@ -106,10 +144,7 @@ impl Verified {
             if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
-            // The version of the program is not compared.
-            let version =
-                |line: &Option<Vec<u8>>| line.as_ref().is_some_and(|l| l.starts_with(b"{\"version\":"));
-            if recomputed == stored_line || (version(&recomputed) && version(&stored_line)) {
+            if recomputed == stored_line || is_same(recomputed.as_deref(), stored_line.as_deref()) {
                 continue;
             }
             let place = format!("{} line {number}", stored.display());
@@ -118,61 +153,78 @@ impl Verified {
                 self.differs(place, "and possibly more lines differ");
                 break;
             }
-            let [stored_line, recomputed] =
-                [stored_line, recomputed].map(|line| line.map_or("no line".to_owned(), |line| cut(&line)));
-            self.differs(place, format!("has `{stored_line}`, recomputed it is `{recomputed}`"));
+            let [stored_line, recomputed] = shown_lines([stored_line, recomputed]);
+            self.differs(place, format!("has {stored_line}, recomputed it is {recomputed}"));
         }
         Ok(())
     }
 
-    /// Compares every file of SHA256SUMS with its digest, and looks for files that are not listed.
-    fn sums(&mut self, folder: &Path) -> Result<(), ArchiveError> {
-        let path = ArchivePaths(folder).sums();
+    /// Compares every file of SHA256SUMS with its digest, and looks for files that are not listed or not of the layout.
+    fn files(&mut self, paths: &ArchivePaths, facts: &ArchiveFacts) -> Result<(), ArchiveError> {
+        let (folder, path) = (paths.0, paths.sums());
         let hashes = RandomState::new();
         // Hashes of names: 8 MB for a million files; the names would take 100 MB.
         let mut listed: HashSet<u64> = HashSet::new();
-        let file = match files::open(&path) {
+        let file = match files::open_own(&path) {
             Ok(file) => file,
             Err(error) => {
                 self.differs("SHA256SUMS", format!("is missing or cannot be read: {error}"));
                 return Ok(());
             }
         };
+        let mut disks: BTreeSet<&str> = facts.disks.iter().map(|disk| disk.sha256.as_str()).collect();
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(io_at(&path))?;
             let line = String::from_utf8_lossy(&line);
             let Some((sha256, name)) = line.split_once("  ") else {
-                self.differs(
-                    "SHA256SUMS",
-                    format!("has a line without digest and name: `{}`", cut(line.as_bytes())),
-                );
+                self.differs("SHA256SUMS", format!("has a line without digest and name: `{}`", cut(&line)));
                 continue;
             };
-            let plain = Path::new(name).components().all(|c| matches!(c, std::path::Component::Normal(_)));
-            if !plain || !listed.insert(hashes.hash_one(name)) {
-                self.differs(
-                    "SHA256SUMS",
-                    format!("lists `{}` twice, or outside of the archive", cut(name.as_bytes())),
-                );
+            if part(name).is_none() || !listed.insert(hashes.hash_one(name)) {
+                let shown = cut(name);
+                self.differs("SHA256SUMS", format!("lists `{shown}` twice, or an archive has no such file"));
                 continue;
             }
+            if let Some(disk) = name.strip_prefix("disks/")
+                && (disk != sha256 || !disks.remove(disk))
+            {
+                self.differs(name, "has another digest in its name, or is not in archive.json");
+            }
             self.digest(&folder.join(name), sha256, "SHA256SUMS", name);
+        }
+        for disk in disks {
+            self.differs(format!("disks/{disk}"), "is in archive.json, but missing");
         }
         for file in WalkDir::new(folder).sort_by_file_name() {
             let file = file.map_err(|error| io_at(folder)(error.into()))?;
             let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
-            // The signature is one of SHA256SUMS. SQLite creates the last two when a record is read.
-            let unlisted =
-                ["SHA256SUMS", "SHA256SUMS.sig", "record.db-wal", "record.db-shm"].contains(&&*name);
-            if !file.file_type().is_dir() && !unlisted && !listed.contains(&hashes.hash_one(&*name)) {
-                self.differs(name, "is not listed in SHA256SUMS");
+            if file.file_type().is_dir() {
+                continue;
+            }
+            // The signature is one of SHA256SUMS.
+            let is_unlisted = ["SHA256SUMS", "SHA256SUMS.sig"].contains(&&*name);
+            match part(&name) {
+                None => self.differs(name, "is not a file that an archive can have"),
+                Some(part) if !part.is_of(facts.kind()) => self.differs(name, facts.kind().lacks()),
+                Some(_) if !is_unlisted && !listed.contains(&hashes.hash_one(&*name)) => {
+                    self.differs(name, "is not listed in SHA256SUMS");
+                }
+                Some(_) => {}
+            }
+        }
+        for part in LAYOUT.iter().filter(|part| part.is_needed && part.is_of(facts.kind())) {
+            if !folder.join(part.path()).exists() {
+                self.differs(part.path(), "is missing");
             }
         }
         Ok(())
     }
 
-    /// Checks that every planned run is recorded and every output has its recorded digest.
-    fn record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+    /// Checks that every planned run is recorded, and that every output has its recorded digest and is the output of an
+    /// attempt, if the record is `archived`; otherwise a controller that was killed may have left others.
+    fn record(&mut self, record: &Record, archived: bool) -> Result<(), ArchiveError> {
+        let hashes = RandomState::new();
+        let mut outputs: HashSet<u64> = HashSet::new();
         for open in record.open_runs() {
             self.differs(open?.run.id().to_string(), "is planned but not recorded");
         }
@@ -181,10 +233,21 @@ impl Verified {
             let run = run?;
             self.runs += 1;
             for attempt in record.attempts(&run.run.id())? {
-                self.outputs(record, &attempt);
+                self.outputs(record, &attempt, |path| {
+                    outputs.insert(hashes.hash_one(path));
+                });
             }
             ids.insert(run.run.id());
             examinations.insert(run.run.examination);
+        }
+        if archived {
+            let folder = record.dir().join("outputs");
+            for file in WalkDir::new(&folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
+                let file = file.map_err(|error| io_at(&folder)(error.into()))?;
+                if !file.file_type().is_dir() && !outputs.contains(&hashes.hash_one(file.path())) {
+                    self.differs(file.path().display().to_string(), "is not an output of a recorded attempt");
+                }
+            }
         }
         let summary = record.summary()?;
         if summary.recorded < summary.planned {
@@ -205,18 +268,21 @@ impl Verified {
         Ok(())
     }
 
-    fn outputs(&mut self, record: &Record, attempt: &Attempt) {
+    /// Compares the outputs of an attempt; calls `see` with the path of each.
+    fn outputs(&mut self, record: &Record, attempt: &Attempt, mut see: impl FnMut(&Path)) {
         let folder = record.outputs_dir(&attempt.run, attempt.number);
         for output in &attempt.outputs {
             let place = format!("{} attempt {} {}", attempt.run, attempt.number, output.role);
-            self.digest(&folder.join(&output.role), &output.sha256, "the record", &place);
+            let path = folder.join(&output.role);
+            see(&path);
+            self.digest(&path, &output.sha256, "the record", &place);
         }
     }
 
     /// Compares a file with the digest that it has in `list`.
     fn digest(&mut self, path: &Path, sha256: &str, list: &str, place: &str) {
         self.files += 1;
-        match digest::file(path) {
+        match digest::own_file(path) {
             Ok((found, _)) if found == sha256 => {}
             Ok((found, _)) => self.differs(place, format!("has sha256 {found}, but {sha256} in {list}")),
             Err(error) => self.differs(place, format!("cannot be read: {error}")),
@@ -224,31 +290,41 @@ impl Verified {
     }
 }
 
-/// Verifies digests and completeness of a record or an unpacked archive; for an archive also its judgement and its table
-/// of answers.
+/// Verifies digests and completeness of a record or an unpacked archive; for an archive also its judgement, its table of
+/// answers and, if a file of `allowed` signers is given, its signature.
 ///
 /// # Errors
 /// The folder is no record, or a file cannot be read. Damage is reported as a difference.
-pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
+pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, ArchiveError> {
     let mut verified = Verified::default();
     let paths = ArchivePaths(folder);
-    let published = is_archive(folder);
-    if published {
-        verified.sums(folder)?;
+    let facts = is_archive(folder).then(|| paths.facts()).transpose()?;
+    if let Some(allowed) = allowed {
+        verified.check("who signed SHA256SUMS", |verified| verified.signature(folder, allowed))?;
     }
-    let looked = Record::open_readonly(folder).map_err(ArchiveError::from).and_then(|record| {
-        verified.record(&record)?;
-        if published && paths.facts()?.tool.is_none() {
-            verified.archive(&paths, &record)?;
-        }
-        Ok(())
-    });
-    match looked {
+    if let Some(facts) = &facts {
+        let statement = "every file is one that an archive can have, and has its digest in SHA256SUMS";
+        verified.check(statement, |verified| verified.files(&paths, facts))?;
+    }
+    match verified.content(&paths, facts.as_ref()) {
         // Damaged files, which are listed already, may be unreadable.
         Err(error) if !verified.differences.is_empty() => {
             verified.differs(folder.display().to_string(), format!("could not be judged again: {error}"));
         }
         looked => looked?,
+    }
+    match facts.map(|facts| facts.kind()) {
+        Some(kind) => {
+            if allowed.is_none() {
+                verified.does_not_prove(&[SIGNER]);
+            }
+            verified.does_not_prove(&[RUNS]);
+            verified.does_not_prove(match kind {
+                Kind::Contest => &[RULES, METADATA],
+                Kind::Team => &[VERDICTS],
+            });
+        }
+        None => verified.does_not_prove(&[RUNS]),
     }
     // Paths relative to the archive: the folder of unpacking has no meaning for readers.
     for difference in &mut verified.differences {
@@ -261,18 +337,120 @@ pub fn verify(folder: &Path) -> Result<Verified, ArchiveError> {
 }
 
 impl Verified {
-    fn archive(&mut self, paths: &ArchivePaths, record: &Record) -> Result<(), ArchiveError> {
+    /// Checks the record and, in the archive of a contest, what follows from it.
+    fn content(&mut self, paths: &ArchivePaths, facts: Option<&ArchiveFacts>) -> Result<(), ArchiveError> {
+        let statement =
+            "record.db has the tables of its format and no other, and its indices agree with them";
+        let record = self.check(statement, |_| {
+            let record = Record::open_readonly(paths.0)?;
+            // Opening the record of an archive has checked it.
+            if facts.is_none() {
+                record.check_integrity()?;
+            }
+            Ok(record)
+        })?;
+        let statement =
+            "every run of the campaign is recorded, and every output has its digest in the record";
+        self.check(statement, |verified| verified.record(&record, facts.is_some()))?;
+        let Some(facts) = facts.filter(|facts| facts.kind() == Kind::Contest) else { return Ok(()) };
         let (edition, ballots) = paths.ballots()?;
-        let recomputed = tempfile::tempdir().map_err(io_at(paths.0))?;
-        let answers = recomputed.path().join("answers.csv");
-        export(&edition, ballots.clone(), &cores(record)?, Layout::Results(Form::Exact), &answers)?;
-        self.same_files(recomputed.path(), paths.0)?;
+        self.check("answers.csv follows from the outputs", |verified| {
+            if facts.edition != edition.name {
+                verified.differs("archive.json", "names another edition than edition.json");
+            }
+            let recomputed = tempfile::tempdir().map_err(io_at(paths.0))?;
+            let answers = recomputed.path().join("answers.csv");
+            let layout = Layout::Results(Form::Exact);
+            export(&edition, ballots.clone(), &cores(&record)?, layout, &answers)?;
+            verified.same_files(recomputed.path(), paths.0)
+        })?;
         self.recompute(&edition, ballots, &paths.judgement())
     }
 }
 
-fn cut(line: &[u8]) -> String {
-    let line = String::from_utf8_lossy(line);
-    let start: String = line.chars().take(MAX_LINE_CHARS).collect();
-    if start.len() < line.len() { start + "..." } else { start }
+/// Whether two different lines of a judgement state the same: they name the version of the program that wrote them, or the
+/// same edition, in which later versions have more keys.
+fn is_same(recomputed: Option<&[u8]>, stored: Option<&[u8]>) -> bool {
+    let both = [recomputed, stored].map(|line| line.and_then(|line| std::str::from_utf8(line).ok()));
+    let [Some(recomputed), Some(stored)] = both else { return false };
+    let is_version = |line: &str| {
+        let version = line.strip_prefix("{\"version\":\"").and_then(|rest| rest.strip_suffix("\","));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+        version.is_some_and(|version| version.chars().all(is_part))
+    };
+    let edition = |line: &str| {
+        let value = line.strip_prefix("\"edition\":")?.strip_suffix(',')?;
+        serde_json::from_str::<Edition>(value).ok()
+    };
+    (is_version(recomputed) && is_version(stored))
+        || edition(recomputed).is_some_and(|recomputed| edition(stored) == Some(recomputed))
+}
+
+/// Two lines for a message, each from shortly before their first difference.
+fn shown_lines(lines: [Option<Vec<u8>>; 2]) -> [String; 2] {
+    let texts = lines.map(|line| line.map(|line| String::from_utf8_lossy(&line).into_owned()));
+    let same = match &texts {
+        [Some(one), Some(other)] => one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count(),
+        _ => 0,
+    };
+    // Without the start of long lines, which is the same.
+    let start = if same < MAX_LINE_CHARS / 2 { 0 } else { same - CHARS_BEFORE };
+    texts.map(|text| match text {
+        None => "no line".to_owned(),
+        Some(text) => {
+            let before = if start > 0 { "..." } else { "" };
+            let rest: String = text.chars().skip(start).collect();
+            format!("`{before}{}`", cut(&rest))
+        }
+    })
+}
+
+/// A text of at most `MAX_LINE_CHARS` characters.
+fn cut(text: &str) -> String {
+    let start: String = text.chars().take(MAX_LINE_CHARS).collect();
+    if start.len() < text.len() { start + "..." } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_shown_where_they_differ() {
+        let long = "x".repeat(5000);
+        let shown = |one: &str, other: &str| {
+            shown_lines([Some(one.as_bytes().to_vec()), Some(other.as_bytes().to_vec())])
+        };
+        assert_eq!(shown("a,1", "a,2"), ["`a,1`", "`a,2`"]);
+        for (one, other) in
+            [(format!("{long}1{long}"), format!("{long}é{long}")), (format!("{long}1"), long.clone())]
+        {
+            let [one, other] = shown(&one, &other);
+            assert_ne!(one, other);
+            assert!(one.contains("x1") && one.starts_with("`...") && one.chars().count() < 200, "{one}");
+        }
+        assert_eq!(shown_lines([None, Some(b"a".to_vec())]), ["no line", "`a`"]);
+    }
+
+    #[test]
+    fn only_the_version_of_the_program_may_differ() {
+        let same = |one: &str, other: &str| is_same(Some(one.as_bytes()), Some(other.as_bytes()));
+        assert!(same("{\"version\":\"0.2.0-rc.1\",", "{\"version\":\"0.1.0\","));
+        for forged in [
+            "{\"version\":\"0.1.0\",\"podiums\":[],",
+            "{\"version\":\"0.1.0\"",
+            "{\"version\":1,",
+            "{\"version\":\"0.1.0\", ",
+        ] {
+            assert!(!same("{\"version\":\"0.1.0\",", forged), "{forged}");
+        }
+        let edition = Edition::load("mcc-2018").unwrap();
+        let line = |edition: &Edition| format!("\"edition\":{},", serde_json::to_string(edition).unwrap());
+        let mut changed = edition.clone();
+        changed.title.push('x');
+        // As an earlier version wrote it, without a key that it did not have.
+        let older = line(&edition).replace("\"unknown\":{}", "");
+        assert!(same(&line(&edition), &older) && !same(&line(&edition), &line(&changed)));
+        assert!(!same(&line(&edition), &line(&edition).replacen('{', "{\"x\":1,", 1)));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::files;
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -15,21 +16,52 @@ pub fn file(path: &Path) -> io::Result<(String, u64)> {
     of_open(files::open(path)?)
 }
 
+/// `file`, which also refuses a symbolic link, as `files::open_own` does.
+///
+/// # Errors
+/// The file cannot be read, or is a symbolic link.
+pub fn own_file(path: &Path) -> io::Result<(String, u64)> {
+    of_open(files::open_own(path)?)
+}
+
 /// Returns the digest of the rest of an open file, and its length in bytes.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn of_open(mut file: impl Read) -> io::Result<(String, u64)> {
-    let (mut digest, mut bytes) = (Sha256::new(), 0);
+pub fn of_open(file: impl Read) -> io::Result<(String, u64)> {
+    let (mut reader, mut bytes) = (Reader::new(file), 0);
     let mut buffer = vec![0; 1 << 18];
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((hex(&digest.finalize()), bytes)),
-            read => {
-                digest.update(&buffer[..read]);
-                bytes += read as u64;
-            }
+        match reader.read(&mut buffer)? {
+            0 => return Ok((reader.digest(), bytes)),
+            read => bytes += read as u64,
         }
+    }
+}
+
+/// A reader that computes the digest of what is read from its source.
+pub struct Reader<R> {
+    source: R,
+    digest: Sha256,
+}
+
+impl<R: Read> Reader<R> {
+    /// Nothing is read yet.
+    pub fn new(source: R) -> Self {
+        Self { source, digest: Sha256::new() }
+    }
+
+    /// The digest of the bytes that were read.
+    pub fn digest(self) -> String {
+        hex(&self.digest.finalize())
+    }
+}
+
+impl<R: Read> Read for Reader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.digest.update(&buffer[..read]);
+        Ok(read)
     }
 }
 

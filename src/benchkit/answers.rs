@@ -19,8 +19,7 @@ use super::{Questions, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::{Severity, position_order};
 use serde::Serialize;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 
 /// How lines are read where the protocol leaves a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,11 +98,11 @@ impl Answers {
         Ok(reader.finish())
     }
 
-    /// Reads a file from its current position; see `read`.
+    /// Reads a file, or a source of one, from its current position to its end; see `read`.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read_file(file: &File, questions: &Questions, reading: Reading) -> io::Result<Answers> {
+    pub fn read_file(file: impl Read, questions: &Questions, reading: Reading) -> io::Result<Answers> {
         /// Number of bytes per read: small enough for the cache of a core.
         const BLOCK: usize = 64 << 10;
         Self::read(BufReader::with_capacity(BLOCK, file), questions, reading)

@@ -123,9 +123,10 @@ pub(super) fn store_failure(error: StoreError) -> Failure {
 pub(super) fn cluster_failure(error: ClusterError) -> Failure {
     match error {
         ClusterError::NotInstalled { .. } => Failure::host(error),
-        ClusterError::NotSubmitted(_) | ClusterError::TooShort { .. } | ClusterError::Bad { .. } => {
-            Failure::usage(error)
-        }
+        ClusterError::NotSubmitted(_)
+        | ClusterError::NotAShard(_)
+        | ClusterError::TooShort { .. }
+        | ClusterError::Bad { .. } => Failure::usage(error),
         ClusterError::Store(error) => store_failure(error),
         other => other.into(),
     }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
 ///
 /// Compares the digests of all files and looks for missing runs and outputs. For an archive, computes every answer,
-/// trusted value and point again from the raw outputs. Lists each difference by run, file or line, and exits with 1 if
-/// there is one.
+/// trusted value and point again from the raw outputs. Lists each difference by run, file or line, what is proved and what
+/// is not, and exits with 1 if there is a difference.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
@@ -47,16 +47,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if args.judgement.is_some() && is_archive(&record_source.folder) {
         return Err(Failure::usage(anyhow!("an archive contains its judgement; omit --judgement")));
     }
-    let mut verified = archive::verify(&record_source.folder).map_err(failure)?;
-    if let Some(allowed) = &args.allowed_signers {
-        if !is_archive(&record_source.folder) {
-            return Err(Failure::usage(anyhow!(
-                "{} is a record, which has no signature; give an archive (`export --archive`)",
-                args.input.display()
-            )));
-        }
-        verified.check_signature(&record_source.folder, allowed).map_err(failure)?;
+    if args.allowed_signers.is_some() && !is_archive(&record_source.folder) {
+        return Err(Failure::usage(anyhow!(
+            "{} is a record, which has no signature; give an archive (`export --archive`)",
+            args.input.display()
+        )));
     }
+    let mut verified =
+        archive::verify(&record_source.folder, args.allowed_signers.as_deref()).map_err(failure)?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();
@@ -80,13 +78,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn text(verified: &Verified) -> String {
-    let Verified { files, runs, recomputed, signer, differences, more } = verified;
+    let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more } = verified;
     let mut text = String::new();
     for difference in differences {
         text += &format!("{}: {}\n", difference.place, difference.what);
     }
     if *more > 0 {
         text += &format!("further differences that are not listed: {more}\n");
+    }
+    for (word, statements) in [("proved", proved), ("not proved", not_proved)] {
+        for statement in statements {
+            text += &format!("{word}: {statement}\n");
+        }
     }
     let points = if *recomputed { "all points computed again" } else { "points not computed" };
     if let Some(signer) = signer {

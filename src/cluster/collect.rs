@@ -19,31 +19,40 @@ pub struct Collected {
 const LOST: &str = "the host of this model was lost, and all its runs were repeated on another host (E-5.1)";
 
 /// Merges every shard below RESULTS into `record`, and the shards in `copies`. A copy is a folder with the `record.db`
-/// of a shard, or a folder of such folders.
+/// of a shard, or a folder of such folders. A shard that cannot be merged does not keep the others from being merged.
 ///
 /// The order of collections and repeated ones do not change the result.
 ///
 /// # Errors
-/// A shard is of another campaign, cannot be read, or conflicts with a shard that was collected before.
+/// The first: a shard is of another campaign or model, cannot be read, was not recorded by a job of its model, or conflicts
+/// with a shard that was collected before.
 pub fn collect(record: &Record, cluster: &Cluster, copies: &[PathBuf]) -> Result<Collected, ClusterError> {
     let mut collected = Collected { merged: MergeCounts::default(), shards: 0 };
+    let mut failed = Ok(());
     for need in &cluster.facts().needs {
         let mut folders = vec![];
         let lost = (1..).map(|n| cluster.superseded(&need.model, n)).take_while(|folder| folder.exists());
         folders.extend(lost.map(|folder| (folder, Some(LOST))));
         folders.push((cluster.shard(&need.model), None));
-        collected.take(record, &folders)?;
+        failed = failed.and(collected.take(record, cluster, Some(&need.model), &folders));
     }
     for copy in copies {
         for shard in shards_in(copy)? {
-            collected.take(record, &[(shard, None)])?;
+            failed = failed.and(collected.take(record, cluster, None, &[(shard, None)]));
         }
     }
-    Ok(collected)
+    failed.map(|()| collected)
 }
 
 impl Collected {
-    fn take(&mut self, record: &Record, folders: &[(PathBuf, Option<&str>)]) -> Result<(), ClusterError> {
+    /// Merges the records of the jobs of one model; None: of that of their instances.
+    fn take(
+        &mut self,
+        record: &Record,
+        cluster: &Cluster,
+        model: Option<&str>,
+        folders: &[(PathBuf, Option<&str>)],
+    ) -> Result<(), ClusterError> {
         let mut opened = vec![];
         for (folder, superseded) in folders {
             match Record::open_readonly(folder) {
@@ -53,12 +62,17 @@ impl Collected {
                 Err(error) => return Err(error.into()),
             }
         }
+        let Some((first, _)) = opened.first() else { return Ok(()) };
+        let stated = first.facts().instances.first().map(|instance| instance.family.as_str());
+        let has_job = |model: &&str| cluster.facts().needs.iter().any(|need| need.model == *model);
+        let not_a_shard = || ClusterError::NotAShard(first.dir().to_owned());
+        let model = model.or(stated.filter(has_job)).ok_or_else(not_a_shard)?.to_owned();
         self.shards += opened.len();
         let parts: Vec<RecordPart> = opened
             .iter()
             .map(|(record, superseded)| RecordPart { record, superseded: *superseded })
             .collect();
-        self.merged += record.merge_parts(&parts)?;
+        self.merged += record.merge_parts(&model, &cluster.key(&model)?, &parts)?;
         Ok(())
     }
 }

@@ -2,17 +2,19 @@
 
 use super::{Batch, ClusterError, ModelDemand};
 use mcc_campaign::SlurmSettings;
+use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// `cluster.json`: the settings of all jobs, written by `submit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterFacts {
-    /// Format of this folder: 1.
+    /// Format of this folder: 2.
     pub format: u32,
     /// Part of the names of the campaign's jobs; distinguishes them from jobs of other campaigns.
     pub id: String,
@@ -31,8 +33,8 @@ pub struct ClusterFacts {
     pub needs: Vec<ModelDemand>,
 }
 
-/// The format of the folder that this version reads and writes.
-pub const FORMAT: u32 = 1;
+/// The format of the folder that this version reads and writes. 2: the jobs seal what they record (`keys/`).
+pub const FORMAT: u32 = 2;
 
 /// The reason why a batch was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +96,8 @@ impl Cluster {
         let facts: ClusterFacts = read(&path)?;
         if facts.format != FORMAT {
             let problem = format!(
-                "the file has format {}, but this version reads format {FORMAT}: use the version that submitted the campaign",
+                "the file has format {}, but this version reads format {FORMAT}: use the version that submitted the campaign \
+                 (cluster/mcc-harness in its folder is a copy)",
                 facts.format
             );
             return Err(ClusterError::Bad { path, problem });
@@ -111,6 +114,7 @@ impl Cluster {
         for folder in [cluster.logs(), cluster.folder().join("batches"), cluster.results.join("shards")] {
             fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
         }
+        cluster.create_keys()?;
         // A copy: the program may be rebuilt while the campaign runs, and nodes may not have its folder.
         let program = std::env::current_exe().map_err(ClusterError::io("find", "mcc-harness"))?;
         let (beside, place) = (cluster.folder().join(".program"), cluster.program());
@@ -189,6 +193,51 @@ impl Cluster {
             write(&shard.join("host.json"), &hosts)?;
         }
         Ok(hosts)
+    }
+
+    /// Creates the keys that do not exist yet, readable by this user only.
+    fn create_keys(&self) -> Result<(), ClusterError> {
+        let folder = self.folder().join("keys");
+        let made = fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder);
+        made.map_err(ClusterError::io("create", &folder))?;
+        for need in &self.facts.needs {
+            let path = self.key_path(&need.model);
+            let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+            let mut file = match file {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                file => file.map_err(ClusterError::io("create", &path))?,
+            };
+            let key = random_hex::<32>().map_err(ClusterError::io("read", "/dev/urandom"))?;
+            let written = writeln!(file, "{key}").and_then(|()| file.sync_all());
+            written.map_err(ClusterError::io("write", &path))?;
+        }
+        Ok(())
+    }
+
+    fn key_path(&self, model: &str) -> PathBuf {
+        self.folder().join("keys").join(model)
+    }
+
+    /// The key with which the jobs of a model seal what they record.
+    ///
+    /// # Errors
+    /// The file of the key cannot be read, is not one that `create` wrote, or other users can read it.
+    pub fn key(&self, model: &str) -> Result<SealKey, ClusterError> {
+        let path = self.key_path(model);
+        let mode = fs::metadata(&path).map_err(ClusterError::io("read", &path))?.mode();
+        let text = mcc_base::text::read(&path).map_err(ClusterError::io("read", &path))?;
+        let bad = |problem: &str| ClusterError::Bad { path: path.clone(), problem: problem.to_owned() };
+        if mode & 0o077 != 0 {
+            return Err(bad(
+                "other users may have read this key: collect nothing that could be from them, and `chmod 600` it",
+            ));
+        }
+        match text.trim() {
+            key if key.len() == 64 => Ok(SealKey(key.to_owned())),
+            _ => Err(bad(
+                "it is not a key of 64 digits; restore it from a copy, without it no job of the model is collected",
+            )),
+        }
     }
 
     /// Moves the shard of a model whose host is lost to `superseded`: the model starts again with an empty shard.
@@ -285,8 +334,13 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
 ///
 /// # Errors
 /// `/dev/urandom` cannot be read.
-pub fn random_name() -> std::io::Result<String> {
-    let mut bytes = [0; 4];
+pub fn random_name() -> io::Result<String> {
+    random_hex::<4>()
+}
+
+/// Returns `N` random bytes, as hex digits.
+fn random_hex<const N: usize>() -> io::Result<String> {
+    let mut bytes = [0; N];
     fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
     Ok(mcc_base::digest::hex(&bytes))
 }

@@ -8,6 +8,7 @@
 //! RESULTS/shards/MODEL/               the record of a model's runs, and host.json: the nodes on which it ran
 //! RESULTS/superseded/MODEL.N/         kept shards of lost nodes; the runs of the model were repeated
 //! RESULTS/cluster/cluster.json        settings of all jobs: campaign, demand of each model
+//! RESULTS/cluster/keys/MODEL          the key with which the jobs of a model seal what they record
 //! RESULTS/cluster/batches/N.json      one submission: its job, models, node and reason
 //! RESULTS/cluster/logs/               output of the jobs
 //! ```
@@ -66,6 +67,9 @@ pub enum ClusterError {
         /// The problem.
         problem: String,
     },
+    /// A shard is of a model that the campaign does not have, or of several.
+    #[error("{}: it is not the record of the runs of one model of this campaign; do not collect it", .0.display())]
+    NotAShard(PathBuf),
     /// No campaign was submitted with this folder.
     #[error(
         "no campaign was submitted with --out {path}: submit one with `mcc-harness submit CAMPAIGN.toml --out {path}`",

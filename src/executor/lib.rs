@@ -340,7 +340,6 @@ impl Scheduler<'_> {
     fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
         loop {
             let Some((attempt, run_state)) = self.attempt(run, lease.take())? else { return Ok(()) };
-            let run_state = self.executor.repeat_if_disturbed(&attempt, run_state)?;
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });
             let mut shared = self.shared();
             match &attempt.outcome {
@@ -461,7 +460,10 @@ impl Scheduler<'_> {
                 [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.description();
         }
-        let run_state = executor.record.commit(attempt.clone(), dir)?;
+        let run_state = match executor.repeat_reason(&attempt)? {
+            Some(reason) => executor.record.commit_superseded(attempt.clone(), dir, &reason)?,
+            None => executor.record.commit(attempt.clone(), dir)?,
+        };
         Ok(Some((attempt, run_state)))
     }
 }
@@ -566,25 +568,21 @@ impl Executor<'_> {
         ))
     }
 
-    /// Opens a recorded run again whose attempt was disturbed by something that its guest cannot cause, within the number
-    /// of repetitions of the campaign. Whatever the last attempt gives is judged.
-    fn repeat_if_disturbed(&self, attempt: &Attempt, run_state: RunState) -> Result<RunState, ExecutorError> {
+    /// Why a run is repeated after this attempt: it was disturbed by something that its guest cannot cause, and the
+    /// repetitions of the campaign are not used up. None: whatever the attempt gives is judged.
+    fn repeat_reason(&self, attempt: &Attempt) -> Result<Option<String>, ExecutorError> {
         let repeats = self.disturbance.repeats;
         let state = attempt.environment.host_state.as_ref();
         let may_repeat = state.and_then(|state| state.load.as_ref()).is_some_and(|load| {
             repeats > 0 && disturbance::may_repeat(load, &attempt.marks, &self.disturbance)
         });
-        if run_state != RunState::Recorded || attempt.outcome.is_infrastructure() || !may_repeat {
-            return Ok(run_state);
+        if attempt.outcome.is_infrastructure() || !may_repeat {
+            return Ok(None);
         }
         let reruns = self.record.reruns(&attempt.run)?;
         let repeated = reruns.iter().filter(|rerun| rerun.reason.starts_with(REPEATED)).count();
-        if repeated >= repeats as usize {
-            return Ok(run_state);
-        }
         let reasons = state.map_or(String::new(), |state| state.disturbed.join("; "));
-        self.record.repeat(&attempt.run, &format!("{REPEATED}{reasons}"))?;
-        Ok(RunState::Open { attempts_left: self.record.facts().retries.saturating_add(1) })
+        Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{reasons}")))
     }
 
     /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there

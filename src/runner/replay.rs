@@ -1,7 +1,7 @@
 //! Executes recorded runs again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::archive::{DiskFinder, machine_files};
+use crate::archive::DiskFinder;
 use mcc_base::digest;
 use mcc_base::names::RunId;
 use mcc_base::suggest::run_hint;
@@ -28,8 +28,8 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// The run `id` of `record`. Its disks are searched in `given`, in the folder of the record, and at their recorded
-    /// paths.
+    /// The run `id` of `record`. Its disks are searched in `given` and in the folder of the record. Recorded paths are not
+    /// opened: a record may come from others, and name any file of this host.
     ///
     /// # Errors
     /// The run is not recorded, cannot be replayed, or a disk is missing.
@@ -134,9 +134,8 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
             places.add_folder(folder.path());
         }
     }
-    for place in own.into_iter().chain(machine_files(attempt)) {
-        places.add_folder(&place);
-    }
+    // A link in an unpacked archive leads to a place that its author chose.
+    own.iter().filter(|place| !place.is_symlink()).for_each(|place| places.add_folder(place));
     let mut held_files = HeldFiles::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);

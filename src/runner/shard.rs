@@ -95,7 +95,8 @@ impl Shard {
         let stage = StagingFolder::open(&cluster.facts().settings.stage)?;
         let staged = StagedDisks { stage: &stage, submitted: &whole.facts().disks };
         let disks = CampaignDisks::of(&campaign, &images, &inputs, Some(&staged))?;
-        let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model))?;
+        let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model))?
+            .sealed_with(cluster.key(model)?);
         let runs: Vec<Run> = whole.runs_of(model)?;
         record.plan_runs(&runs)?;
 

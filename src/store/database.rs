@@ -3,11 +3,12 @@
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::facts::InstanceChanges;
 use super::format::{
-    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, connect, connect_immutable, each_instance, format_of, json,
-    read_campaign, read_facts, upgrade,
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_integrity, connect, connect_immutable, each_instance,
+    format_of, json, limit_work, read_campaign, read_facts, upgrade,
 };
 use super::lock::{Lock, restrict};
 use super::measured_host::MEASURED_HOST;
+use super::seal::{self, SealKey};
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::HostState;
 use mcc_base::digest::hex;
@@ -18,11 +19,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::borrow::Borrow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard};
 
 /// The record of a campaign. Threads may share it.
 pub struct Record {
@@ -31,10 +32,10 @@ pub struct Record {
     db: Mutex<Connection>,
     format: i64,
     facts: CampaignFacts,
-    /// Index in `facts.instances` by name of the instance; computed on first use.
-    pub(super) by_name: OnceLock<HashMap<String, usize>>,
     /// None: the record was opened for reading only.
     lock: Option<Lock>,
+    /// The key with which attempts are sealed; None: they are not.
+    seal_key: Option<SealKey>,
 }
 
 /// A row of a table, in messages.
@@ -59,6 +60,9 @@ pub enum RunState {
     },
 }
 
+/// The file that marks a folder as an unpacked archive.
+pub const ARCHIVE_FILE: &str = "archive.json";
+
 impl Record {
     /// Opens the record in `dir` for writing and takes its lock; creates the record if there is none.
     ///
@@ -67,7 +71,7 @@ impl Record {
     ///
     /// # Errors
     /// The record was created with other facts, another controller has its lock, `dir` has other files but no
-    /// record, or a file cannot be read or written.
+    /// record or is an unpacked archive, or a file cannot be read or written.
     pub fn create_or_open(
         dir: &Path,
         facts: &CampaignFacts,
@@ -89,6 +93,9 @@ impl Record {
         mut on_leftover: impl FnMut(&Path),
     ) -> Result<Self, StoreError> {
         let path = dir.join("record.db");
+        if dir.join(ARCHIVE_FILE).exists() {
+            return Err(StoreError::IsArchive { dir: dir.to_owned() });
+        }
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).map_err(StoreError::io("list", dir))?.filter_map(Result::ok);
             // Left by a controller that was killed before it created the record, or a measurement of the host.
@@ -151,15 +158,17 @@ impl Record {
             db: Mutex::new(db),
             format: FORMAT,
             facts,
-            by_name: OnceLock::new(),
             lock: Some(lock),
+            seal_key: None,
         })
     }
 
-    /// Opens a record for reading. A controller may write to it meanwhile; the medium may be read-only.
+    /// Opens a record for reading. A controller may write to it meanwhile; the medium may be read-only. The record of an
+    /// unpacked archive (a folder with `ARCHIVE_FILE`) has one file, which nobody writes.
     ///
     /// # Errors
-    /// `dir` has no record, or one of a newer format, or its content is not valid.
+    /// `dir` has no record, or one of a newer format, or its content is not valid, or SQLite's other files are beside the
+    /// record of an archive.
     pub fn open_readonly(dir: &Path) -> Result<Self, StoreError> {
         Self::open_readonly_with(read_facts, dir)
     }
@@ -178,42 +187,35 @@ impl Record {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         }
         check_files(dir)?;
-        let readable = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
-            format_of(&db, &path)?;
-            Ok(db)
-        });
-        let unopenable = |error: &StoreError| match error {
-            StoreError::Database { source, .. } => {
-                source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
-            }
-            _ => false,
-        };
-        let db = match readable {
-            // SQLite cannot read a write-ahead log without writing an index beside it.
-            Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
-                return Err(StoreError::NeedsWriting { dir: dir.to_owned() });
-            }
-            // Without such a log no controller writes, so the database is immutable.
-            Err(error) if unopenable(&error) => connect_immutable(&path)?,
-            other => other?,
-        };
+        let is_archived = dir.join(ARCHIVE_FILE).exists();
+        let db = if is_archived { open_archived(dir, &path)? } else { open_shared(dir, &path)? };
+        limit_work(&db, &path)?;
         let Some(format) = format_of(&db, &path)? else {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         };
+        if is_archived {
+            check_integrity(&db, &path)?;
+        }
         let facts = read(&db, &path)?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            path,
-            db: Mutex::new(db),
-            format,
-            facts,
-            by_name: OnceLock::new(),
-            lock: None,
-        })
+        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None, seal_key: None })
     }
 
     pub(super) fn format(&self) -> i64 {
         self.format
+    }
+
+    /// Seals each attempt that is committed to this record with the key.
+    pub fn sealed_with(self, key: SealKey) -> Self {
+        Self { seal_key: Some(key), ..self }
+    }
+
+    /// Checks the whole database: that each page of the file has one place, and that the indices agree with their tables.
+    /// Opening the record of an archive has done this already.
+    ///
+    /// # Errors
+    /// They do not, or the database cannot be read.
+    pub fn check_integrity(&self) -> Result<(), StoreError> {
+        check_integrity(&self.connection(), &self.path)
     }
 
     /// The folder of the record.
@@ -286,7 +288,30 @@ impl Record {
     ///
     /// # Errors
     /// `dir` is not that of `attempt`, the run is recorded already, or a file cannot be written.
-    pub fn commit(&self, mut attempt: Attempt, dir: AttemptDir) -> Result<RunState, StoreError> {
+    pub fn commit(&self, attempt: Attempt, dir: AttemptDir) -> Result<RunState, StoreError> {
+        self.commit_attempt(attempt, dir, None)
+    }
+
+    /// Records an attempt as `commit` does, and supersedes it and those before it for this reason: the run stays open, with
+    /// new retries. At no time is the run recorded with the attempt.
+    ///
+    /// # Errors
+    /// As `commit`.
+    pub fn commit_superseded(
+        &self,
+        attempt: Attempt,
+        dir: AttemptDir,
+        reason: &str,
+    ) -> Result<RunState, StoreError> {
+        self.commit_attempt(attempt, dir, Some(reason))
+    }
+
+    fn commit_attempt(
+        &self,
+        mut attempt: Attempt,
+        dir: AttemptDir,
+        superseded_for: Option<&str>,
+    ) -> Result<RunState, StoreError> {
         self.writable()?;
         let (position, attempts, superseded) = self.find_open(&attempt.run)?;
         if (&attempt.run, attempt.number) != (dir.run(), dir.number()) || attempt.number != attempts + 1 {
@@ -301,9 +326,10 @@ impl Record {
         attempt.outputs = dir.sync_outputs()?;
         self.move_outputs(&dir)?;
 
-        let recorded = !attempt.outcome.is_infrastructure()
-            || attempt.number.saturating_sub(superseded) > self.facts.retries;
+        let superseded = if superseded_for.is_some() { attempt.number } else { superseded };
+        let attempts_left = attempt.attempts_left(superseded, self.facts.retries);
         let facts = self.json("an attempt", &attempt)?;
+        let seal = self.seal_key.as_ref().map(|key| key.seal(&facts, superseded_for));
         self.write(|transaction| {
             transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
                 position,
@@ -311,18 +337,22 @@ impl Record {
                 attempt.outcome.word(),
                 &facts,
             ))?;
+            if let Some(seal) = seal {
+                transaction
+                    .prepare_cached("INSERT INTO facts (key, value) VALUES (?1, ?2)")?
+                    .execute((seal::row(&attempt.run, attempt.number), seal))?;
+            }
+            if let Some(reason) = superseded_for {
+                transaction
+                    .prepare_cached("INSERT INTO reruns (run, after, reason) VALUES (?1, ?2, ?3)")?
+                    .execute((position, attempt.number, reason))?;
+            }
             transaction
                 .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?
-                .execute((position, recorded))
+                .execute((position, attempts_left == 0))
                 .map(drop)
         })?;
-        Ok(match recorded {
-            true => RunState::Recorded,
-            false => RunState::Open {
-                attempts_left: (self.facts.retries + 1)
-                    .saturating_sub(attempt.number.saturating_sub(superseded)),
-            },
-        })
+        Ok(if attempts_left == 0 { RunState::Recorded } else { RunState::Open { attempts_left } })
     }
 
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
@@ -364,7 +394,7 @@ impl Record {
         }
     }
 
-    fn one<T>(&self, query: &str, run: &RunId) -> Result<T, StoreError>
+    pub(super) fn one<T>(&self, query: &str, run: &RunId) -> Result<T, StoreError>
     where
         T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
     {
@@ -469,12 +499,44 @@ impl Record {
     }
 }
 
+/// The files that SQLite keeps beside a database.
+const BESIDE: [&str; 3] = ["record.db-wal", "record.db-shm", "record.db-journal"];
+
+/// Opens the record of an archive. SQLite would apply a log beside it, which no digest in the record shows.
+fn open_archived(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
+    match BESIDE.iter().map(|name| dir.join(name)).find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(StoreError::BesideArchived { path }),
+        None => connect_immutable(path),
+    }
+}
+
+/// Opens a record to which a controller may write.
+fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
+    let readable = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
+        let read = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+        read.map(|_| db).map_err(|source| StoreError::of(path, source))
+    });
+    let unopenable = |error: &StoreError| match error {
+        StoreError::Database { source, .. } => {
+            source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
+        }
+        _ => false,
+    };
+    match readable {
+        // SQLite cannot read a write-ahead log without writing an index beside it.
+        Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
+            Err(StoreError::NeedsWriting { dir: dir.to_owned() })
+        }
+        // Without such a log no controller writes, so the database is immutable.
+        Err(error) if unopenable(&error) => connect_immutable(path),
+        other => other,
+    }
+}
+
 /// Checks that the files of a record that are opened by path are regular: SQLite would wait for the writer of a pipe.
 fn check_files(dir: &Path) -> Result<(), StoreError> {
-    ["record.db", "record.db-wal", "record.db-shm", "record.db-journal", "lock"].into_iter().try_for_each(
-        |name| {
-            let path = dir.join(name);
-            files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
-        },
-    )
+    ["record.db", "lock"].into_iter().chain(BESIDE).try_for_each(|name| {
+        let path = dir.join(name);
+        files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
+    })
 }

@@ -94,6 +94,57 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The database has other tables than a record of its format.
+    #[error(
+        "{path}: {item} is not as in a record of format {format}; the record was changed: do not trust it, get an \
+         unchanged copy",
+        path = path.display()
+    )]
+    Schema {
+        /// The database.
+        path: PathBuf,
+        /// The format that it claims.
+        format: i64,
+        /// The first table, index or other item that differs.
+        item: String,
+    },
+    /// The database contradicts itself.
+    #[error("{path}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy", path = path.display())]
+    Integrity {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite found.
+        problem: String,
+    },
+    /// Reading the record takes more work than a record of its size.
+    #[error(
+        "{path}: reading it takes more steps than a record of its size has; it is damaged or was made to stop its \
+         readers: do not trust it, get an unchanged copy",
+        path = path.display()
+    )]
+    Endless {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A file of SQLite is beside the record of an archive.
+    #[error(
+        "{path} is not a file of an archive: SQLite would change the record by it; do not trust this archive, download \
+         it again",
+        path = path.display()
+    )]
+    BesideArchived {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A record was to be written in the folder of an unpacked archive.
+    #[error(
+        "{path} is an unpacked archive, which is not changed; give another folder to --out",
+        path = dir.display()
+    )]
+    IsArchive {
+        /// The folder.
+        dir: PathBuf,
+    },
     /// The folder for a new record has other files.
     #[error("{path} is not empty and holds no record; give a new or an empty folder to --out", path = dir.display())]
     NotEmpty {
@@ -148,6 +199,59 @@ pub enum StoreError {
         /// The folder of the shard that was to be merged.
         dir: PathBuf,
     },
+    /// A shard has further attempts at a run that was collected as recorded.
+    #[error(
+        "the record in {dir} has further attempts at {run}, which is recorded already; only the organizers repeat such a run \
+         (`run --rerun`): do not collect this record, or collect it into a new folder",
+        dir = dir.display()
+    )]
+    Supersedes {
+        /// The run.
+        run: RunId,
+        /// The folder of the shard that was to be merged.
+        dir: PathBuf,
+    },
+    /// A shard has a run of another model.
+    #[error(
+        "the record in {dir} has the run {run}, which is not planned for the model {model} of its job; it was changed: do not \
+         collect it",
+        dir = dir.display()
+    )]
+    OtherModel {
+        /// The run.
+        run: RunId,
+        /// The model.
+        model: String,
+        /// The folder of the shard that was to be merged.
+        dir: PathBuf,
+    },
+    /// An attempt in a shard was not recorded by a job with the key of its model.
+    #[error(
+        "attempt {number} at {run} in the record {dir} has no seal of the key of its model: no job of this campaign recorded \
+         it, or it was changed; do not collect it, get an unchanged copy of the record",
+        dir = dir.display()
+    )]
+    NotSealed {
+        /// The run.
+        run: RunId,
+        /// The number of the attempt.
+        number: u32,
+        /// The folder of the shard that was to be merged.
+        dir: PathBuf,
+    },
+    /// An output in a shard is not the recorded one.
+    #[error(
+        "{path} has sha256 {found}, but its record has {recorded}; it was changed after it was recorded: restore the file",
+        path = path.display()
+    )]
+    ChangedOutput {
+        /// The file.
+        path: PathBuf,
+        /// Its digest.
+        found: String,
+        /// The digest in the record.
+        recorded: String,
+    },
     /// The record was opened for reading only.
     #[error("the record in {path} was opened for reading only", path = dir.display())]
     ReadOnly {
@@ -197,9 +301,12 @@ fn disk_full_hint(needed: bool) -> &'static str {
 impl StoreError {
     /// An error of SQLite. A full or failing disk does not damage the record.
     pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
+        use rusqlite::ErrorCode::{DiskFull, NotADatabase, OperationInterrupted, SystemIoFailure};
         let path = path.to_owned();
         match source.sqlite_error_code() {
+            // The program interrupts no query but by `limit_work`.
+            Some(OperationInterrupted) => Self::Endless { path },
+            Some(NotADatabase) => Self::NotARecord { path },
             Some(DiskFull | SystemIoFailure) => Self::WriteFailed { path, source },
             _ => Self::Database { path, source },
         }
@@ -225,12 +332,21 @@ impl StoreError {
                 | Self::Row { .. }
                 | Self::NoRecord { .. }
                 | Self::NotARecord { .. }
+                | Self::Schema { .. }
+                | Self::Integrity { .. }
+                | Self::Endless { .. }
+                | Self::BesideArchived { .. }
+                | Self::IsArchive { .. }
                 | Self::NotEmpty { .. }
                 | Self::NeedsWriting { .. }
                 | Self::Newer { .. }
                 | Self::Locked { .. }
                 | Self::Changed { .. }
                 | Self::Conflict { .. }
+                | Self::Supersedes { .. }
+                | Self::OtherModel { .. }
+                | Self::NotSealed { .. }
+                | Self::ChangedOutput { .. }
                 | Self::UnknownRun { .. }
         )
     }

@@ -2,7 +2,10 @@
 
 use super::{CampaignFacts, StoreError};
 use mcc_campaign::InstanceFacts;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,6 +22,7 @@ const APPLICATION_ID: i64 = 0x4d43_4348;
 /// Older records are read as they are, and upgraded when they are opened for writing.
 pub(super) const FORMAT: i64 = 5;
 
+/// The tables of format 1.
 const SCHEMA: &str = "
     CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
     CREATE TABLE instances (position INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
@@ -73,17 +77,47 @@ pub(super) const INSERT_ATTEMPT: &str = "
     INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4,
         json_extract(?4, '$.facts.boot_ms') + json_extract(?4, '$.facts.wall_ms'))";
 
+/// What made the tables and indices of a record, each with the first format that has it.
+const STATEMENTS: [(i64, &str); 3] = [(1, SCHEMA), (2, RERUNS), (3, INDICES)];
+
+/// The longest text or row that is read, in bytes. The longest of a record, the facts of a campaign or of an attempt of format
+/// 1, have some megabytes.
+const MAX_LENGTH: i32 = 256 << 20;
+
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
         let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         // Other connections to the same record lock it for milliseconds only.
         db.busy_timeout(Duration::from_secs(30))?;
+        // A record may come from others: what is in the file must not run functions or change how it is read.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_LENGTH)?;
         Ok(db)
     };
     open().map_err(|source| StoreError::of(path, source))
 }
 
-/// Opens a database that no program can change because its folder is read-only.
+/// Instructions of SQLite between two checks of the budget.
+const BUDGET_STEP: u64 = 100_000;
+/// Instructions that a reader of any record may use.
+const LEAST_BUDGET: u64 = 100_000_000;
+/// Further instructions for each byte of the record. Verifying and judging a record take less than one for each byte.
+const BUDGET_PER_BYTE: u64 = 100;
+
+/// Bounds the work of all queries of a reader: in a file that was made for it, a short table can have rows without end.
+pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let bytes = path.metadata().map_err(StoreError::io("read", path))?.len();
+    let mut left = LEAST_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
+    let is_used_up = move || {
+        left = left.saturating_sub(1);
+        left == 0
+    };
+    db.progress_handler(BUDGET_STEP as i32, Some(is_used_up)).map_err(|source| StoreError::of(path, source))
+}
+
+/// Opens a database that no program changes: that of an archive, or one in a read-only folder. No other file is read with
+/// it, such as a write-ahead log.
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
     let absolute = std::path::absolute(path).map_err(StoreError::io("find", path))?;
@@ -98,26 +132,85 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
 /// Returns the format of the record in this database, or None if the database is empty.
 ///
 /// # Errors
-/// The database is no record, or has a newer format.
+/// The database is no record, has a newer format, or its tables and indices are not those of its format.
 pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
     let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    let found = || -> rusqlite::Result<(i64, i64, i64)> {
-        let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        Ok((number("application_id")?, number("user_version")?, tables))
+    let found = || -> rusqlite::Result<(i64, i64, BTreeSet<SchemaItem>)> {
+        Ok((number("application_id")?, number("user_version")?, schema(db)?))
     };
     match found() {
-        Ok((APPLICATION_ID, found @ 1..=FORMAT, _)) => Ok(Some(found)),
+        Ok((APPLICATION_ID, format @ 1..=FORMAT, found)) => {
+            let expected = schema_of(format).map_err(|source| StoreError::of(path, source))?;
+            match found.symmetric_difference(&expected).next() {
+                Some(item) => {
+                    Err(StoreError::Schema { path: path.to_owned(), format, item: item.name.clone() })
+                }
+                None => Ok(Some(format)),
+            }
+        }
         Ok((APPLICATION_ID, found, _)) => {
             Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT })
         }
         // A controller was killed before it created the record.
-        Ok((0, 0, 0)) => Ok(None),
+        Ok((0, 0, items)) if items.is_empty() => Ok(None),
         Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
-        Err(source) => match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::NotADatabase) => Err(StoreError::NotARecord { path: path.to_owned() }),
-            _ => Err(StoreError::of(path, source)),
-        },
+        Err(source) => Err(StoreError::of(path, source)),
     }
+}
+
+/// Checks that each page of the file has one place and that indices agree with their tables. In a file that was made for it,
+/// one page can be many rows, or an index can list other rows than its table.
+///
+/// # Errors
+/// They do not.
+pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
+    match found.map_err(|source| StoreError::of(path, source))? {
+        ok if ok == "ok" => Ok(()),
+        problem => Err(StoreError::Integrity { path: path.to_owned(), problem }),
+    }
+}
+
+/// A table, index, view or trigger of a database.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct SchemaItem {
+    name: String,
+    kind: String,
+    table: String,
+    /// What made it, without the blanks that SQLite ignores; empty for an index that SQLite makes for a key.
+    statement: String,
+}
+
+fn schema(db: &Connection) -> rusqlite::Result<BTreeSet<SchemaItem>> {
+    let mut items = db.prepare("SELECT name, type, tbl_name, sql FROM sqlite_schema")?;
+    let item = |row: &rusqlite::Row| {
+        let statement: Option<String> = row.get(3)?;
+        let statement = without_blanks(&statement.unwrap_or_default());
+        Ok(SchemaItem { name: row.get(0)?, kind: row.get(1)?, table: row.get(2)?, statement })
+    };
+    items.query_map([], item)?.collect()
+}
+
+/// The schema of a record of this format, which is that of a database that its statements made.
+fn schema_of(format: i64) -> rusqlite::Result<BTreeSet<SchemaItem>> {
+    let db = Connection::open_in_memory()?;
+    for (_, statements) in STATEMENTS.iter().filter(|(since, _)| *since <= format) {
+        db.execute_batch(statements)?;
+    }
+    schema(&db)
+}
+
+/// A statement with one blank between two words and none elsewhere. The statements of a record quote no blanks.
+fn without_blanks(statement: &str) -> String {
+    let is_mark = |c: char| matches!(c, '(' | ')' | ',');
+    let mut out = String::with_capacity(statement.len());
+    for word in statement.split_ascii_whitespace() {
+        if !out.is_empty() && !out.ends_with(is_mark) && !word.starts_with(is_mark) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// The content of a JSON column.
@@ -128,9 +221,9 @@ pub(super) fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
 /// Creates a record in one transaction, with the application id: a record is complete or absent.
 pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(SCHEMA)?;
-    transaction.execute_batch(RERUNS)?;
-    transaction.execute_batch(INDICES)?;
+    for (_, statements) in STATEMENTS {
+        transaction.execute_batch(statements)?;
+    }
     for instance in &facts.instances {
         transaction.execute("INSERT INTO instances (facts) VALUES (?1)", [json(instance)?])?;
     }
@@ -147,11 +240,10 @@ pub(super) fn begin(db: &mut Connection, facts: &CampaignFacts) -> rusqlite::Res
 /// Upgrades a record of the older format `from` to `FORMAT`.
 pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if from < 2 {
-        transaction.execute_batch(RERUNS)?;
+    for (_, statements) in STATEMENTS.iter().filter(|(since, _)| *since > from) {
+        transaction.execute_batch(statements)?;
     }
     if from < 3 {
-        transaction.execute_batch(INDICES)?;
         transaction.execute_batch(FILL_INDICES)?;
     }
     transaction.pragma_update(None, "user_version", FORMAT)?;
@@ -193,6 +285,18 @@ mod tests {
     use super::*;
     use crate::Record;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn a_query_without_end_is_ended() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let db = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        limit_work(&db, file.path()).unwrap();
+        let endless =
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+        let error = db.query_row(endless, [], |row| row.get::<_, i64>(0)).unwrap_err();
+        let error = StoreError::of(file.path(), error);
+        assert!(matches!(error, StoreError::Endless { .. }) && error.is_usage(), "{error}");
+    }
 
     #[test]
     fn a_record_at_rest_is_read_as_immutable_from_any_path() {

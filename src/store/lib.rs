@@ -28,9 +28,10 @@ mod record;
 mod record_summary;
 mod rerun;
 mod samples;
+mod seal;
 
 pub use attempt_dir::AttemptDir;
-pub use database::{Record, RunState};
+pub use database::{ARCHIVE_FILE, Record, RunState};
 pub use error::StoreError;
 pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
@@ -40,3 +41,4 @@ pub use record::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, 
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;
+pub use seal::SealKey;

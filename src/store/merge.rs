@@ -1,13 +1,12 @@
 //! Merges the records of the shards of a campaign that ran on several hosts.
 
+use super::facts::InstanceChanges;
 use super::format::INSERT_ATTEMPT;
-use super::list::pages;
-use super::{Attempt, CampaignFacts, Record, Rerun, StoreError};
-use mcc_base::files;
+use super::{Attempt, CampaignFacts, Record, Rerun, SealKey, StoreError};
 use mcc_base::names::RunId;
-use mcc_campaign::InstanceFacts;
-use rusqlite::params;
-use std::collections::HashMap;
+use mcc_base::{digest, files};
+use mcc_campaign::Run;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,28 +48,32 @@ struct MergedRun {
 }
 
 impl Record {
-    /// Merges every attempt of `parts` into this record; `parts` are the records of one model in the order in which they
-    /// were made. A second merge, or one with an older copy of a part, changes nothing. After an interruption it can be
-    /// repeated.
+    /// Merges the attempts at the runs of `model` in `parts` into this record; `parts` are the records of its jobs, which
+    /// have the key, in the order in which they were made. A second merge, or one with an older copy of a part, changes
+    /// nothing. After an interruption it can be repeated.
     ///
     /// # Errors
-    /// A part was created with other facts, or has other attempts at a run than this record.
-    pub fn merge_parts(&self, parts: &[RecordPart]) -> Result<MergeCounts, StoreError> {
+    /// A part was created with other facts, has a run of another model, an attempt without a seal, an output with another
+    /// digest, other attempts at a run than this record, or further ones at a run that is recorded here, unless they follow a
+    /// superseded part.
+    pub fn merge_parts(
+        &self,
+        model: &str,
+        key: &SealKey,
+        parts: &[RecordPart],
+    ) -> Result<MergeCounts, StoreError> {
         self.writable()?;
-        for part in parts {
-            let changes = part.record.facts().part_of(self.facts(), self.instances_by_name());
-            if !changes.is_empty() {
-                return Err(StoreError::Changed { dir: part.record.dir().to_owned(), changes });
-            }
-        }
         let Some(last) = parts.last() else { return Ok(MergeCounts::default()) };
+        let planned: Vec<RunId> = self.runs_of(model)?.iter().map(Run::id).collect();
+        for part in parts {
+            part.record.check_integrity()?;
+            self.check_part(model, &planned, part.record)?;
+        }
         let mut counts = MergeCounts::default();
         let mut batch = vec![];
-        for run in last.record.recorded_flags() {
-            let (run, recorded) = run?;
-            // If no part follows a superseded one, its runs are open.
-            let merged = merged(parts, run, recorded && last.superseded.is_none())?;
-            if self.has_new_attempts(&merged, last.record)? {
+        for run in planned {
+            let merged = merged(parts, run, key, self.facts().retries)?;
+            if self.has_news(&merged, last.record, parts.len() > 1 || last.superseded.is_some())? {
                 batch.push(merged);
             }
             if batch.len() == BATCH {
@@ -81,32 +84,52 @@ impl Record {
         Ok(counts)
     }
 
-    /// Index in `facts().instances` by name of the instance.
-    fn instances_by_name(&self) -> &HashMap<String, usize> {
-        let number = |(number, instance): (usize, &InstanceFacts)| (instance.name.to_string(), number);
-        self.by_name.get_or_init(|| self.facts().instances.iter().enumerate().map(number).collect())
+    /// Checks that a part has the facts of this campaign with the instances of the model, and no run but those `planned`.
+    fn check_part(&self, model: &str, planned: &[RunId], part: &Record) -> Result<(), StoreError> {
+        let dir = || part.dir().to_owned();
+        let expected = self.facts().shard(model);
+        let mut changes = part.facts().changes_since(&expected);
+        let mut instances = InstanceChanges::now(&part.facts().instances);
+        expected.instances.iter().for_each(|instance| instances.stored(instance));
+        changes.extend(instances.changes());
+        if !changes.is_empty() {
+            return Err(StoreError::Changed { dir: dir(), changes });
+        }
+        let planned: HashSet<&str> = planned.iter().map(RunId::as_str).collect();
+        for (id,) in part.rows::<(String,)>("SELECT id FROM runs ORDER BY position", [])? {
+            if !planned.contains(id.as_str()) {
+                return Err(StoreError::OtherModel {
+                    run: part.run_id(id)?,
+                    model: model.to_owned(),
+                    dir: dir(),
+                });
+            }
+        }
+        Ok(())
     }
 
-    /// The id of every run and whether it is recorded, sorted by id.
-    fn recorded_flags(&self) -> impl Iterator<Item = Result<(RunId, bool), StoreError>> {
-        let page = "SELECT id, recorded FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2";
-        pages(String::new(), move |after| {
-            let rows: Vec<(String, bool)> = self.rows(page, params![after, BATCH as i64])?;
-            rows.into_iter().map(|(id, recorded)| Ok((id.clone(), (self.run_id(id)?, recorded)))).collect()
-        })
-    }
-
-    /// Whether `merged` has attempts or reruns that this record does not have.
-    fn has_new_attempts(&self, merged: &MergedRun, from: &Record) -> Result<bool, StoreError> {
+    /// Whether `merged` has attempts or reruns that this record does not have. `supersedes`: whether the organizers
+    /// superseded attempts of the run.
+    fn has_news(&self, merged: &MergedRun, from: &Record, supersedes: bool) -> Result<bool, StoreError> {
         let here = self.attempts(&merged.run)?;
         let reruns = self.reruns(&merged.run)?;
-        let common = here.len().min(merged.attempts.len());
+        let (run, dir) = (merged.run.clone(), from.dir().to_owned());
         let same = here.iter().zip(&merged.attempts).all(|(here, (there, _))| here == there)
             // Not by their reasons: another version may word them otherwise.
             && reruns.iter().zip(&merged.reruns).all(|(here, there)| here.after == there.after);
-        match same {
-            true => Ok(merged.attempts.len() > common || merged.reruns.len() > reruns.len()),
-            false => Err(StoreError::Conflict { run: merged.run.clone(), dir: from.dir().to_owned() }),
+        if !same {
+            return Err(StoreError::Conflict { run, dir });
+        }
+        // An older copy of what was collected.
+        if here.len() > merged.attempts.len() || reruns.len() > merged.reruns.len() {
+            return Ok(false);
+        }
+        let has_news = merged.attempts.len() > here.len() || merged.reruns.len() > reruns.len();
+        let (_, recorded): (i64, bool) =
+            self.one("SELECT position, recorded FROM runs WHERE id = ?1", &run)?;
+        match has_news && recorded && !supersedes {
+            true => Err(StoreError::Supersedes { run, dir }),
+            false => Ok(has_news),
         }
     }
 
@@ -115,9 +138,9 @@ impl Record {
         let mut rows = vec![];
         for merged in batch {
             let (position, here) = self.find(&merged.run)?;
-            for (attempt, outputs) in &merged.attempts[here as usize..] {
+            for (attempt, outputs) in merged.attempts.iter().skip(here as usize) {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
-                copy_outputs(outputs, &place).map_err(StoreError::io("copy the outputs to", place))?;
+                copy_outputs(attempt, outputs, &place)?;
                 rows.push((position, attempt, self.json("an attempt", attempt)?));
             }
         }
@@ -156,42 +179,58 @@ impl Record {
 }
 
 /// The attempts at a run in all parts, numbered 1, 2, ... over all of them. After a superseded part the run has new
-/// retries.
-fn merged(parts: &[RecordPart], run: RunId, recorded: bool) -> Result<MergedRun, StoreError> {
-    let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded };
+/// retries. Whether it is recorded follows from its attempts: a part could state anything.
+fn merged(parts: &[RecordPart], run: RunId, key: &SealKey, retries: u32) -> Result<MergedRun, StoreError> {
+    let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded: false };
     for part in parts {
         let before = merged.attempts.len() as u32;
-        let reruns = part.record.reruns(&merged.run)?;
-        merged.reruns.extend(
-            reruns.into_iter().map(|rerun| Rerun { after: rerun.after.saturating_add(before), ..rerun }),
-        );
-        for attempt in part.record.attempts(&merged.run)? {
+        let attempts = match part.record.attempts(&merged.run) {
+            // A job that was just started has not planned its runs yet.
+            Err(StoreError::UnknownRun { .. }) => continue,
+            attempts => attempts?,
+        };
+        part.record.check_seals(&merged.run, key)?;
+        let made = attempts.len() as u32;
+        for attempt in attempts {
             let outputs = part.record.outputs_dir(&attempt.run, attempt.number);
             let number = attempt.number + before;
             merged.attempts.push((Attempt { number, ..attempt }, outputs));
         }
-        let after = merged.attempts.len() as u32;
-        if let (Some(reason), true) = (part.superseded, after > before) {
+        // Only those of its attempts: the seal of an attempt includes that it is superseded.
+        let reruns =
+            part.record.reruns(&merged.run)?.into_iter().filter(|rerun| (1..=made).contains(&rerun.after));
+        merged.reruns.extend(reruns.map(|rerun| Rerun { after: rerun.after + before, ..rerun }));
+        if let (Some(reason), true) = (part.superseded, made > 0) {
+            let after = before + made;
+            // Its last attempt may be superseded already.
+            merged.reruns.retain(|rerun| rerun.after != after);
             merged.reruns.push(Rerun { after, reason: reason.to_owned() });
         }
     }
+    let superseded = merged.reruns.last().map_or(0, |rerun| rerun.after);
+    let last = merged.attempts.last().map(|(attempt, _)| attempt);
+    merged.recorded = last.is_some_and(|last| last.attempts_left(superseded, retries) == 0);
     Ok(merged)
 }
 
-/// Hard-links the files of an attempt, or copies them if both folders are on different file systems. Replaces an
-/// incomplete folder of an interrupted merge.
-fn copy_outputs(from: &Path, place: &Path) -> io::Result<()> {
+/// Hard-links the outputs of an attempt, or copies them if both folders are on different file systems, and compares their
+/// digests with the recorded ones. Replaces an incomplete folder of an interrupted merge.
+fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), StoreError> {
     if place.exists() {
-        fs::remove_dir_all(place)?;
+        fs::remove_dir_all(place).map_err(StoreError::io("replace", place))?;
     }
-    fs::create_dir_all(place)?;
-    for item in fs::read_dir(from)? {
-        let item = item?;
-        // Also before a link is made: a pipe or a symbolic link must not become part of the record.
-        let mut source = files::open_own(&item.path())?;
-        let to = place.join(item.file_name());
-        if fs::hard_link(item.path(), &to).is_err() {
-            io::copy(&mut source, &mut File::create(&to)?)?;
+    fs::create_dir_all(place).map_err(StoreError::io("create", place))?;
+    for output in &attempt.outputs {
+        let (path, to) = (from.join(&output.role), place.join(&output.role));
+        let copy = || -> io::Result<()> {
+            // A pipe or a symbolic link must not become part of the record.
+            let mut source = files::open_own(&path)?;
+            fs::hard_link(&path, &to).or_else(|_| io::copy(&mut source, &mut File::create(&to)?).map(drop))
+        };
+        copy().map_err(StoreError::io("copy the output", &path))?;
+        let (found, _) = digest::own_file(&to).map_err(StoreError::io("read", &to))?;
+        if found != output.sha256 {
+            return Err(StoreError::ChangedOutput { path, found, recorded: output.sha256.clone() });
         }
     }
     Ok(())
@@ -202,17 +241,5 @@ impl CampaignFacts {
     pub fn shard(&self, model: &str) -> Self {
         let instances = self.instances.iter().filter(|instance| instance.family == model).cloned().collect();
         Self { instances, ..self.clone() }
-    }
-
-    /// Returns the differences from the same part of `whole`, as parts of a message; `instances` has the index of each
-    /// instance in `whole`, by name.
-    fn part_of(&self, whole: &Self, instances: &HashMap<String, usize>) -> Vec<String> {
-        let mut changes = self.changes_since(whole);
-        let differs = |mine: &&InstanceFacts| {
-            instances.get(mine.name.as_str()).is_none_or(|&number| whole.instances[number] != **mine)
-        };
-        let differing = self.instances.iter().filter(differs);
-        changes.extend(differing.map(|instance| format!("instance {} differs", instance.name)));
-        changes
     }
 }

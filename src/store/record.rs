@@ -109,6 +109,18 @@ pub struct Attempt {
     pub outputs: Vec<Disk>,
 }
 
+impl Attempt {
+    /// Number of attempts that a run may still have after this one, its last; those up to number `superseded` do not count.
+    /// If it is 0, the run is recorded: with an outcome of the tool, or without retries left.
+    pub(super) fn attempts_left(&self, superseded: u32, retries: u32) -> u32 {
+        match self.number.checked_sub(superseded) {
+            None | Some(0) => retries.saturating_add(1),
+            Some(_) if !self.outcome.is_infrastructure() => 0,
+            Some(made) => retries.saturating_add(1).saturating_sub(made),
+        }
+    }
+}
+
 /// Confinement of a machine on its host, and what its guest observed of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {

@@ -54,15 +54,6 @@ impl Record {
         Ok(chosen.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// Opens one recorded run again, as `rerun` does.
-    ///
-    /// # Errors
-    /// The run is not planned, the record is read-only, or the database cannot be written.
-    pub fn repeat(&self, run: &RunId, reason: &str) -> Result<(), StoreError> {
-        self.writable()?;
-        self.open_again([self.find(run)?.0], reason)
-    }
-
     fn open_again(&self, positions: impl IntoIterator<Item = i64>, reason: &str) -> Result<(), StoreError> {
         self.write(|transaction| {
             let mut supersede = transaction.prepare(

@@ -1,34 +1,14 @@
 //! `ro-crate-metadata.json`: the archive as an RO-Crate 1.2, with its files, people and licences.
 
-use super::{Description, licences, person};
+use super::{Description, person};
+use crate::archive::layout::part;
 use crate::archive::{ArchiveError, io_at};
-use mcc_judge::schema::{ARCHIVE, JUDGEMENT};
 use serde_json::{Value, json};
 use std::path::Path;
 use walkdir::WalkDir;
 
 /// The file.
 pub const FILE: &str = "ro-crate-metadata.json";
-
-/// What the files are whose content no table of `schema` describes.
-const ABOUT: [(&str, &str); 13] = [
-    ("archive.json", "version of the layout, edition, and the disks in the archive"),
-    ("edition.json", "the rules of the judgement"),
-    ("publication.json", "title, date, organizers, licence, DOI and the authors of the entries"),
-    (
-        "record.db",
-        "SQLite: campaign, every planned run, every attempt with its machine, host, times and digests",
-    ),
-    ("judgement/judgement.json", "the whole judgement: trusted values, verdicts, points, podiums, awards"),
-    ("README.txt", "list of the content"),
-    ("SHA256SUMS", "digests of all other files"),
-    ("CITATION.cff", "how to cite the archive"),
-    ("datapackage.json", "the columns, types and keys of the tables"),
-    (licences::FILE, "which licence holds for which file"),
-    ("LICENSES/CC-BY-4.0.txt", "text of the licence"),
-    ("LICENSES/CC0-1.0.txt", "text of the licence"),
-    ("LICENSES/LicenseRef-disks.txt", "what is known about the licences of the disks"),
-];
 
 /// Returns the metadata of the archive whose files, except outputs and disks, are in the folder `staged`.
 ///
@@ -139,10 +119,7 @@ pub fn of(staged: &Path, description: &Description) -> Result<Value, ArchiveErro
 }
 
 fn file_entity(path: &str, bytes: Option<u64>) -> Value {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let tables = if folder == "judgement" { &JUDGEMENT[..] } else { &ARCHIVE[..] };
-    let table = tables.iter().find(|table| table.file == name).map(|table| table.about);
-    let about = ABOUT.iter().find(|(known, _)| *known == path).map(|(_, about)| *about);
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let format = match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("csv") => "text/csv",
         Some("json") => "application/json",
@@ -155,7 +132,7 @@ fn file_entity(path: &str, bytes: Option<u64>) -> Value {
         "@id": path,
         "@type": "File",
         "name": name,
-        "description": table.or(about).unwrap_or("a file of the archive"),
+        "description": part(path).map(|part| part.about),
         "encodingFormat": format,
     });
     if let Some(bytes) = bytes {

@@ -35,6 +35,22 @@ pub enum RecordError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The raw output of a run is not the recorded one.
+    #[error(
+        "the output of {run} has sha256 {found}, but the record has {recorded}: {}; it was changed after it was recorded: \
+         restore the file",
+        path.display()
+    )]
+    Changed {
+        /// The run: entry, instance and examination.
+        run: String,
+        /// The file.
+        path: PathBuf,
+        /// Its digest.
+        found: String,
+        /// The digest in the record, or `no digest`.
+        recorded: String,
+    },
     /// The edition in the record is not one of this version.
     #[error("the record's edition cannot be read: {0}; name one with --edition")]
     Edition(#[source] serde_json::Error),
@@ -235,8 +251,21 @@ fn read_answers(
 ) -> Result<Answers, RecordError> {
     let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
     let wrong = |source| RecordError::Output { run: attempt.run.to_string(), path: path.clone(), source };
-    let stdout = files::open_own(&path).map_err(wrong)?;
-    Answers::read_file(&stdout, questions, Reading { strict, ..Reading::default() }).map_err(wrong)
+    let mut stdout = digest::Reader::new(files::open_own(&path).map_err(wrong)?);
+    let reading = Reading { strict, ..Reading::default() };
+    let answers = Answers::read_file(&mut stdout, questions, reading).map_err(wrong)?;
+    let recorded = attempt.outputs.iter().find(|output| output.role == "stdout");
+    let recorded = recorded.map_or("no digest", |output| &output.sha256);
+    let found = stdout.digest();
+    match found == recorded {
+        true => Ok(answers),
+        false => Err(RecordError::Changed {
+            run: attempt.run.to_string(),
+            path,
+            found,
+            recorded: recorded.to_owned(),
+        }),
+    }
 }
 
 fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Ballot {
