@@ -9,6 +9,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Two models with two instances each, two entries, two examinations: 16 runs.
@@ -33,9 +34,7 @@ impl<'a> Slurm<'a> {
     }
 
     fn script(&self, verb: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
-        let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
-        assert!(done.success(), "scripts/slurm-single-node {verb}");
+        single_node(verb, &self.0.path().join("slurm"));
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Output {
@@ -98,6 +97,25 @@ impl Drop for Slurm<'_> {
     fn drop(&mut self) {
         self.script("down");
     }
+}
+
+fn single_node(verb: &str, folder: &Path) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
+    let done = Command::new(script).arg(verb).arg(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "scripts/slurm-single-node {verb}: {said}");
+}
+
+#[test]
+fn a_stopped_trial_cluster_ends_no_process_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+    // A daemon had the same process id, and was started at another time.
+    fs::write(folder.path().join("munged.process"), format!("{} 1\n", other.id())).unwrap();
+    single_node("down", folder.path());
+    assert_eq!(other.try_wait().unwrap(), None, "it still runs");
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
@@ -193,7 +211,7 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
 fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
     let examinations = &EXAMINATIONS[..8];
     let more =
-        "[slurm]\nstage = \"stage\"\nmargin_s = 30\n[hosts]\nboot_deadline_s = 10\n[limits]\nwall_s = 20\n";
+        "[slurm]\nstage = \"stage\"\nmargin_s = 10\n[hosts]\nboot_deadline_s = 15\n[limits]\nwall_s = 25\n";
     let folder = Folder::with_fake_qemu(1, examinations, more);
     // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
     folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
