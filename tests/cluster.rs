@@ -9,9 +9,11 @@ use mcc_harness::store::{Record, SealKey};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use recorded_runs::{FINISHED, make};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Two models with two instances each, two entries, two examinations: 16 runs.
@@ -36,9 +38,7 @@ impl<'a> Slurm<'a> {
     }
 
     fn script(&self, verb: &str) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
-        let done = Command::new(script).arg(verb).arg(self.0.path().join("slurm")).status().unwrap();
-        assert!(done.success(), "scripts/slurm-single-node {verb}");
+        single_node(verb, &self.0.path().join("slurm"));
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Output {
@@ -101,6 +101,25 @@ impl Drop for Slurm<'_> {
     fn drop(&mut self) {
         self.script("down");
     }
+}
+
+fn single_node(verb: &str, folder: &Path) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
+    let done = Command::new(script).arg(verb).arg(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "scripts/slurm-single-node {verb}: {said}");
+}
+
+#[test]
+fn a_stopped_trial_cluster_ends_no_process_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+    // A daemon had the same process id, and was started at another time.
+    fs::write(folder.path().join("munged.process"), format!("{} 1\n", other.id())).unwrap();
+    single_node("down", folder.path());
+    assert_eq!(other.try_wait().unwrap(), None, "it still runs");
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
@@ -178,6 +197,7 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
         until("the tool runs", || begun.exists());
         slurm.harness(&["cancel", "results"], 0);
         until("the job has ended", || slurm.state("DiningTable") == "open");
+        assert_eq!(slurm.model("DiningTable")["ended"]["state"], "CANCELLED");
         fs::remove_file(&begun).unwrap();
         slurm.harness(&resume, 0);
     }
@@ -196,7 +216,7 @@ fn a_job_cancelled_three_times_uses_up_no_attempt() {
 fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
     let examinations = &EXAMINATIONS[..8];
     let more =
-        "[slurm]\nstage = \"stage\"\nmargin_s = 30\n[hosts]\nboot_deadline_s = 10\n[limits]\nwall_s = 20\n";
+        "[slurm]\nstage = \"stage\"\nmargin_s = 10\n[hosts]\nboot_deadline_s = 15\n[limits]\nwall_s = 25\n";
     let folder = Folder::with_fake_qemu(1, examinations, more);
     // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
     folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
@@ -228,16 +248,183 @@ fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
     }
 }
 
-fn submit(folder: &Folder, exit: i32) -> String {
-    let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
-    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(exit);
+/// Runs mcc-harness and returns what it printed.
+fn harness(folder: &Folder, args: &[&str], exit: i32) -> String {
+    let done = assert_cmd::Command::from(folder.harness(args)).assert().code(exit);
     let output = done.get_output();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn submit(folder: &Folder, exit: i32) -> String {
+    harness(folder, &["submit", "campaign.toml", "--out", "results", "--allow-degraded"], exit)
+}
+
+/// The names of the submitted batches with their content, in the order of submission by the fake `sbatch`.
+fn batches(folder: &Folder) -> Vec<(String, Value)> {
+    let files = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let read = |file: fs::DirEntry| {
+        let name = file.path().file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap())
+    };
+    let mut batches: Vec<(String, Value)> = files.map(|file| read(file.unwrap())).collect();
+    batches.sort_by_key(|(_, batch)| batch["job"].as_str().unwrap().parse::<u64>().unwrap());
+    batches
+}
+
+/// Runs the first job of a batch on a node, and appends what it prints to its log, as Slurm does.
+fn job(folder: &Folder, batch: &str, node: &str, exit: i32) {
+    let mut command = folder.harness(&["shard", "results", "--batch", batch]);
+    command.env("SLURM_ARRAY_TASK_ID", "0").env("SLURMD_NODENAME", node);
+    let done = assert_cmd::Command::from(command).assert().code(exit);
+    let log = folder.results().join(format!("cluster/logs/{batch}.0.log"));
+    let mut log = fs::File::options().create(true).append(true).open(log).unwrap();
+    log.write_all(&[done.get_output().stdout.as_slice(), &done.get_output().stderr].concat()).unwrap();
+}
+
+/// The status of the only model.
+fn only_model(folder: &Folder) -> Value {
+    let args = ["status", "results", "--format", "json"];
+    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
+    let mut status: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    status["models"][0].take()
 }
 
 const UNLIMITED: (&str, &str) = ("sinfo", "echo 'here*|infinite'");
 const ARRAYS: (&str, &str) = ("scontrol", "echo 'MaxArraySize = 1001'");
 const EMPTY: (&str, &str) = ("squeue", "");
+const NO_ACCOUNTS: (&str, &str) = ("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
+/// Gives jobs the numbers 1, 2, ... and keeps the arguments.
+const NUMBERED: (&str, &str) =
+    ("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; wc -l < \"$(dirname \"$0\")/asked\"");
+/// Job 1 has failed.
+const FAILED: (&str, &str) = (
+    "scontrol",
+    "case $* in *'show job'*) echo 'JobId=2 ArrayJobId=1 ArrayTaskId=0 JobState=FAILED Reason=NonZeroExitCode \
+     ExitCode=69:0';; *) echo 'MaxArraySize = 1001';; esac",
+);
+
+/// A campaign of one run in a fake machine, submitted to a fake Slurm.
+fn one_run() -> Folder {
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], "[slurm]\nstage = \"stage\"\n");
+    fakes(&folder, &[UNLIMITED, FAILED, EMPTY, NO_ACCOUNTS, NUMBERED]);
+    folder
+}
+
+#[test]
+fn a_node_that_refuses_a_job_does_not_keep_the_model() {
+    let folder = one_run();
+    // The fake QEMU has no KVM.
+    harness(&folder, &["submit", "campaign.toml", "--out", "results"], 0);
+    job(&folder, &batches(&folder)[0].0, "n1", 69);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["state"]), (&json!([]), &json!("open")), "{model}");
+
+    // The options of the last submission count.
+    let resume = ["submit", "campaign.toml", "--out", "results", "--resume", "--allow-degraded"];
+    harness(&folder, &resume, 0);
+    let (name, batch) = &batches(&folder)[1];
+    assert_eq!((&batch["node"], &batch["reason"]), (&Value::Null, &json!("resume")));
+    assert!(!fs::read_to_string(folder.path().join("bin/asked")).unwrap().contains("--nodelist"));
+    job(&folder, name, "n2", 0);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["state"]), (&json!(["n2"]), &json!("done")), "{model}");
+    assert_eq!(model["outcomes"], json!({"finished": 1}));
+}
+
+#[test]
+fn a_node_where_only_the_host_failed_does_not_keep_the_model() {
+    let folder = one_run();
+    submit(&folder, 0);
+    folder.fake_qemu("exit 1");
+    job(&folder, &batches(&folder)[0].0, "n1", 1);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["outcomes"]), (&json!([]), &json!({"infrastructure": 1})), "{model}");
+}
+
+#[test]
+fn a_complete_model_gets_no_further_job() {
+    let folder = one_run();
+    submit(&folder, 0);
+    let name = &batches(&folder)[0].0;
+    job(&folder, name, "n1", 0);
+    // Slurm starts the job again on another node, because it was preempted at its end.
+    job(&folder, name, "n2", 0);
+    let log = fs::read_to_string(folder.results().join(format!("cluster/logs/{name}.0.log"))).unwrap();
+    assert!(log.ends_with("DiningTable: all 1 runs are recorded already\n"), "{log}");
+    // Its node is lost while such a job waits: the recorded runs are not repeated.
+    let waiting = format!("echo '{name}|1|0|PENDING||Resources'");
+    fakes(&folder, &[("squeue", &waiting)]);
+    assert_eq!(only_model(&folder)["state"], "done");
+    let said = harness(&folder, &["submit", "campaign.toml", "--out", "results", "--resume"], 0);
+    assert!(said.contains("nothing to submit: every model is recorded or has a job"), "{said}");
+    assert_eq!(batches(&folder).len(), 1);
+    assert!(folder.results().join("shards/DiningTable/record.db").exists());
+}
+
+#[test]
+fn status_shows_why_a_job_ended() {
+    let folder = one_run();
+    harness(&folder, &["submit", "campaign.toml", "--out", "results"], 0);
+    job(&folder, &batches(&folder)[0].0, "n1", 69);
+    let said = harness(&folder, &["status", "results"], 0);
+    let ended = "  job 1_0 ended: FAILED, exit code 69; the last line of its log: ";
+    let line = said.lines().find_map(|line| line.strip_prefix(ended)).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains("KVM is not usable on this host"), "{line}");
+    let ended = &only_model(&folder)["ended"];
+    assert_eq!(ended["task"], json!({"job": "1", "index": 0}));
+    assert_eq!((&ended["state"], &ended["exit_code"]), (&json!("FAILED"), &json!(69)));
+    // With accounts, and when Slurm does not know the job any more.
+    fakes(&folder, &[("sacct", "echo '1_0|CANCELLED by 0|0:15'")]);
+    let said = harness(&folder, &["status", "results"], 0);
+    assert!(said.contains("job 1_0 ended: CANCELLED, signal 15; the last line of its log: "), "{said}");
+    fakes(&folder, &[("sacct", "")]);
+    let said = harness(&folder, &["status", "results"], 0);
+    assert!(said.contains("job 1_0 ended; the last line of its log: "), "{said}");
+}
+
+#[test]
+fn a_dry_run_of_a_resumption_changes_nothing() {
+    let folder = one_run();
+    submit(&folder, 0);
+    let before = batches(&folder);
+    let dry = ["submit", "campaign.toml", "--out", "results", "--resume", "--dry-run"];
+    let said = harness(&folder, &dry, 0);
+    assert!(said.starts_with("job 1: DiningTable, per model "), "{said}");
+    assert_eq!(batches(&folder), before);
+    let facts = fs::read_to_string(folder.results().join("cluster/cluster.json")).unwrap();
+    assert!(facts.contains("\"allow_degraded\": true"), "{facts}");
+    let said =
+        harness(&folder, &dry.map(|word| if word == "--resume" { "--allow-degraded" } else { word }), 2);
+    assert!(said.contains("was already submitted"), "{said}");
+}
+
+#[test]
+fn a_refused_submission_leaves_nothing() {
+    let folder = one_run();
+    fs::create_dir(folder.results()).unwrap();
+    fs::write(folder.results().join("measured-host.json"), "{}").unwrap();
+    let left = || {
+        let files = fs::read_dir(folder.results()).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'")]);
+    submit(&folder, 2);
+    assert_eq!(left(), ["measured-host.json"]);
+    // With smaller limits the same folder can be used.
+    let path = folder.path().join("campaign.toml");
+    let campaign = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{campaign}[limits]\nwall_s = 600\n")).unwrap();
+    fakes(&folder, &[("sbatch", "echo 'Invalid account' >&2; exit 1")]);
+    let said = submit(&folder, 1);
+    assert!(said.contains("Invalid account"), "{said}");
+    assert_eq!(left(), ["measured-host.json"]);
+    // A job that may have been submitted is kept.
+    fakes(&folder, &[("squeue", "exit 1")]);
+    submit(&folder, 1);
+    assert!(folder.results().join("record.db").exists());
+    let said = submit(&folder, 2);
+    assert!(said.contains("use --resume to submit its open models"), "{said}");
+}
 
 #[test]
 fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
@@ -259,13 +446,9 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", refused)]);
     let printed = submit(&folder, 1);
     assert!(printed.contains("Invalid account"), "{printed}");
-    // A second submission would make every run twice; --resume submits only models without a job.
-    let printed = submit(&folder, 2);
-    assert!(printed.contains("use --resume to submit its open models"), "{printed}");
+    assert!(!folder.results().exists());
     fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
-    let args = ["submit", "campaign.toml", "--out", "results", "--allow-degraded", "--resume"];
-    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
-    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    let printed = submit(&folder, 0);
     assert!(
         printed.contains("job 77: 2 models (DiningTable, ...), per model 2 cores, 17408 MB"),
         "{printed}"

@@ -314,7 +314,7 @@ instances = ["DiningTable-PT-03"]
 examinations = ["StateSpace"]
 [limits]
 cpu_s = 60
-wall_s = 200
+wall_s = 900
 [[tool]]
 entry = "python"
 image = "{0}"
@@ -324,7 +324,7 @@ ssh_key = "{0}.key"
 ssh_root_key = "{0}.key"
 [hosts]
 retries = 0
-boot_deadline_s = 200
+boot_deadline_s = 1800
 "#,
         vmdk.display()
     ));

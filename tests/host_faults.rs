@@ -10,6 +10,7 @@ use mcc_harness::store::Outcome;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -45,6 +46,7 @@ fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     for words in words.iter().chain(&["nothing recorded", "free space", "`run` again"]) {
         assert!(message.contains(words), "{words} in {message}");
     }
+    assert!(message.contains("run: 0 of 1 runs recorded\n"), "{message}");
     assert_eq!(folder.machines(), [0; 0]);
     let summary = folder.record().summary().unwrap();
     assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {message}");
@@ -303,9 +305,12 @@ fn a_stopped_controller_repeats_the_running_attempt() {
     until("the stop is longer than `stall_s`", || stopped.elapsed() > Duration::from_secs(4));
     signal(Signal::SIGCONT);
     assert!(controller.wait().unwrap().success());
-    let (state, reason) = &infrastructure_failures(&folder, ONE)[0];
-    assert_eq!(state, "examining");
-    assert!(reason.starts_with("suspended host: the controller could not check"), "{reason}");
+    // On a busy host, another attempt may be repeated for the same reason.
+    let failures = infrastructure_failures(&folder, ONE);
+    let suspended = "suspended host: the controller could not check";
+    let is_expected =
+        |(state, reason): &(String, String)| state == "examining" && reason.starts_with(suspended);
+    assert!(failures.iter().any(is_expected), "{failures:?}");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
     assert_eq!(folder.machines(), [0; 0]);
 }
@@ -339,14 +344,16 @@ const UNTIL_END: &str = "power_on; ready; prepared; started; : > begun
 fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
     let folder = one_run("retries = 0");
     folder.fake_qemu(UNTIL_END);
-    let mut controller = folder.run_command(&[]).stderr(Stdio::null()).process_group(0).spawn().unwrap();
+    let mut controller = folder.run_command(&[]).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let mut progress = BufReader::new(controller.stderr.take().unwrap()).lines();
     until("the tool runs", || folder.path().join("begun").exists());
     // A terminal sends its signals to the whole foreground process group.
     killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
-    let interrupted = Instant::now();
-    until("the signal had time to act", || interrupted.elapsed() > Duration::from_millis(500));
+    let mut says = |words: &str| progress.any(|line| line.unwrap().contains(words));
+    assert!(says("run: SIGINT: stops after the running runs"), "the controller has got the signal");
     assert_eq!(folder.machines().len(), 1, "the machine still runs");
     fs::write(folder.path().join("end"), "").unwrap();
+    assert!(says("1 of 1 runs recorded"));
     assert!(controller.wait().unwrap().success(), "every run is recorded");
     assert_eq!(folder.runs()[ONE].last.outcome, Outcome::Finished { exit_code: 0 });
 }
@@ -397,7 +404,7 @@ fn a_limit_enforced_late_is_marked_and_bounds_the_cost() {
     let folder = Folder::with_fake_qemu(
         1,
         &["ReachabilityDeadlock"],
-        "[limits]\nwall_s = 2\n[hosts]\nretries = 0\nstall_s = 3600\n",
+        "[limits]\nwall_s = 5\n[hosts]\nretries = 0\nstall_s = 3600\n",
     );
     folder.fake_qemu("power_on; ready; prepared; started; : > begun; linger");
     let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();
@@ -406,17 +413,17 @@ fn a_limit_enforced_late_is_marked_and_bounds_the_cost() {
     let signal = |signal| kill(Pid::from_raw(controller.id() as i32), signal).unwrap();
     signal(Signal::SIGSTOP);
     let stopped = Instant::now();
-    until("the limit is exceeded by 3 s", || stopped.elapsed() > Duration::from_secs(5));
+    until("the limit is exceeded by 3 s", || stopped.elapsed() > Duration::from_secs(8));
     signal(Signal::SIGCONT);
     assert!(controller.wait().unwrap().success());
     let run = &folder.runs()[ONE].last;
     assert_eq!(run.outcome, Outcome::WallLimit);
     assert!(run.marks.contains(&"late-limit".into()), "{:?}", run.marks);
-    assert!(run.facts.as_ref().unwrap().wall_ms > 4000, "the record has the measured time");
+    assert!(run.facts.as_ref().unwrap().wall_ms > 7000, "the record has the measured time");
     folder.judge().success();
     let judged = campaign::Judged::read(&folder.path().join("judgement"));
     let cost = judged.cell("tool-0", "DiningTable-PT-03", "ReachabilityDeadlock").cost.unwrap();
-    assert_eq!(cost.wall_ms, 2000);
+    assert_eq!(cost.wall_ms, 5000);
 }
 
 #[test]

@@ -179,7 +179,7 @@ impl Plan {
             "edition = \"./small.toml\"\ninputs = \"{{fixtures}}\"\ninstances = {:?}\nexaminations = {:?}\n\
              start = \"{start}\"\n{honest}{hostile_entries}\
              [limits]\ncpu_s = 20\nwall_s = 60\noutput_bytes = {OUTPUT_BYTES}\n\
-             [hosts]\njobs = 2\nretries = 0\nboot_deadline_s = 300\n",
+             [hosts]\njobs = 2\nretries = 0\nboot_deadline_s = 1800\n",
             self.instances, self.examinations
         )
     }

@@ -42,7 +42,7 @@ kind = "sequential"
 
 [hosts]
 retries = 0
-boot_deadline_s = 200
+boot_deadline_s = 1800
 "#;
 
 /// What one campaign on an original disk gave, beside the same tool on a built image. The tests share it.
@@ -62,7 +62,7 @@ impl Original {
         CAMPAIGN.get_or_init(|| {
             let examinations = r#""StateSpace", "UpperBounds", "ReachabilityCardinality", "ReachabilityFireability",
                               "CTLFireability""#;
-        let limits = "[limits]\ncpu_s = 8\nwall_s = 100\n";
+        let limits = "[limits]\ncpu_s = 8\nwall_s = 900\n";
         let others = "not_competing = [\"Upper*\", \"Reach*\", \"CTL*\"]\n[hosts]";
         let campaign = campaign(examinations, "", &format!("{BREADTH_FIRST}{limits}").replace("[hosts]", others));
         let folder = Folder::new(&campaign.replace("\"mcc-2018\"", "\"./small.toml\""));
@@ -162,7 +162,7 @@ fn an_original_disk_boots_from_ide_with_its_own_inputs_disk() {
     let folder = Folder::new(&campaign(
         r#""ReachabilityDeadlock""#,
         ide,
-        "[hosts]\nretries = 0\nboot_deadline_s = 400",
+        "[hosts]\nretries = 0\nboot_deadline_s = 1800",
     ));
     folder.run(&[]).success();
     let run = &folder.runs()["original/DiningTable-PT-03/ReachabilityDeadlock"].last;

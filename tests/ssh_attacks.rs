@@ -61,8 +61,8 @@ fn attacked(examinations: &[&str], programs: &[(&str, &str)], keys: &str, cpu_s:
         "edition = \"./excluding.toml\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
          examinations = {examinations:?}\n[[tool]]\nentry = \"hostile\"\nimage = \"disk.raw\"\n\
          kind = \"sequential\"\nchannel = \"ssh\"\nssh_key = \"{{build}}/images/kit/key\"\n{keys}\n\
-         [limits]\ncpu_s = {cpu_s}\nwall_s = 300\n[hosts]\nretries = 1\nboot_deadline_s = 300\n\
-         prepare_deadline_s = 300\n"
+         [limits]\ncpu_s = {cpu_s}\nwall_s = 1800\n[hosts]\nretries = 1\nboot_deadline_s = 1800\n\
+         prepare_deadline_s = 1800\n"
     ));
     let edition = "base = 'mcc-2018'\nname = 'excluding'\n[judging]\ninfrastructure = 'exclude'\n\
                    infrastructure_reason = 'test'\n";
@@ -164,7 +164,7 @@ fn fake_machine(settings: &str, qemu: &str, prepare: &str, watch: &str, tool: &s
         "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
          examinations = [\"StateSpace\"]\n[[tool]]\nentry = \"hostile\"\nimage = \"disk.raw\"\n\
          kind = \"sequential\"\nchannel = \"ssh\"\nssh_key = \"key\"\n[hosts]\nretries = 1\n\
-         boot_deadline_s = 20\n{settings}\n"
+         boot_deadline_s = 600\n{settings}\n"
     ));
     let at = folder.path().display().to_string();
     let mut disk = vec![0; 1 << 20];
@@ -268,7 +268,7 @@ fn once_a_run_is_named_whatever_comes_over_ssh_is_its_own() {
         (":", "exit", "connection-lost"),
     ] {
         let silent = prepare.starts_with("exec sleep");
-        let settings = if silent { "prepare_deadline_s = 2" } else { "prepare_deadline_s = 300" };
+        let settings = if silent { "prepare_deadline_s = 6" } else { "prepare_deadline_s = 600" };
         let (_, run) = without_machine(settings, "linger", prepare, watch, "exec sleep 1000");
         assert_eq!(run.outcome, crash, "{prepare} {watch}");
         assert_eq!(marks(&run), [mark], "{prepare} {watch}");

@@ -232,7 +232,8 @@ impl CampaignProgress {
         self.last_failure.finish_and_clear();
         self.bar.finish_and_clear();
         let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        eprintln!("run: {} of {} runs recorded: {}", after.recorded, after.planned, outcomes.join(", "));
+        let colon = if outcomes.is_empty() { "" } else { ": " };
+        eprintln!("run: {} of {} runs recorded{colon}{}", after.recorded, after.planned, outcomes.join(", "));
         if after.retried > 0 {
             eprintln!(
                 "run: earlier attempts that were repeated and are kept in the record: {}",

@@ -86,6 +86,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         max_vcpus: plan.max_vcpus(),
         marks: vec![],
         history: history_of(&args.history)?,
+        run_attempt: &mcc_executor::attempt,
         stop: &*stop_on_signal()?,
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));

@@ -22,6 +22,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let shard = Shard::open(&args.results, &args.batch)?;
     let (model, this_node) = (shard.model(), shard.node());
+    if let Some(planned) = shard.complete()? {
+        println!("{model}: all {planned} runs are recorded already");
+        return Ok(Exit::Done);
+    }
     if let Some(BoundElsewhere { node, job }) = shard.bound_elsewhere()? {
         println!(
             "{model} must run on {node}, not on {this_node} (E-5.1): job {job} was submitted for that node"

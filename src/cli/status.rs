@@ -2,7 +2,9 @@ use super::failure::{cluster_failure, store_failure};
 use super::print::escaped;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
-use crate::cluster::{Cluster, ClusterError, ModelState, ModelStatus, Slurm, model_statuses};
+use crate::cluster::{
+    Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
+};
 use crate::runner::history_of;
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
@@ -216,10 +218,12 @@ fn report(args: &Args) -> Result<StatusReport, Failure> {
 /// The states of the models. On a host without Slurm those with open runs are unknown.
 fn models_of(cluster: &Cluster, record_summary: &RecordSummary) -> Result<Vec<ModelStatus>, ClusterError> {
     let batch_system = Slurm { settings: cluster.facts().settings.clone() };
-    match model_statuses(cluster, Some(&batch_system), record_summary) {
+    let mut statuses = match model_statuses(cluster, Some(&batch_system), record_summary) {
         Err(ClusterError::NotInstalled { .. }) => model_statuses(cluster, None, record_summary),
         states => states,
-    }
+    }?;
+    job_ends(cluster, &batch_system, &mut statuses)?;
+    Ok(statuses)
 }
 
 fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
@@ -325,6 +329,17 @@ fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
         };
         let counts = format!("{}/{}", model.recorded, model.planned);
         writeln!(out, "{:<30} {counts:>11}  {state}{mixed}{failure_note}", model.model)?;
+        if let Some(JobEnd { task, end, last_line }) = &model.ended {
+            let end =
+                end.as_ref().map_or(String::new(), |TaskEnd { state, exit_code, signal }| match signal {
+                    0 => format!(": {state}, exit code {exit_code}"),
+                    signal => format!(": {state}, signal {signal}"),
+                });
+            let line = last_line
+                .as_ref()
+                .map_or("its log is empty".to_owned(), |line| format!("the last line of its log: {line}"));
+            writeln!(out, "  job {task} ended{end}; {line}")?;
+        }
     }
     match report.collected {
         Some(collected) => writeln!(out, "recorded runs that `collect` has merged: {collected}"),

@@ -2,22 +2,25 @@ use super::failure::cluster_failure;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use crate::cluster::{
-    Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, Reason, Slurm, batches,
-    model_statuses,
+    Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, ModelStatus, Reason,
+    Slurm, Task, batches, model_statuses,
 };
 use crate::runner::{PreparedCampaign, history_of};
 use anyhow::anyhow;
 use mcc_campaign::{Campaign, LostNode, Start};
 use mcc_executor::leased_memory_mib;
 use mcc_store::{Record, RecordSummary};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Run a campaign on a Slurm cluster, one job per model.
 ///
 /// RESULTS must be on a file system that all nodes share. `submit --resume` submits again the models that have open runs
-/// and no job, `status` shows the state of the campaign, and `collect` merges the records of the jobs. docs/cluster.md
-/// describes all steps.
+/// and no job, `status` shows the state of the campaign, and `collect` merges the records of the jobs. The options of the
+/// last `submit` hold for all jobs that start after it. docs/cluster.md describes all steps.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; its section [slurm] has the settings for Slurm.
@@ -28,8 +31,8 @@ pub struct Args {
     /// Submit again the models that have open runs and no job.
     #[arg(long)]
     resume: bool,
-    /// Print the jobs without submitting or writing anything; needs no Slurm.
-    #[arg(long, conflicts_with = "resume")]
+    /// Print the jobs without submitting or writing anything. Without --resume it needs no Slurm.
+    #[arg(long)]
     dry_run: bool,
     /// Records of earlier campaigns. The durations in them are used to order the runs.
     #[arg(long, value_name = "RESULTS")]
@@ -44,90 +47,168 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
-    if args.dry_run {
-        return dry_run(&args, campaign);
-    }
-    let batch_system = Slurm { settings: campaign.slurm.clone() };
-    let limit_s = batch_system.time_limit(campaign.slurm.partition.as_deref()).map_err(cluster_failure)?;
-    let existing = Cluster::open(&args.out);
-    let (cluster, wanted, reason) = match (existing, args.resume) {
-        (Ok(_), false) => {
+    let submitted = match Cluster::open(&args.out) {
+        Ok(_) if !args.resume => {
             return Err(Failure::usage(anyhow!(
                 "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
                 args.out.display()
             )));
         }
-        (Ok(cluster), true) => {
-            let facts = ClusterFacts { settings: campaign.slurm.clone(), ..cluster.facts().clone() };
-            let cluster = Cluster::create(&args.out, facts).map_err(cluster_failure)?;
-            let open = open_models(&cluster, &batch_system).map_err(cluster_failure)?;
-            (cluster, open, Reason::Resume)
-        }
-        (Err(ClusterError::NotSubmitted(_)), _) => {
-            let cluster = create_campaign(&args, campaign.clone())?;
-            let all =
-                cluster.facts().needs.iter().map(|need| (need.model.clone(), NodeConstraint::Any)).collect();
-            (cluster, all, Reason::Submit)
-        }
-        (Err(error), _) => return Err(cluster_failure(error)),
+        Ok(cluster) => Some(cluster),
+        Err(ClusterError::NotSubmitted(_)) => None,
+        Err(error) => return Err(cluster_failure(error)),
     };
-    let (run_s, margin_s) = (cluster.facts().longest_run_s, u64::from(campaign.slurm.margin_s.get()));
+    let settings = campaign.slurm.clone();
+    let batch_system = Slurm { settings: settings.clone() };
+    // The dry run of a new campaign needs no Slurm.
+    let (limit_s, max_tasks) = if args.dry_run && submitted.is_none() {
+        (None, u32::MAX)
+    } else {
+        let limit_s = batch_system.time_limit(settings.partition.as_deref()).map_err(cluster_failure)?;
+        (limit_s, batch_system.max_tasks().map_err(cluster_failure)?)
+    };
+    let prepared = PreparedCampaign::new(campaign)?;
+    let (run_s, margin_s) = (prepared.plan.longest_run_s, u64::from(settings.margin_s.get()));
     if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < run_s + margin_s) {
-        let partition = campaign.slurm.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
+        let partition = settings.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
         return Err(cluster_failure(ClusterError::TooShort { partition, run_s, margin_s, limit_s }));
     }
-    let max_tasks = batch_system.max_tasks().map_err(cluster_failure)?;
-    for mixed_host in [false, true] {
-        let chosen = |need: &&ModelDemand| {
-            wanted.get(&need.model).is_some_and(|place| (*place == NodeConstraint::Elsewhere) == mixed_host)
-        };
-        let needs: Vec<ModelDemand> = cluster.facts().needs.iter().filter(chosen).cloned().collect();
-        let node = |model: &str| match wanted.get(model) {
-            Some(NodeConstraint::Node(node)) => Some(node.clone()),
-            _ => None,
-        };
-        for batch in batches(&needs, node, limit_s, margin_s, max_tasks, || cluster.new_name()) {
-            let job =
-                cluster.submit_batch(&batch_system, &batch, reason, mixed_host).map_err(cluster_failure)?;
-            println!("{}", submission_line(&job, &batch));
-        }
-    }
+    let needs = demands(&prepared, &args.history)?;
+    let wanted = match &submitted {
+        Some(cluster) => open_models(cluster, &batch_system, settings.lost_node).map_err(cluster_failure)?,
+        None => needs.iter().map(|need| (need.model.clone(), Placement::default())).collect(),
+    };
     if wanted.is_empty() {
         eprintln!("submit: nothing to submit: every model is recorded or has a job");
     }
+    if submitted.as_ref().is_some_and(|cluster| cluster.facts().allow_degraded) && !args.allow_degraded {
+        warning(
+            "the last submission had --allow-degraded, this one has not: nodes that do not meet the machine requirements refuse their jobs",
+        );
+    }
+    let limits = Limits { time_s: limit_s, margin_s, max_tasks };
     let results = argument(&args.out);
+    if args.dry_run {
+        let mut number = 0;
+        let name = || {
+            number += 1;
+            number.to_string()
+        };
+        for (batch, _) in placed_batches(&needs, &wanted, &limits, name) {
+            println!("{}", submission_line(&batch.name, &batch));
+        }
+        eprintln!("submit: nothing was submitted; the time limit of the partition can divide jobs");
+        let (campaign, resume) = (argument(&args.campaign), if args.resume { " --resume" } else { "" });
+        next(&format!("`mcc-harness submit {campaign} --out {results}{resume}` on a host of the cluster"));
+        return Ok(Exit::Done);
+    }
+
+    let mut created = submitted.is_none().then(|| Created::below(&args.out)).transpose()?;
+    prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
+    let facts = ClusterFacts {
+        format: crate::cluster::FORMAT,
+        id: match &submitted {
+            Some(cluster) => cluster.facts().id.clone(),
+            None => crate::cluster::random_name()?,
+        },
+        campaign: std::path::absolute(&args.campaign)?,
+        allow_degraded: args.allow_degraded,
+        longest_run_s: run_s,
+        settings,
+        history: args.history.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+        needs,
+    };
+    let cluster = Cluster::create(&args.out, facts).map_err(cluster_failure)?;
+    let reason = if submitted.is_some() { Reason::Resume } else { Reason::Submit };
+    for (model, place) in &wanted {
+        place.prepare(&cluster, &batch_system, model).map_err(cluster_failure)?;
+    }
+    let needs = &cluster.facts().needs;
+    for (batch, mixed_host) in placed_batches(needs, &wanted, &limits, || cluster.new_name()) {
+        let job = cluster.submit_batch(&batch_system, &batch, reason, mixed_host);
+        // A failed command can have submitted the job.
+        let is_unknown = || batch_system.tasks(&[batch.name.as_str()]).is_ok_and(|tasks| tasks.is_empty());
+        if let Some(created) = &mut created
+            && (job.is_ok() || !is_unknown())
+        {
+            created.kept = true;
+        }
+        println!("{}", submission_line(&job.map_err(cluster_failure)?, &batch));
+    }
     next(&format!(
         "`mcc-harness status {results}` shows the state; `mcc-harness collect {results}` when jobs have ended"
     ));
     Ok(Exit::Done)
 }
 
-/// The nodes on which a model may run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum NodeConstraint {
-    Any,
-    /// The node of its first run (E-5.1).
-    Node(String),
-    /// Any other node, because its node is lost; its further runs are marked `mixed-host`.
-    Elsewhere,
+/// The limits of the cluster.
+struct Limits {
+    time_s: Option<u64>,
+    margin_s: u64,
+    max_tasks: u32,
 }
 
-/// Prints the jobs that `submit` would request from a cluster without limits.
-fn dry_run(args: &Args, campaign: Campaign) -> Result<Exit, Failure> {
-    let margin_s = u64::from(campaign.slurm.margin_s.get());
-    let prepared = PreparedCampaign::new(campaign)?;
-    let mut number = 0;
-    let name = || {
-        number += 1;
-        number.to_string()
+/// The batches of the wanted models, each with whether its models continue on another host (`BatchFacts::mixed_host`).
+fn placed_batches(
+    needs: &[ModelDemand],
+    wanted: &BTreeMap<String, Placement>,
+    limits: &Limits,
+    mut name: impl FnMut() -> String,
+) -> Vec<(Batch, bool)> {
+    let node = |model: &str| match wanted.get(model).map(|place| &place.node) {
+        Some(NodeConstraint::Node(node)) => Some(node.clone()),
+        _ => None,
     };
-    for batch in batches(&demands(&prepared, &args.history)?, |_| None, None, margin_s, u32::MAX, name) {
-        println!("{}", submission_line(&batch.name, &batch));
+    let mut placed = vec![];
+    for mixed_host in [false, true] {
+        let is_chosen = |place: &Placement| (place.node == NodeConstraint::Elsewhere) == mixed_host;
+        let chosen = |need: &&ModelDemand| wanted.get(&need.model).is_some_and(is_chosen);
+        let needs: Vec<ModelDemand> = needs.iter().filter(chosen).cloned().collect();
+        let Limits { time_s, margin_s, max_tasks } = *limits;
+        let batches = batches(&needs, node, time_s, margin_s, max_tasks, &mut name);
+        placed.extend(batches.into_iter().map(|batch| (batch, mixed_host)));
     }
-    eprintln!("submit: nothing was submitted; the time limit of the partition can divide jobs");
-    let (campaign, results) = (argument(&args.campaign), argument(&args.out));
-    next(&format!("`mcc-harness submit {campaign} --out {results}` on a host of the cluster"));
-    Ok(Exit::Done)
+    placed
+}
+
+/// What `submit` creates in RESULTS. A refused submission leaves nothing: it is removed when this is dropped, unless it
+/// is kept.
+struct Created<'a> {
+    results: &'a Path,
+    /// What was there before; None: RESULTS did not exist.
+    before: Option<BTreeSet<OsString>>,
+    kept: bool,
+}
+
+impl<'a> Created<'a> {
+    fn below(results: &'a Path) -> io::Result<Self> {
+        let before = if results.exists() { Some(names_in(results)?) } else { None };
+        Ok(Self { results, before, kept: false })
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let Some(before) = &self.before else { return fs::remove_dir_all(self.results) };
+        for new in names_in(self.results)?.difference(before) {
+            let path = self.results.join(new);
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Created<'_> {
+    fn drop(&mut self) {
+        if !self.kept
+            && self.results.exists()
+            && let Err(error) = self.remove()
+        {
+            warning(&format!("{}: cannot remove it: {error}; remove it by hand", self.results.display()));
+        }
+    }
+}
+
+fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
+    fs::read_dir(folder)?.map(|item| item.map(|item| item.file_name())).collect()
 }
 
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
@@ -147,29 +228,47 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     )
 }
 
-/// Creates RESULTS: the inputs disk, the record with all runs, and the files of the cluster.
-fn create_campaign(args: &Args, campaign: Campaign) -> Result<Cluster, Failure> {
-    let prepared = PreparedCampaign::new(campaign)?;
-    prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
-    let PreparedCampaign { campaign, plan, .. } = &prepared;
-    let facts = ClusterFacts {
-        format: crate::cluster::FORMAT,
-        id: crate::cluster::random_name()?,
-        campaign: std::path::absolute(&args.campaign)?,
-        allow_degraded: args.allow_degraded,
-        longest_run_s: plan.longest_run_s,
-        settings: campaign.slurm.clone(),
-        history: args.history.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
-        needs: demands(&prepared, &args.history)?,
-    };
-    Cluster::create(&args.out, facts).map_err(cluster_failure)
+/// Where a model is submitted, and what must be done before.
+#[derive(Default)]
+struct Placement {
+    node: NodeConstraint,
+    /// Its waiting job, which is cancelled.
+    waiting: Option<Task>,
+    /// Whether its shard is superseded.
+    restart: bool,
 }
 
-/// The models to submit again, with the nodes on which they may run.
+/// The nodes on which a model may run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum NodeConstraint {
+    #[default]
+    Any,
+    /// The node of its first run (E-5.1).
+    Node(String),
+    /// Any other node, because its node is lost; its further runs are marked `mixed-host`.
+    Elsewhere,
+}
+
+impl Placement {
+    fn prepare(
+        &self,
+        cluster: &Cluster,
+        batch_system: &dyn BatchSystem,
+        model: &str,
+    ) -> Result<(), ClusterError> {
+        if let Some(task) = &self.waiting {
+            batch_system.cancel(std::slice::from_ref(task))?;
+        }
+        if self.restart { cluster.supersede(model) } else { Ok(()) }
+    }
+}
+
+/// The models to submit again, and where.
 fn open_models(
     cluster: &Cluster,
     batch_system: &dyn BatchSystem,
-) -> Result<BTreeMap<String, NodeConstraint>, ClusterError> {
+    policy: LostNode,
+) -> Result<BTreeMap<String, Placement>, ClusterError> {
     let mut open = BTreeMap::new();
     let model_statuses = model_statuses(cluster, Some(batch_system), &cluster.record_summary()?)?;
     // Cached, because a node has many models.
@@ -179,37 +278,28 @@ fn open_models(
             available.insert(node.clone(), batch_system.node_available(node)?);
         }
     }
-    for model in model_statuses {
-        let lost = model.nodes.last().is_some_and(|node| !available[node]);
-        let policy = cluster.facts().settings.lost_node;
-        let place = match (&model.state, model.nodes.last()) {
+    for ModelStatus { model, nodes, state, .. } in model_statuses {
+        let lost = nodes.last().is_some_and(|node| !available[node]) && policy != LostNode::Wait;
+        let waiting = match state {
+            ModelState::Open => None,
             // Its job waits for a lost node.
-            (ModelState::Pending { task, .. }, Some(_)) if lost && policy != LostNode::Wait => {
-                batch_system.cancel(std::slice::from_ref(task))?;
-                elsewhere(cluster, &model.model, policy)?
-            }
-            (ModelState::Open, Some(_)) if lost && policy != LostNode::Wait => {
-                elsewhere(cluster, &model.model, policy)?
-            }
-            (ModelState::Open, Some(node)) => NodeConstraint::Node(node.clone()),
-            (ModelState::Open, None) => NodeConstraint::Any,
+            ModelState::Pending { task, .. } if lost => Some(task),
             _ => continue,
         };
-        open.insert(model.model, place);
-    }
-    Ok(open)
-}
-
-fn elsewhere(cluster: &Cluster, model: &str, policy: LostNode) -> Result<NodeConstraint, ClusterError> {
-    match policy {
-        LostNode::MixedHost => Ok(NodeConstraint::Elsewhere),
-        _ => {
-            let recorded = RecordSummary::at(&cluster.shard(model))?.summary().recorded;
+        let node = match nodes.last() {
+            Some(_) if lost && policy == LostNode::MixedHost => NodeConstraint::Elsewhere,
+            Some(node) if !lost => NodeConstraint::Node(node.clone()),
+            _ => NodeConstraint::Any,
+        };
+        let restart = lost && policy == LostNode::Restart;
+        if restart {
+            let recorded = RecordSummary::at(&cluster.shard(&model))?.summary().recorded;
             warning(&format!(
                 "the node of {model} is lost, and lost_node is \"restart\": its recorded runs are superseded and \
                  repeated on another node: {recorded}"
             ));
-            cluster.supersede(model).map(|()| NodeConstraint::Any)
         }
+        open.insert(model, Placement { node, waiting, restart });
     }
+    Ok(open)
 }

@@ -69,7 +69,8 @@ pub struct BatchFacts {
     pub mixed_host: bool,
 }
 
-/// `shards/MODEL/host.json`: the nodes on which a model ran. If there are several, runs are marked `mixed-host`.
+/// `shards/MODEL/host.json`: the nodes on which a tool had an outcome other than an infrastructure failure. If there are
+/// several, runs are marked `mixed-host`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelHosts {
@@ -161,6 +162,11 @@ impl Cluster {
         self.folder().join("logs")
     }
 
+    /// The log of the task `index` of a batch.
+    pub fn log(&self, batch: &str, index: u32) -> PathBuf {
+        self.logs().join(format!("{batch}.{index}.log"))
+    }
+
     /// The folder of the record of a model's runs.
     pub fn shard(&self, model: &str) -> PathBuf {
         self.results.join("shards").join(model)
@@ -171,7 +177,7 @@ impl Cluster {
         self.results.join("superseded").join(format!("{model}.{n}"))
     }
 
-    /// The nodes on which a model ran so far; none if it has not started.
+    /// The nodes on which a model ran so far; none before the first outcome of a tool.
     ///
     /// # Errors
     /// The file `host.json` is not valid.
@@ -180,11 +186,11 @@ impl Cluster {
         if path.exists() { read(&path) } else { Ok(ModelHosts::default()) }
     }
 
-    /// Adds `node` to the nodes of a model, unless it is the last one already, and returns them.
+    /// Adds `node` to the nodes of a model, unless it is the last one already.
     ///
     /// # Errors
     /// The file `host.json` is not valid or cannot be written.
-    pub fn record_node(&self, model: &str, node: &str) -> Result<ModelHosts, ClusterError> {
+    pub fn record_node(&self, model: &str, node: &str) -> Result<(), ClusterError> {
         let mut hosts = self.hosts(model)?;
         if hosts.nodes.last().is_none_or(|last| last != node) {
             hosts.nodes.push(node.to_owned());
@@ -192,7 +198,7 @@ impl Cluster {
             fs::create_dir_all(&shard).map_err(ClusterError::io("create", &shard))?;
             write(&shard.join("host.json"), &hosts)?;
         }
-        Ok(hosts)
+        Ok(())
     }
 
     /// Creates the keys that do not exist yet, readable by this user only.

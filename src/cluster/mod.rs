@@ -23,10 +23,12 @@ mod staging;
 pub use batch::{Batch, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
 pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason, random_name};
-pub use model_status::{ModelState, ModelStatus, model_statuses};
+pub use model_status::{JobEnd, ModelState, ModelStatus, job_ends, model_statuses};
 pub use slurm::{Slurm, SlurmTask};
 pub use staging::StagingFolder;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -112,6 +114,12 @@ pub struct Task {
     pub index: u32,
 }
 
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.job, self.index)
+    }
+}
+
 /// The state of a task that has not ended. A batch system does not list ended tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskState {
@@ -127,6 +135,17 @@ pub enum TaskState {
     },
 }
 
+/// How a task ended, as the batch system states it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct TaskEnd {
+    /// Its last state, such as FAILED or TIMEOUT.
+    pub state: String,
+    /// The exit code of its script.
+    pub exit_code: u32,
+    /// The signal that ended its script; 0: none.
+    pub signal: u32,
+}
+
 /// The operations of a batch system that `submit`, `status` and `cancel` use. `Slurm` implements it.
 pub trait BatchSystem {
     /// Submits an array of jobs, one per model of the batch, and returns the number of the job.
@@ -139,6 +158,11 @@ pub trait BatchSystem {
     /// # Errors
     /// The batch system cannot be queried.
     fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError>;
+    /// Returns how tasks ended. It lacks those that the batch system does not know any more, and those that did not end.
+    ///
+    /// # Errors
+    /// The batch system cannot be queried.
+    fn ends(&self, tasks: &[Task]) -> Result<BTreeMap<Task, TaskEnd>, ClusterError>;
     /// Ends tasks.
     ///
     /// # Errors

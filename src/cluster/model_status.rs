@@ -1,11 +1,16 @@
 //! The states of the models of a campaign, from its records and the tasks of the batch system.
 
-use super::{BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskState};
+use super::{
+    BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskEnd, TaskState,
+};
 use mcc_base::ordered_map::ordered_map;
 use mcc_store::{RecordSummary, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// The state of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +52,21 @@ pub struct ModelStatus {
     /// Its state.
     #[serde(flatten)]
     pub state: ModelState,
+    /// How its last job ended, if it has open runs and no job (`job_ends`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<JobEnd>,
+}
+
+/// How a job of a model ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JobEnd {
+    /// The task of the job.
+    pub task: Task,
+    /// What the batch system states; None: it cannot be queried, or does not know the job any more.
+    #[serde(flatten)]
+    pub end: Option<TaskEnd>,
+    /// The last line of the log of the job with a word in it.
+    pub last_line: Option<String>,
 }
 
 /// Returns the status of every model, sorted by name; `record_summary` is that of the campaign
@@ -77,8 +97,9 @@ pub fn model_statuses(
         let counts = record_summary.model(&need.model);
         let state = match live.remove(&need.model) {
             Some((_, TaskState::Running { node })) => ModelState::Running { node },
+            // A job that was started again after the end of its model ends at once.
+            _ if counts.recorded == need.planned => ModelState::Done,
             Some((task, TaskState::Pending { reason })) => ModelState::Pending { reason, task },
-            None if counts.recorded == need.planned => ModelState::Done,
             None if batch_system.is_none() => ModelState::Unknown,
             None => ModelState::Open,
         };
@@ -89,9 +110,68 @@ pub fn model_statuses(
             outcomes: counts.outcomes,
             nodes: hosts.nodes,
             state,
+            ended: None,
         }
     };
     Ok(needs.iter().zip(hosts).map(state).collect())
+}
+
+/// Sets how the last job ended of each model that has open runs and no job.
+///
+/// # Errors
+/// A file of the campaign is not valid.
+pub fn job_ends(
+    cluster: &Cluster,
+    batch_system: &dyn BatchSystem,
+    statuses: &mut [ModelStatus],
+) -> Result<(), ClusterError> {
+    let mut last: BTreeMap<String, (Task, String)> = BTreeMap::new();
+    let mut batches = cluster.batches()?;
+    // The number of a job is larger than those of the jobs before it.
+    batches.sort_by_key(|(_, facts)| facts.job.as_ref().and_then(|job| job.parse::<u64>().ok()));
+    for (name, BatchFacts { job, models, .. }) in batches {
+        let Some(job) = job else { continue };
+        for (model, index) in models.into_iter().zip(0..) {
+            last.insert(model, (Task { job: job.clone(), index }, name.clone()));
+        }
+    }
+    let without_job =
+        |status: &&mut ModelStatus| matches!(status.state, ModelState::Open | ModelState::Unknown);
+    let open = statuses.iter_mut().filter(without_job);
+    let ended: Vec<(&mut ModelStatus, (Task, String))> =
+        open.filter_map(|status| last.remove(&status.model).map(|job| (status, job))).collect();
+    let tasks: Vec<Task> = ended.iter().map(|(_, (task, _))| task.clone()).collect();
+    // The logs alone also show causes.
+    let mut ends =
+        if tasks.is_empty() { BTreeMap::new() } else { batch_system.ends(&tasks).unwrap_or_default() };
+    for (status, (task, name)) in ended {
+        let last_line = last_line(&cluster.log(&name, task.index))?;
+        status.ended = Some(JobEnd { end: ends.remove(&task), task, last_line });
+    }
+    Ok(())
+}
+
+/// The end of a log in which its last line is searched, bytes.
+const LOG_END: u64 = 4096;
+
+/// The last line of a file with a word in it. None: there is none, or no such file.
+fn last_line(path: &Path) -> Result<Option<String>, ClusterError> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let begin = file.metadata()?.len().saturating_sub(LOG_END);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut end = vec![];
+        file.take(LOG_END).read_to_end(&mut end).map(|_| end)
+    };
+    match read() {
+        Ok(end) => {
+            let text = String::from_utf8_lossy(&end);
+            let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+            Ok(last.map(str::to_owned))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ClusterError::io("read", path)(error)),
+    }
 }
 
 impl Cluster {

@@ -1,9 +1,10 @@
 //! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
 
-use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskState};
+use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskEnd, TaskState};
 use mcc_base::child_process::{self, Purpose};
 use mcc_campaign::SlurmSettings;
 use mcc_host::{find_program, run_with_deadline};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The Slurm cluster to which this host belongs.
@@ -131,9 +132,29 @@ impl BatchSystem for Slurm {
         Ok(found)
     }
 
+    fn ends(&self, tasks: &[Task]) -> Result<BTreeMap<Task, TaskEnd>, ClusterError> {
+        let mut ends = BTreeMap::new();
+        for some in tasks.chunks(MAX_ARGUMENTS) {
+            let names: Vec<String> = some.iter().map(Task::to_string).collect();
+            let options = ["--noheader", "--parsable2", "--allocations", "--format=JobID,State,ExitCode"]
+                .map(str::to_owned);
+            let sacct = [options.as_slice(), &[format!("--jobs={}", names.join(","))]].concat();
+            match Self::run_command("sacct", &sacct) {
+                Ok(printed) => ends.extend(accounted_ends(&printed)),
+                // A cluster without accounting remembers ended jobs for some minutes.
+                Err(_) => {
+                    let all = ["--oneliner", "show", "job"].map(str::to_owned);
+                    let known = remembered_ends(&Self::run_command("scontrol", &all)?);
+                    return Ok(known.into_iter().filter(|(task, _)| tasks.contains(task)).collect());
+                }
+            }
+        }
+        Ok(ends)
+    }
+
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
         for some in tasks.chunks(MAX_ARGUMENTS) {
-            let tasks: Vec<String> = some.iter().map(|task| format!("{}_{}", task.job, task.index)).collect();
+            let tasks: Vec<String> = some.iter().map(Task::to_string).collect();
             Self::run_command("scancel", &tasks)?;
         }
         Ok(())
@@ -229,6 +250,48 @@ fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
     Ok(found)
 }
 
+/// Parses the output of sacct in the format `JobID,State,ExitCode`.
+fn accounted_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
+    let end = |line: &str| {
+        let [name, state, exit] = line.split('|').collect::<Vec<_>>().try_into().ok()?;
+        let (job, index) = name.split_once('_')?;
+        task_end(job, index, state, exit)
+    };
+    printed.lines().filter_map(end).collect()
+}
+
+/// Parses the output of `scontrol --oneliner show job`.
+fn remembered_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
+    let end = |line: &str| {
+        let value = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
+        task_end(value("ArrayJobId=")?, value("ArrayTaskId=")?, value("JobState=")?, value("ExitCode=")?)
+    };
+    printed.lines().filter_map(end).collect()
+}
+
+/// None: the task did not end, or a field is not as expected.
+fn task_end(job: &str, index: &str, state: &str, exit: &str) -> Option<(Task, TaskEnd)> {
+    let ended = [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ];
+    // `CANCELLED by 1000`
+    let word = state.split_whitespace().next().filter(|word| ended.contains(word))?;
+    let (exit_code, signal) = exit.split_once(':')?;
+    Some((
+        Task { job: job.to_owned(), index: index.parse().ok()? },
+        TaskEnd { state: word.to_owned(), exit_code: exit_code.parse().ok()?, signal: signal.parse().ok()? },
+    ))
+}
+
 /// Converts Slurm's `[D-]HH:MM:SS`, `MM:SS` or `MM` to seconds.
 fn seconds(limit: &str) -> Option<u64> {
     let (days, clock) = match limit.split_once('-') {
@@ -292,6 +355,22 @@ mod tests {
         ];
         assert_eq!(tasks(printed).unwrap(), expected);
         assert!(tasks("slurm_load_jobs error").unwrap_err().contains("six fields"));
+    }
+
+    #[test]
+    fn ends_of_tasks_are_read_from_accounts_and_controller() {
+        let end = |index, state: &str, exit_code, signal| {
+            (Task { job: "12".into(), index }, TaskEnd { state: state.into(), exit_code, signal })
+        };
+        let printed = "12_0|FAILED|69:0\n12_1|CANCELLED by 1000|0:15\n12_2|RUNNING|0:0\n12_[3-9]|PENDING|0:0\n\
+                       13|COMPLETED|0:0\n";
+        assert_eq!(accounted_ends(printed), [end(0, "FAILED", 69, 0), end(1, "CANCELLED", 0, 15)].into());
+        let printed = "JobId=14 ArrayJobId=12 ArrayTaskId=0 JobName=mcc x JobState=TIMEOUT Reason=TimeLimit \
+                       ExitCode=0:15 DerivedExitCode=0:0\n\
+                       JobId=12 ArrayJobId=12 ArrayTaskId=1-9%2 JobState=PENDING ExitCode=0:0\n\
+                       JobId=15 JobName=other JobState=FAILED ExitCode=1:0\n";
+        assert_eq!(remembered_ends(printed), [end(0, "TIMEOUT", 0, 15)].into());
+        assert_eq!(remembered_ends("No jobs in the system\n"), BTreeMap::new());
     }
 
     #[test]

@@ -280,6 +280,7 @@ impl Side<'_> {
             max_vcpus: plan.max_vcpus(),
             marks: vec![],
             history: History::default(),
+            run_attempt: &mcc_executor::attempt,
             stop,
         };
         let end = CampaignRunner::new(host, options)?.run(&|run| run.id() == id, &|_| {})?;

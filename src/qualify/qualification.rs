@@ -233,6 +233,7 @@ impl Qualification {
                 max_vcpus: plan.max_vcpus(),
                 marks: vec![],
                 history: History::with_instances(),
+                run_attempt: &mcc_executor::attempt,
                 stop: machines.stop,
             };
             // A run that ended in infrastructure is a finding of the report.

@@ -22,7 +22,7 @@ pub use shard::{BoundElsewhere, Shard};
 
 use mcc_campaign::{History, Hosts, Run};
 use mcc_edition::Edition;
-use mcc_executor::{DiskRoom, Executor, Progress, leased_memory_mib};
+use mcc_executor::{AttemptFn, DiskRoom, Executor, Progress, leased_memory_mib};
 use mcc_host::{Leases, restrict_to_cpus};
 use mcc_store::{Record, RecordSummary, Summary};
 use mcc_vm::SavedStates;
@@ -52,6 +52,8 @@ pub struct CampaignOptions<'a> {
     pub marks: Vec<mcc_base::Mark>,
     /// Durations of runs in earlier campaigns; the runner adds those of `record`.
     pub history: History,
+    /// Makes one attempt.
+    pub run_attempt: &'a AttemptFn<'a>,
     /// Stop request, set by the caller: no new run is started, running ones end normally.
     pub stop: &'a AtomicBool,
 }
@@ -82,8 +84,18 @@ impl<'a> CampaignRunner<'a> {
     /// # Errors
     /// The lease registry or the record cannot be read.
     pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
-        let CampaignOptions { record, edition, hosts, restore, disks, mut marks, mut history, stop, .. } =
-            options;
+        let CampaignOptions {
+            record,
+            edition,
+            hosts,
+            restore,
+            disks,
+            mut marks,
+            mut history,
+            run_attempt,
+            stop,
+            ..
+        } = options;
         marks.extend_from_slice(&host.marks);
         let leases = host.leases(options.file, stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
@@ -111,7 +123,7 @@ impl<'a> CampaignRunner<'a> {
             jobs: options.jobs.unwrap_or(capacity),
             marks,
             history,
-            run_attempt: &mcc_executor::attempt,
+            run_attempt,
             stop,
         };
         let mut other_hosts: Vec<String> =

@@ -80,6 +80,7 @@ impl<'a> Replay<'a> {
             max_vcpus: run.vcpus,
             marks: vec![],
             history: History::default(),
+            run_attempt: &mcc_executor::attempt,
             stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;

@@ -8,8 +8,10 @@ use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm,
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
 use mcc_edition::Edition;
-use mcc_store::{Record, Summary};
+use mcc_executor::{AttemptResult, AttemptSpec, State, attempt};
+use mcc_store::{Outcome, Record, RecordSummary, StoreError, Summary};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 /// One task of a batch: a model, on the node of this job.
@@ -61,6 +63,22 @@ impl Shard {
         &self.node
     }
 
+    /// The number of runs of the model, if all of them are recorded: a batch system can start a job again after its end.
+    ///
+    /// # Errors
+    /// The record of the model cannot be read.
+    pub fn complete(&self) -> Result<Option<u64>, RunnerError> {
+        match RecordSummary::at(&self.cluster.shard(&self.model)) {
+            Ok(record) => {
+                let Summary { planned, recorded, .. } = record.summary();
+                Ok((planned > 0 && recorded == planned).then_some(planned))
+            }
+            // No job of the model has started yet.
+            Err(StoreError::NoRecord { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// If the model must run on another node, submits it for that node.
     ///
     /// # Errors
@@ -85,7 +103,7 @@ impl Shard {
         run: impl FnOnce(CampaignRunner) -> Result<CampaignEnd, RunnerError>,
     ) -> Result<(Result<CampaignEnd, RunnerError>, Summary), RunnerError> {
         let (cluster, model) = (&self.cluster, self.model.as_str());
-        let hosts = cluster.record_node(model, &self.node)?;
+        let other_host = cluster.hosts(model)?.nodes.iter().any(|node| *node != self.node);
         let whole = Record::open_readonly(cluster.results())?;
         let campaign = Campaign::load(&cluster.facts().campaign)?;
         let edition: Edition =
@@ -101,6 +119,9 @@ impl Shard {
         record.plan_runs(&runs)?;
 
         let host = Host::prepare(campaign.hosts.backend, cluster.facts().allow_degraded)?;
+        let turn = Mutex::new(());
+        let run_attempt =
+            |spec: AttemptSpec, enter: &mut dyn FnMut(State)| self.bind(&turn, attempt(spec, enter));
         let options = CampaignOptions {
             record: &record,
             edition: &edition,
@@ -110,12 +131,29 @@ impl Shard {
             file: &cluster.facts().campaign,
             jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
             max_vcpus: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
-            marks: if hosts.nodes.len() > 1 { vec![Mark::MIXED_HOST] } else { vec![] },
+            marks: if other_host { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
+            run_attempt: &run_attempt,
             stop,
         };
         let ended = CampaignRunner::new(&host, options).and_then(run);
         Ok((ended, record.summary()?))
+    }
+
+    /// Binds the model to this node (E-5.1) before its first attempt with an outcome of the tool is recorded. A node that
+    /// refuses the job, or on which only host or harness failed, does not keep the model.
+    fn bind(&self, turn: &Mutex<()>, ended: AttemptResult) -> AttemptResult {
+        if ended.outcome.is_infrastructure() {
+            return ended;
+        }
+        let _turn = turn.lock();
+        match self.cluster.record_node(&self.model, &self.node) {
+            Ok(()) => ended,
+            Err(error) => AttemptResult::without_machine(Outcome::Infrastructure {
+                state: State::Halting.to_string(),
+                reason: format!("the node of the model cannot be recorded: {error}"),
+            }),
+        }
     }
 
     /// Submits the open runs of the model for this node, and returns the id of the job.
