@@ -402,11 +402,12 @@ fn every_oracle_of_three_editions_is_read_completely() {
             let (answers, examination) = oracle(&folder, &file);
             let given = answers.values.iter().flatten().count();
             let text = fs::read_to_string(folder.join(&file)).unwrap();
-            let lines =
-                text.lines().filter(|line| line.contains(" TECHNIQUES ") && !line.contains(" -1 ")).count();
-            assert_eq!(given, lines, "{file}");
+            let results = text.lines().filter(|line| line.contains(" TECHNIQUES ") && !line.contains(" -1 "));
+            let (open, known): (Vec<&str>, Vec<&str>) =
+                results.partition(|line| line.contains(" ? TECHNIQUES "));
+            assert_eq!(given, known.len(), "{file}");
             if examination.name != "StateSpace" {
-                assert_eq!(given, examination.values, "{file}");
+                assert_eq!(given + open.len(), examination.values, "{file}");
             }
             assert_eq!(anomalies(&answers), [""; 0], "{file}");
             files += 1;

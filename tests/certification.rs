@@ -381,7 +381,7 @@ fn repack(archive: &Path, folder: &Path, change: &dyn Fn(&str) -> String) {
 fn reversed(file: &str) -> String {
     let (start, rest) = file.split_once("<property>").unwrap();
     let (properties, end) = rest.rsplit_once("</property>").unwrap();
-    let properties: Vec<&str> = properties.split("</property>").map(|one| one.trim_start()).collect();
+    let properties: Vec<&str> = properties.split("</property>").map(str::trim_start).collect();
     let properties: Vec<&str> =
         properties.iter().map(|one| one.strip_prefix("<property>").unwrap_or(one)).rev().collect();
     format!("{start}<property>{}</property>{end}", properties.join("</property><property>"))

@@ -1,4 +1,4 @@
-//! Tools that fill their disks, in real machines. The host's disk for the results has room for the shares of two machines and
+//! Tools that fill their disks, in real machines. The host's disk for the results has space for the shares of two machines and
 //! little more: without limits the first such tool fills it, and the campaign stops for all.
 
 mod campaign;

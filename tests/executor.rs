@@ -4,7 +4,7 @@ use mcc_harness::base::{HostLoad, HostState};
 use mcc_harness::campaign::{Disturbance, EntryFacts, History, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::disturbance::reasons;
-use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, State};
+use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, EntryDisks, Executor, FreeDisk, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{CampaignFacts, Disk, HostFacts, Outcome, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
@@ -81,7 +81,7 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
         stall: Duration::from_secs(10),
         disturbance,
         held_files: HeldFiles::default(),
-        disk_room: DiskRoom::default(),
+        free_disk: FreeDisk::default(),
         jobs: 2,
         marks: vec![],
         history: History::default(),

@@ -177,7 +177,7 @@ fn with_large_disk(jobs: u32) -> Folder {
 }
 
 #[test]
-fn too_little_room_on_the_host_lowers_the_runs_at_once() {
+fn too_little_space_on_the_host_lowers_the_runs_at_once() {
     let folder = with_large_disk(3);
     let _disk = SmallDisk::at(&folder.results(), 150 << 20);
     let run = folder.run(&[]).success();
@@ -193,7 +193,7 @@ fn too_little_room_on_the_host_lowers_the_runs_at_once() {
 }
 
 #[test]
-fn a_host_without_room_for_one_machine_is_refused() {
+fn a_host_without_space_for_one_machine_is_refused() {
     let folder = with_large_disk(1);
     {
         let _disk = SmallDisk::at(&folder.results(), 32 << 20);

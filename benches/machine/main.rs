@@ -17,7 +17,7 @@ mod streaming;
 use bare_qemu::BareQemu;
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{DiskRoom, EntryDisks, Executor};
+use mcc_harness::executor::{EntryDisks, Executor, FreeDisk};
 use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start, build};
@@ -148,7 +148,7 @@ impl<'a> MachineSetup<'a> {
             stall: Duration::from_secs(10),
             disturbance: Disturbance::default(),
             held_files: HeldFiles::default(),
-            disk_room: DiskRoom::default(),
+            free_disk: FreeDisk::default(),
             jobs: 1,
             marks: vec![],
             history: History::default(),

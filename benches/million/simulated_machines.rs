@@ -3,7 +3,7 @@
 
 use mcc_harness::campaign::{Disturbance, History, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, DiskRoom, EntryDisks, Executor, State};
+use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FreeDisk, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
 use mcc_harness::store::{Attempt, Disk, Environment, HostFacts, Outcome, Record, RunFacts, Sample};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
@@ -192,7 +192,7 @@ pub fn executor<'a>(
         stall: Duration::from_secs(10),
         disturbance: Disturbance::default(),
         held_files: HeldFiles::default(),
-        disk_room: DiskRoom::default(),
+        free_disk: FreeDisk::default(),
         jobs: JOBS,
         marks: vec![],
         history,

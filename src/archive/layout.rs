@@ -152,7 +152,7 @@ fn fits(word: &str, name: &str) -> bool {
         // Each number has one notation.
         "NUMBER" => name.parse::<u32>().is_ok_and(|number| number > 0 && number.to_string() == name),
         "SHA256" => name.len() == 64 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')),
-        _ => word == name || word.strip_prefix("NN").is_some_and(|kind| is_evidence(kind, name)),
+        _ => word.strip_prefix("NN").map_or(word == name, |kind| is_evidence(kind, name)),
     }
 }
 

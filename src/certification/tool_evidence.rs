@@ -48,7 +48,7 @@ pub fn check(
     let mut rows = table(&HEADER)?;
     let mut counts = ToolEvidence::default();
     // The instance that was read last: the blocks of an instance follow each other.
-    let mut read: Option<(usize, Result<(Archive, Instance), String>)> = None;
+    let mut read: Option<(usize, ReadInstance)> = None;
     for block in &judgement.blocks {
         let instance = &judgement.instances[block.instance].instance;
         let Some(archive) = archives.get(instance) else { continue };
@@ -109,7 +109,10 @@ fn files_of(record: &Record, run: [&str; 3]) -> Result<Vec<(usize, Kind, PathBuf
     Ok(files.collect())
 }
 
-fn read_instance(archive: &Path) -> Result<(Archive, Instance), String> {
+/// An instance for its ids and for the checker, or why it was not read.
+type ReadInstance = Result<(Archive, Instance), String>;
+
+fn read_instance(archive: &Path) -> ReadInstance {
     let archive = Archive::open(archive).map_err(|error| error.to_string())?;
     let instance = Instance::read(&archive).map_err(|error| error.to_string())?;
     Ok((archive, instance))

@@ -82,7 +82,7 @@ fn show(progress: Progress) {
     let kept = if kept { ", already certified" } else { "" };
     match skipped {
         None => {
-            eprintln!("certify: {done} of {all} instances; {instance}: {decided} of {values} values{kept}")
+            eprintln!("certify: {done} of {all} instances; {instance}: {decided} of {values} values{kept}");
         }
         Some(reason) => {
             eprintln!("certify: {done} of {all} instances; {instance}: skipped: {}", print::escaped(&reason));

@@ -87,7 +87,7 @@ fn runner_failure(error: RunnerError) -> Failure {
 
 fn executor_failure(error: ExecutorError) -> Failure {
     match error {
-        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } | ExecutorError::NoRoom { .. } => {
+        ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } | ExecutorError::NoSpace { .. } => {
             Failure::host(error)
         }
         ExecutorError::DiskChanged { .. } => Failure::usage(error),

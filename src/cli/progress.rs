@@ -47,7 +47,7 @@ pub fn watch(
     wanted: &(dyn Fn(&Run) -> bool + Sync),
 ) -> Result<CampaignEnd, RunnerError> {
     let record = runner.record();
-    if let Some(message) = runner.too_little_room() {
+    if let Some(message) = runner.too_little_space() {
         warning(message);
     }
     let bar = CampaignProgress::new(runner.before(), runner.history().clone(), runner.jobs());

@@ -5,10 +5,10 @@
 
 mod attempt;
 mod counts;
-mod disk_room;
 pub mod disturbance;
 pub mod doctor;
 mod evidence_files;
+mod free_disk;
 mod host_facts;
 mod host_watch;
 mod limits;
@@ -16,7 +16,7 @@ mod queue;
 mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
-pub use disk_room::DiskRoom;
+pub use free_disk::FreeDisk;
 pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
@@ -98,8 +98,8 @@ pub struct Executor<'a> {
     pub disturbance: Disturbance,
     /// All files that machines read, held open.
     pub held_files: HeldFiles,
-    /// The disk limits, as `Executor::disk_room` reads them; of simulated machines empty.
-    pub disk_room: DiskRoom,
+    /// The disk limits, as `Executor::free_disk` reads them; of simulated machines empty.
+    pub free_disk: FreeDisk,
     /// Runs at once.
     pub jobs: usize,
     /// Marks of every run, such as `mixed-host`.
@@ -189,7 +189,7 @@ pub enum ExecutorError {
          another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
         path.display(), free >> 20, needed.div_ceil(1 << 20)
     )]
-    NoRoom {
+    NoSpace {
         /// The folder of the record.
         path: PathBuf,
         /// Free bytes.
@@ -261,10 +261,10 @@ impl Executor<'_> {
                 leases.release(lease);
             }
         }
-        let room = &self.disk_room;
-        if room.machines() == 0 && open.iter().any(|run| run.competes) {
+        let space = &self.free_disk;
+        if space.machines() == 0 && open.iter().any(|run| run.competes) {
             let path = self.record.dir().to_owned();
-            return Err(ExecutorError::NoRoom { path, free: room.free, needed: room.per_machine });
+            return Err(ExecutorError::NoSpace { path, free: space.free, needed: space.per_machine });
         }
         let jobs = self.jobs.min(open.len());
         let scheduler = Scheduler {
@@ -410,7 +410,7 @@ impl Scheduler<'_> {
             let mut spec = MachineSpec {
                 vcpu_cpus: lease.cpus.clone(),
                 housekeeping_cpus: self.housekeeping.clone(),
-                ..executor.machine(&run.entry, run.vcpus, executor.disk_room.limits.get(&run.entry).copied())
+                ..executor.machine(&run.entry, run.vcpus, executor.free_disk.limits.get(&run.entry).copied())
             };
             let mut entered = State::Preparing;
             let enter = &mut |state| {
@@ -608,7 +608,7 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
-    disk_room::free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
+    free_disk::free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }
 
 fn random_hex(bytes: usize) -> Result<String, ExecutorError> {

@@ -22,7 +22,7 @@ pub use shard::{BoundElsewhere, Shard};
 
 use mcc_campaign::{History, Hosts, Run};
 use mcc_edition::Edition;
-use mcc_executor::{AttemptFn, DiskRoom, Executor, Progress, leased_memory_mib};
+use mcc_executor::{AttemptFn, Executor, FreeDisk, Progress, leased_memory_mib};
 use mcc_host::{Leases, restrict_to_cpus};
 use mcc_store::{Record, RecordSummary, Summary};
 use mcc_vm::SavedStates;
@@ -64,7 +64,7 @@ pub struct CampaignRunner<'a> {
     leases: Leases,
     before: Summary,
     other_hosts: Vec<String>,
-    too_little_room: Option<String>,
+    too_little_space: Option<String>,
 }
 
 /// How a campaign ended without an error.
@@ -119,7 +119,7 @@ impl<'a> CampaignRunner<'a> {
             stall: Duration::from_secs(hosts.stall_s.get()),
             disturbance: hosts.disturbed.clone(),
             held_files: disks.held_files,
-            disk_room: DiskRoom::default(),
+            free_disk: FreeDisk::default(),
             jobs: options.jobs.unwrap_or(capacity),
             marks,
             history,
@@ -130,22 +130,22 @@ impl<'a> CampaignRunner<'a> {
             record_summary.last.iter().map(|last| last.host.name.clone()).collect();
         other_hosts.retain(|name| !name.is_empty() && *name != executor.host.name);
         other_hosts.dedup();
-        executor.disk_room = executor.disk_room()?;
-        let room = &executor.disk_room;
-        // Without room for one, `run` refuses.
-        let machines = room.machines().max(1);
-        let too_little_room = (machines < executor.jobs).then(|| {
+        executor.free_disk = executor.free_disk()?;
+        let space = &executor.free_disk;
+        // Without space for one, `run` refuses.
+        let machines = space.machines().max(1);
+        let too_little_space = (machines < executor.jobs).then(|| {
             format!(
                 "runs at once: {machines} instead of {}, because {} MiB are free in {} and the writes of each machine to \
                  its disk may take {} MiB (`disk_gib` below [limits])",
                 executor.jobs,
-                room.free >> 20,
+                space.free >> 20,
                 record.dir().display(),
-                room.per_machine.div_ceil(1 << 20)
+                space.per_machine.div_ceil(1 << 20)
             )
         });
         executor.jobs = executor.jobs.min(machines);
-        Ok(Self { executor, leases, before: record_summary.summary(), other_hosts, too_little_room })
+        Ok(Self { executor, leases, before: record_summary.summary(), other_hosts, too_little_space })
     }
 
     /// The record with the runs.
@@ -164,8 +164,8 @@ impl<'a> CampaignRunner<'a> {
     }
 
     /// The warning that the host's disk has too little free space for the requested number of runs at once.
-    pub fn too_little_room(&self) -> Option<&str> {
-        self.too_little_room.as_deref()
+    pub fn too_little_space(&self) -> Option<&str> {
+        self.too_little_space.as_deref()
     }
 
     /// Durations of earlier runs, those of the record included.

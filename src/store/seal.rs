@@ -1,5 +1,5 @@
-//! Seals of attempts. A job of a cluster seals each attempt that it records with the key of its model, so that whoever merges
-//! its record sees that nobody without the key wrote or changed the attempt.
+//! Seals of attempts. A job of a cluster seals each attempt that it records with the key of its model. So a process that
+//! merges its record sees that nobody without the key wrote or changed the attempt.
 
 use super::{Record, StoreError};
 use hmac::{Hmac, KeyInit, Mac};

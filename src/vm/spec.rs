@@ -145,7 +145,7 @@ impl MachineSpec {
     ///
     /// # Errors
     /// A disk is refused.
-    pub fn overlay_room(&self) -> Result<u64, DiskError> {
+    pub fn overlay_space(&self) -> Result<u64, DiskError> {
         let limit = self.overlay_limit().unwrap_or(u64::MAX);
         let sizes = self.overlay_disks().into_iter().map(check_disk);
         sizes.map(|size| Ok(overlay::whole_bytes(size?).min(limit))).sum()

@@ -290,11 +290,14 @@ fn quasi_liveness_is_certified_by_firings() {
     }
 }
 
+/// The places of a transition with the weights of their arcs.
+type Arcs<'a> = &'a [(&'a str, u64)];
+
 /// Writes a P/T instance: places with their tokens; transitions with the weights of their input and output arcs; formulas.
 fn write_instance(
     folder: &Path,
     places: &[(&str, u64)],
-    transitions: &[(&str, &[(&str, u64)], &[(&str, u64)])],
+    transitions: &[(&str, Arcs<'_>, Arcs<'_>)],
     formulas: &[(&str, &[&str])],
 ) -> Archive {
     let instance = folder.join("Small-PT-1");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The disk limits of a campaign and the free space for them in the folder of its record.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct DiskRoom {
+pub struct FreeDisk {
     /// Bytes that the writes of the machine of each entry to a disk may take.
     pub(super) limits: BTreeMap<EntryName, u64>,
     /// Bytes that the overlays of one machine take at most.
@@ -19,7 +19,7 @@ pub struct DiskRoom {
     pub free: u64,
 }
 
-impl DiskRoom {
+impl FreeDisk {
     /// The number of machines whose overlays fit at once.
     pub fn machines(&self) -> usize {
         let machines = self.free.checked_div(self.per_machine);
@@ -32,17 +32,17 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// A disk or the folder cannot be read.
-    pub fn disk_room(&self) -> Result<DiskRoom, ExecutorError> {
+    pub fn free_disk(&self) -> Result<FreeDisk, ExecutorError> {
         let (mut limits, mut per_machine) = (BTreeMap::new(), 0);
         for (entry, disks) in &self.disks {
             let limit = self.edition.limits.disk_limit_bytes(mcc_vm::free_bytes(&disks.disk)?);
-            per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_room()?);
+            per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_space()?);
             limits.insert(entry.clone(), limit);
         }
         let folder = self.record.dir();
         let free =
             free_bytes(folder).map_err(|source| mcc_vm::DiskError::Io { path: folder.to_owned(), source })?;
-        Ok(DiskRoom { limits, per_machine, free })
+        Ok(FreeDisk { limits, per_machine, free })
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn machines_run_at_once_if_the_shares_of_all_are_free() {
         let machines =
-            |free: u64, per_machine: u64| DiskRoom { limits: BTreeMap::new(), per_machine, free }.machines();
+            |free: u64, per_machine: u64| FreeDisk { limits: BTreeMap::new(), per_machine, free }.machines();
         assert_eq!([machines(99, 50), machines(100, 50), machines(49, 50)], [1, 2, 0]);
         assert_eq!(machines(0, 0), usize::MAX, "no entry has a machine");
     }
