@@ -280,7 +280,8 @@ fn a_lack_of_host_memory_is_an_infrastructure_failure() {
 #[test]
 fn a_lack_of_file_descriptors_is_an_infrastructure_failure() {
     let folder = one_run("retries = 1");
-    limited(&folder, "ulimit -n 16").code(1);
+    // Enough for the files that the controller holds open, and too few for a machine.
+    limited(&folder, "ulimit -n 20").code(1);
     let infrastructure_failures = infrastructure_failures(&folder, ONE);
     assert_eq!(infrastructure_failures.len(), 2);
     for (_, reason) in infrastructure_failures {
