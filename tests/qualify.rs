@@ -597,7 +597,7 @@ fn stderr_of_a_failed_program_is_quoted_once_for_all_runs() {
         "error E-1.7: exit code 127 without an answer; stderr ends with `$HOME/BenchKit/BenchKit_head.sh: line 2: \
          no-such-program: command not found`",
         "`image build --packages NAME`",
-        "in: DiningTable-PT-03/StateSpace stderr, ",
+        "in: DiningTable-PT-03/StateSpace stderr; ",
         "and 4 more",
         "(mcc-harness rule E-1.7)",
         "native run: a native run does not replace the qualification of the image",
