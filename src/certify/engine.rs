@@ -73,7 +73,7 @@ pub enum Evidence {
 pub enum Trace {
     /// Sequences from the initial marking, each to a marking that counts.
     Paths(Vec<Vec<u32>>),
-    /// A sequence, and one after it that is repeated for ever; if that is empty, the first ends in a dead marking.
+    /// A sequence, and one after it that is repeated without end; if that is empty, the first ends in a dead marking.
     Lasso(Vec<u32>, Vec<u32>),
 }
 

@@ -1,5 +1,5 @@
 //! Searches a run of a graph that an automaton accepts: the emptiness check of Couvreur (On-the-fly Verification of Linear
-//! Temporal Logic, FM 1999) without recursion. A dead marking is repeated for ever, as in the tools of the contest.
+//! Temporal Logic, FM 1999) without recursion. A dead marking is repeated without end, as in the tools of the contest.
 
 use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
@@ -22,7 +22,7 @@ pub(crate) trait Space {
 pub(crate) struct Lasso {
     /// From the initial state.
     pub(crate) stem: Vec<State>,
-    /// What is repeated for ever; it begins with the last state of `stem` and ends with it. None: the stem alone decides,
+    /// What is repeated without end; it begins with the last state of `stem` and ends with it. None: the stem alone decides,
     /// whatever follows it.
     pub(crate) cycle: Option<Vec<State>>,
 }

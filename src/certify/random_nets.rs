@@ -379,7 +379,7 @@ fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
     let [found, always] = [0, 1].map(|number| Box::new(Ctl::Pred(number)));
     let holds = |formula| checker.holds_initially(&formula, &labels).unwrap();
     assert_eq!(holds(Ctl::ExistsUntil(always.clone(), found.clone())), Some(true));
-    // The first transition may lead elsewhere for ever.
+    // The first transition may lead elsewhere without end.
     assert_eq!(holds(Ctl::AllUntil(always, found)), None);
 }
 

@@ -13,7 +13,7 @@ use crate::store::{State, Store, Unpacked};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) stem: Vec<u32>,
-    /// What is repeated for ever; if it is empty, the stem ends in a dead marking. None: every continuation of the stem is
+    /// What is repeated without end; if it is empty, the stem ends in a dead marking. None: every continuation of the stem is
     /// accepted.
     pub(crate) cycle: Option<Vec<u32>>,
 }

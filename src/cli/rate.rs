@@ -99,7 +99,7 @@ fn other_year(own: &Ballots, published: &Path) -> Result<Option<(PathBuf, Agreem
     others.sort();
     for (year, file) in others {
         let Ok(edition) = Edition::load(&format!("mcc-{year}")) else { continue };
-        // A file that nobody asked for and that is no table of answers is not compared.
+        // A file that nobody asked for and that is not a table of answers is not compared.
         let Ok(field) = read_answers(&edition, &file) else { continue };
         let agreed = agreement(own, &edition, field).map_err(Failure::usage)?;
         if agreed.is_good() {

@@ -102,7 +102,7 @@ pub struct ScoringSchema {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubProperty {
-    /// One that names another property than expected, or one that is no property of the task, is a wrong FALSE.
+    /// One that names another property than expected, or one that the task does not have, is a wrong FALSE.
     #[default]
     WrongFalse,
     /// As `get_result_category` of BenchExec 3: if the expected answer names a property, an answer FALSE that is not the same

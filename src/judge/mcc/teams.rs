@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) fn unify(entries: &mut [Entry]) {
     let mut names: BTreeMap<String, (bool, String)> = BTreeMap::new();
     for Entry { tool, .. } in &*entries {
-        let candidate = (entries.iter().all(|of| of.entry != *tool), tool.clone());
+        let candidate = (entries.iter().all(|other| other.entry != *tool), tool.clone());
         let name = names.entry(tool.to_lowercase()).or_insert_with(|| candidate.clone());
         *name = candidate.min(name.clone());
     }
@@ -23,9 +23,9 @@ pub(super) fn notes(edition: &Edition, entries: &[Entry]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut similar: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
     let mut sorted: Vec<&Entry> = entries.iter().collect();
-    sorted.sort_by_key(|of| &of.entry);
-    for of in &sorted {
-        let Entry { entry, tool, .. } = of;
+    sorted.sort_by_key(|entry| &entry.entry);
+    for named in sorted {
+        let Entry { entry, tool, .. } = named;
         let suffix = edition.suffix_of(entry);
         let is_alone = entries.iter().filter(|other| other.tool == *tool).count() == 1;
         let has_own_entry = entries.iter().any(|other| same_name(&other.entry, tool));
@@ -36,10 +36,10 @@ pub(super) fn notes(edition: &Edition, entries: &[Entry]) -> Vec<String> {
             ));
         }
         let name = suffix.map_or(entry.as_str(), |(rest, _)| rest);
-        similar.entry(name.to_lowercase()).or_default().push(of);
+        similar.entry(name.to_lowercase()).or_default().push(named);
     }
-    for of in similar.values().filter(|of| of.len() > 1) {
-        let names = of.iter().map(|of| format!("{} (tool {})", of.entry, of.tool));
+    for alike in similar.values().filter(|alike| alike.len() > 1) {
+        let names = alike.iter().map(|entry| format!("{} (tool {})", entry.entry, entry.tool));
         notes.push(format!(
             "the names of these entries differ only by case or suffix: {}; check that their tools are right, and give a \
              table with --tools if not (E-4.6b)",
