@@ -3,12 +3,12 @@
 use super::{
     BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskEnd, TaskState,
 };
+use mcc_base::files;
 use mcc_base::ordered_map::ordered_map;
 use mcc_store::{RecordSummary, StoreError};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -156,14 +156,7 @@ const LOG_END: u64 = 4096;
 
 /// The last line of a file with a word in it. None: there is none, or no such file.
 fn last_line(path: &Path) -> Result<Option<String>, ClusterError> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let begin = file.metadata()?.len().saturating_sub(LOG_END);
-        file.seek(SeekFrom::Start(begin))?;
-        let mut end = vec![];
-        file.take(LOG_END).read_to_end(&mut end).map(|_| end)
-    };
-    match read() {
+    match files::tail(path, LOG_END) {
         Ok(end) => {
             let text = String::from_utf8_lossy(&end);
             let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
