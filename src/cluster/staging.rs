@@ -34,19 +34,14 @@ impl StagingFolder {
         let lock = File::create(&lock_path).map_err(ClusterError::io("create", &lock_path))?;
         let _lock = Flock::lock(lock, FlockArg::LockExclusive)
             .map_err(|(_, errno)| ClusterError::io("lock", &lock_path)(errno.into()))?;
-        let digested = |path: &Path| {
-            let file = HeldFile::open(path)?;
-            let (found, _) = digest::of_open(file.reopen()?)?;
-            Ok((file, found))
-        };
-        if let Ok((file, found)) = digested(&place)
+        if let Ok((file, found, _)) = HeldFile::open_digested(&place)
             && found == sha256
         {
             return Ok((place, file));
         }
         let beside = self.folder.join(format!(".{sha256}"));
         fs::copy(source, &beside).map_err(ClusterError::io("copy to this node", source))?;
-        let (_, found) = digested(&beside).map_err(ClusterError::io("read", &beside))?;
+        let (found, _) = digest::file(&beside).map_err(ClusterError::io("read", &beside))?;
         if found != sha256 {
             fs::remove_file(&beside).map_err(ClusterError::io("remove", &beside))?;
             let problem = format!(
@@ -57,7 +52,7 @@ impl StagingFolder {
         }
         fs::rename(&beside, &place).map_err(ClusterError::io("rename", &place))?;
         // Renaming changes a time of the file, so it is opened again.
-        let (file, found) = digested(&place).map_err(ClusterError::io("read", &place))?;
+        let (file, found, _) = HeldFile::open_digested(&place).map_err(ClusterError::io("read", &place))?;
         let problem = "it changed while it was copied; run the job again".to_owned();
         if found == sha256 { Ok((place, file)) } else { Err(ClusterError::Bad { path: place, problem }) }
     }

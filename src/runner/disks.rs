@@ -2,7 +2,6 @@
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
-use mcc_base::digest;
 use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
 use mcc_executor::EntryDisks;
@@ -132,12 +131,9 @@ impl DigestedFiles<'_> {
         if !self.known.contains_key(path) {
             let (place, file, disk) = match self.staged {
                 None => {
-                    let digested = || {
-                        let file = HeldFile::open(path)?;
-                        let (sha256, bytes) = digest::of_open(file.reopen()?)?;
-                        Ok((path.to_owned(), file, Disk { role: role.to_owned(), sha256, bytes }))
-                    };
-                    digested().map_err(RunnerError::io(path))?
+                    let digested = HeldFile::open_digested(path).map_err(RunnerError::io(path));
+                    let (file, sha256, bytes) = digested?;
+                    (path.to_owned(), file, Disk { role: role.to_owned(), sha256, bytes })
                 }
                 Some(staged) => {
                     let named = role_of(role, entry);

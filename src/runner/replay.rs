@@ -2,7 +2,6 @@
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
 use crate::archive::DiskFinder;
-use mcc_base::digest;
 use mcc_base::names::RunId;
 use mcc_base::suggest::run_hint;
 use mcc_benchkit::Answers;
@@ -143,12 +142,11 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
         let path = places.find(disk)?;
         // It is digested again when it is open, because it was found by its name.
-        let digested = || {
-            let file = HeldFile::open(&path)?;
-            let (found, _) = digest::of_open(file.reopen()?)?;
-            if found == disk.sha256 { Ok(file) } else { Err(io::Error::other("it was changed meanwhile")) }
-        };
-        held_files.add(&path, digested().map_err(RunnerError::io(&path))?);
+        let (file, found, _) = HeldFile::open_digested(&path).map_err(RunnerError::io(&path))?;
+        if found != disk.sha256 {
+            return Err(RunnerError::io(&path)(io::Error::other("it was changed meanwhile")));
+        }
+        held_files.add(&path, file);
         Ok((path, disk.clone()))
     };
     let (kernel, kernel_digest) = find("kernel")?;

@@ -119,9 +119,9 @@ impl Shard {
         record.plan_runs(&runs)?;
 
         let host = Host::prepare(campaign.hosts.backend, cluster.facts().allow_degraded)?;
-        let turn = Mutex::new(());
+        let bind_lock = Mutex::new(());
         let run_attempt =
-            |spec: AttemptSpec, enter: &mut dyn FnMut(State)| self.bind(&turn, attempt(spec, enter));
+            |spec: AttemptSpec, enter: &mut dyn FnMut(State)| self.bind(&bind_lock, attempt(spec, enter));
         let options = CampaignOptions {
             record: &record,
             edition: &edition,
@@ -142,11 +142,11 @@ impl Shard {
 
     /// Binds the model to this node (E-5.1) before its first attempt with an outcome of the tool is recorded. A node that
     /// refuses the job, or on which only host or harness failed, does not keep the model.
-    fn bind(&self, turn: &Mutex<()>, ended: AttemptResult) -> AttemptResult {
+    fn bind(&self, lock: &Mutex<()>, ended: AttemptResult) -> AttemptResult {
         if ended.outcome.is_infrastructure() {
             return ended;
         }
-        let _turn = turn.lock();
+        let _held = lock.lock();
         match self.cluster.record_node(&self.model, &self.node) {
             Ok(()) => ended,
             Err(error) => AttemptResult::without_machine(Outcome::Infrastructure {

@@ -1,6 +1,7 @@
 //! Files that stay open from before their digest until the end of a campaign, because the record has their digests.
 //! Machines read the open files, so that another file with the same name is never read; a change of a file is detected.
 
+use mcc_base::digest;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
@@ -46,6 +47,16 @@ impl HeldFile {
         let file = mcc_base::files::open(path)?;
         let stamp = Stamp::of(&file.metadata()?);
         Ok(Self { file: Arc::new(file), stamp })
+    }
+
+    /// Opens a regular file, and returns it with the digest and the length of what is in the open file.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read, or is not regular.
+    pub fn open_digested(path: &Path) -> io::Result<(Self, String, u64)> {
+        let file = Self::open(path)?;
+        let (sha256, bytes) = digest::of_open(file.reopen()?)?;
+        Ok((file, sha256, bytes))
     }
 
     /// Opens the same file again, with an offset and locks of its own.
