@@ -550,7 +550,7 @@ const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
 /// The longest time for which QEMU may be stopped during a run: an attempt that lost more is repeated. A stop that is
 /// shorter than the time between two checks may be missed, so a smaller value would promise more than is observed.
-const MOST_HELD: Duration = SAMPLE_INTERVAL;
+const MAX_HELD: Duration = SAMPLE_INTERVAL;
 
 /// A machine with a meter of its resource usage.
 struct Metered {
@@ -602,7 +602,7 @@ impl Metered {
                 return Err(VmError::Suspended(stalled));
             }
             let held = self.meter.held(&self.machine, wall, cpu);
-            if held > MOST_HELD {
+            if held > MAX_HELD {
                 return Err(VmError::Held(held));
             }
             let mut next_check = deadline.min(Instant::now() + SAMPLE_INTERVAL);
