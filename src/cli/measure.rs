@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// The options of `doctor --measure`.
 #[derive(clap::Args)]
+#[group(id = "measurement")]
 pub struct Args {
     /// Measure fixed workloads in machines with this image, such as build/images/reference: how much equal computations
     /// differ alone, beside loaded neighbours and restored. It takes some minutes.
