@@ -241,15 +241,17 @@ pub struct Hosts {
 
 impl Default for Hosts {
     fn default() -> Self {
-        const MINUTE_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
+        // A boot takes seconds, but minutes on a host whose cores are busy with other work.
+        const START_S: NonZeroU64 = NonZeroU64::new(300).unwrap();
+        const COLLECT_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
         const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
         Self {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
-            boot_deadline_s: MINUTE_S,
-            prepare_deadline_s: MINUTE_S,
-            collect_deadline_s: MINUTE_S,
+            boot_deadline_s: START_S,
+            prepare_deadline_s: START_S,
+            collect_deadline_s: COLLECT_S,
             stall_s: STALL_S,
             disturbed: Disturbance::default(),
         }
