@@ -1,53 +1,20 @@
-//! Crates depend only on the crates that they may use, and no cycle of dependent files in a crate has more than three.
+//! No cycle of dependent files in a crate has more than three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// For each crate, by its folder below src: the crates of this workspace that it may use (docs/architecture.md).
-const ALLOWED: [(&str, &str); 16] = [
-    ("base", ""),
-    ("model", "base"),
-    ("checker", "model"),
-    ("certify", "base model checker"),
-    ("container", "base"),
-    ("edition", "base"),
-    ("benchkit", "base model edition"),
-    ("host", "base"),
-    ("vm", "base host"),
-    ("campaign", "base model edition benchkit"),
-    ("store", "base edition campaign"),
-    ("executor", "base edition benchkit campaign host vm store"),
-    ("judge", "base benchkit model edition campaign store"),
-    ("report", "base edition benchkit campaign store judge"),
-    ("bin/guest_agent", "base"),
-    ("bin/reference_tool", "model"),
-];
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-
-#[test]
-fn crates_depend_only_on_the_crates_they_may() {
-    let manifest = |folder: &str| -> toml::Table {
-        fs::read_to_string(format!("{SOURCE}/{folder}/Cargo.toml")).unwrap().parse().unwrap()
-    };
-    let members = manifest("..")["workspace"]["members"].as_array().unwrap().len();
-    assert_eq!(members, ALLOWED.len() + 1, "the table lists all crates but the root");
-    for (folder, allowed) in ALLOWED {
-        for name in manifest(folder)["dependencies"].as_table().unwrap().keys() {
-            let is_allowed = |name: &str| allowed.split(' ').any(|known| known == name);
-            assert!(name.strip_prefix("mcc-").is_none_or(is_allowed), "{folder} depends on {name}");
-        }
-    }
-}
 
 #[test]
 fn no_four_files_of_a_crate_depend_on_one_another() {
     let mut found = Vec::new();
-    for folder in ALLOWED.map(|(folder, _)| folder).into_iter().chain([""]) {
+    for folder in fs::read_dir(SOURCE).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
         let mut files = Files::new();
-        read(&Path::new(SOURCE).join(folder), &[], &mut files);
-        assert!(!files.is_empty(), "{folder} has no file");
-        found.extend(cycles(&files).into_iter().filter(|cycle| cycle.len() > 3).map(|cycle| (folder, cycle)));
+        read(&folder, &[], &mut files);
+        assert!(!files.is_empty(), "{} has no file", folder.display());
+        let long = cycles(&files).into_iter().filter(|cycle| cycle.len() > 3);
+        found.extend(long.map(|cycle| (folder.clone(), cycle)));
     }
     assert!(found.is_empty(), "{found:?}");
 }

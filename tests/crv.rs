@@ -5,7 +5,7 @@ mod data;
 use assert_cmd::Command;
 use mcc_harness::edition::crv::CrvEdition;
 use mcc_harness::edition::{OtherEdition, Rules};
-use mcc_harness::judge::crv::{self, Experiment, Outcome, Results};
+use mcc_harness::other_contests::crv::{self, Experiment, Outcome, Results};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use proptest::prelude::*;

@@ -16,7 +16,7 @@ fn doctor(fakes: &[(&str, &str)], args: &[&str]) -> assert_cmd::assert::Assert {
     command.arg("doctor").args(args).env("PATH", folder.path()).assert()
 }
 
-/// Makes an executable. Another process writes the file: see `fake` in the tests of `src/host/program.rs`.
+/// Makes an executable. Another process writes the file: see `fake` in the tests of `src/vm/host/program.rs`.
 fn fake(folder: &Path, name: &str, script: &str) {
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
     let written = Command::new("sh").arg("-c").arg(write).arg(folder.join(name)).arg(script).ok();

@@ -6,7 +6,7 @@ mod svcomp_properties;
 mod svcomp_results;
 
 use assert_cmd::Command;
-use mcc_harness::judge::other_contests::Judgement;
+use mcc_harness::other_contests::Judgement;
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use mcc_base::Mark;
 use mcc_base::names::RunId;
-use mcc_benchkit::Answers;
+use mcc_campaign::benchkit::Answers;
 use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 use super::metadata::{self, Description, write_json};
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, io_at, layout};
-use mcc_benchkit::contest_table::Form;
+use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
 use mcc_judge::contest_table::{Layout, export};

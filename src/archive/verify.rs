@@ -5,7 +5,7 @@ use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 use super::{ArchiveError, io_at};
 use mcc_base::names::RunId;
 use mcc_base::{digest, files};
-use mcc_benchkit::contest_table::Form;
+use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::Ballots;
 use mcc_judge::contest_table::{Layout, export};

@@ -1,10 +1,10 @@
 //! Reads the facts of a campaign's instances from their archives.
 
 use super::{Campaign, CampaignError, InstanceFacts};
+use crate::benchkit::Questions;
 use mcc_base::digest;
 use mcc_base::files::ARCHIVES;
 use mcc_base::names::ExaminationName;
-use mcc_benchkit::Questions;
 use mcc_edition::Edition;
 use mcc_model::Archive;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! Converts campaigns to BenchKit's job files and back.
 
 use super::{Campaign, Kind, Plan};
+use crate::benchkit::{Job, JobFile};
 use mcc_base::names::{EntryName, check_name};
-use mcc_benchkit::{Job, JobFile};
 use mcc_edition::Edition;
 use mcc_model::InstanceName;
 use std::collections::BTreeSet;

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod benchkit;
 mod disturbance;
 mod facts;
 mod history;

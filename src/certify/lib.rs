@@ -4,6 +4,7 @@
 
 mod automaton;
 mod budget;
+pub mod command;
 mod ctl;
 mod ctl_run;
 mod driver;

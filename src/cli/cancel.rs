@@ -1,6 +1,6 @@
 use super::failure::cluster_failure;
 use super::{Exit, Failure};
-use crate::cluster::{BatchSystem, Cluster, Slurm, Task};
+use mcc_runner::cluster::{BatchSystem, Cluster, Slurm, Task};
 use std::path::PathBuf;
 
 /// Cancel the jobs of a campaign on a cluster.

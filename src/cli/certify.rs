@@ -1,12 +1,11 @@
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
-use crate::certification::{
-    CertificationError, Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify,
-};
 use anyhow::anyhow;
 use mcc_base::files::is_wrong_path;
+use mcc_certify::command::{
+    CertificationError, Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify,
+};
 use mcc_judge::judgement::Judgement;
-use mcc_judge::other_contests;
 use mcc_judge::show::columns;
 use mcc_store::Record;
 use std::num::NonZero;
@@ -54,7 +53,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    if other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)?.is_some() {
+    if mcc_other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)?.is_some() {
         return Err(Failure::usage(anyhow!("certify is for judgements of the MCC")));
     }
     let judgement = Judgement::read(&args.judgement).map_err(Failure::usage)?;

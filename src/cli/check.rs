@@ -1,8 +1,8 @@
 //! The commands `check-witness` and `check-certificate`.
 
 use super::{Exit, Failure, Format, print};
-use crate::certification::read_trace;
 use anyhow::{Context, anyhow};
+use mcc_certify::command::read_trace;
 use mcc_checker::{Certificate, CheckError, Instance, LARGEST_FILE, Limits, VERSION, Value, Witness};
 use mcc_model::{Archive, InstanceName, MODEL};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `--junit` and `--sarif` of `qualify` and `lint`.
 
 use super::{Failure, print};
-use crate::qualify::Checked;
+use mcc_runner::qualify::Checked;
 use std::path::PathBuf;
 
 /// Files with the findings for continuous integration.

@@ -1,7 +1,7 @@
 use super::failure::{cluster_failure, store_failure};
 use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
-use crate::cluster::{Cluster, Collected, collect};
+use mcc_runner::cluster::{Cluster, Collected, collect};
 use mcc_store::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;

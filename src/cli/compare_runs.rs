@@ -3,13 +3,13 @@ use super::qualify::{Conditions, Kind};
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
-use crate::qualify::paired::{CONFIDENCE, POWER, PairedTest};
-use crate::qualify::{
+use mcc_base::names::EntryName;
+use mcc_campaign::benchkit::abridged;
+use mcc_runner::qualify::paired::{CONFIDENCE, POWER, PairedTest};
+use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
     Settings, Tests, ValueCount, counted,
 };
-use mcc_base::names::EntryName;
-use mcc_benchkit::abridged;
 use std::num::NonZero;
 use std::path::PathBuf;
 

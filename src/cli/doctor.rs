@@ -1,8 +1,8 @@
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING};
 use super::{Exit, Failure, Format, measure, print};
 use mcc_edition::Edition;
-use mcc_executor::doctor::{CheckState, HostReport, HostRequirements};
-use mcc_host::Policy;
+use mcc_runner::doctor::{CheckState, HostReport, HostRequirements};
+use mcc_vm::host::Policy;
 use std::path::PathBuf;
 
 /// Check whether this host can run a campaign, and which requirements of the contest it does not meet.

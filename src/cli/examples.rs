@@ -119,7 +119,7 @@ pub const EXAMPLES: [(&str, &str); 27] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::command;
 
     /// Splits a command line into words: at spaces, with single quotes, up to a redirection.
     fn words(line: &str) -> Vec<String> {

@@ -3,7 +3,6 @@ use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_judge::explain::{ExplainError, explain, explain_tool};
 use mcc_judge::judgement::Judgement;
-use mcc_judge::other_contests;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -38,16 +37,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     // Without --tool both are given: the options require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
     let source = open_judgement(&args.dir, &|path| path.starts_with("judgement"))?;
-    if let Some(judgement) = other_contests::Judgement::read(&source.folder).map_err(Failure::usage)? {
+    if let Some(judgement) = mcc_other_contests::Judgement::read(&source.folder).map_err(Failure::usage)? {
         if args.position.is_some() {
             return Err(Failure::usage(anyhow!(
                 "--position is for judgements of the MCC; an instance has one verdict here"
             )));
         }
         if let Some(tool) = &args.tool {
-            return show(other_contests::explain_tool(&judgement, tool), args.format);
+            return show(mcc_other_contests::explain_tool(&judgement, tool), args.format);
         }
-        return show(other_contests::explain(&judgement, &instance, &examination), args.format);
+        return show(mcc_other_contests::explain(&judgement, &instance, &examination), args.format);
     }
     let judgement = Judgement::read(&source.folder).map_err(Failure::usage)?;
     if let Some(tool) = &args.tool {

@@ -4,9 +4,9 @@ use super::outputs::refuse_inputs;
 use super::record_source::failure;
 use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
-use crate::archive::{self, ArchiveInputs};
 use anyhow::anyhow;
-use mcc_benchkit::contest_table::Form;
+use mcc_archive::ArchiveInputs;
+use mcc_campaign::benchkit::contest_table::Form;
 use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::{Cores, Layout, export};
@@ -122,7 +122,7 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
         return Ok(Cores::new());
     }
     let record = Record::open_readonly(input).map_err(Failure::usage)?;
-    archive::cores(&record).map_err(failure)
+    mcc_archive::cores(&record).map_err(failure)
 }
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
@@ -134,22 +134,26 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
     let mut files = Vec::new();
     match &args.tool {
-        Some(tool) => archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?,
+        Some(tool) => {
+            mcc_archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?
+        }
         None => {
             let mut disks = Vec::new();
             if args.with_disks {
-                let kept_entries = archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
-                for (disk, path) in archive::disks_of(&record, &kept_entries, &args.disk).map_err(failure)? {
+                let kept_entries = mcc_archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
+                for (disk, path) in
+                    mcc_archive::disks_of(&record, &kept_entries, &args.disk).map_err(failure)?
+                {
                     files.push((disk.sha256.clone(), path));
                     disks.push(disk);
                 }
             }
             let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
             let inputs = ArchiveInputs { names, overrides, disks };
-            archive::stage(&record, &edition, ballots, inputs, staged.path()).map_err(failure)?;
+            mcc_archive::stage(&record, &edition, ballots, inputs, staged.path()).map_err(failure)?;
         }
     }
-    archive::pack(staged.path(), &files, args.sign.as_deref(), out).map_err(failure)?;
+    mcc_archive::pack(staged.path(), &files, args.sign.as_deref(), out).map_err(failure)?;
     let bytes = out.metadata()?.len();
     print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
     next(&format!("mcc-harness verify {}", argument(out)));

@@ -2,14 +2,14 @@
 
 use super::Exit;
 use super::record_source::failure as archive_failure;
-use crate::cluster::ClusterError;
-use crate::qualify::QualifyError;
-use crate::runner::RunnerError;
 use mcc_base::files::is_wrong_path;
-use mcc_executor::ExecutorError;
 use mcc_judge::WriteError;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::oracle::OracleError;
+use mcc_runner::RunnerError;
+use mcc_runner::cluster::ClusterError;
+use mcc_runner::executor::ExecutorError;
+use mcc_runner::qualify::QualifyError;
 use mcc_store::StoreError;
 
 /// An error with its exit code. The operator `?` uses the exit code of a `RunnerError`, and `Exit::Failed` for other
@@ -48,7 +48,7 @@ fn runner_failure(error: RunnerError) -> Failure {
         RunnerError::Cluster(error) => return cluster_failure(error),
         RunnerError::Archive(error) => return archive_failure(error),
         RunnerError::Executor(error) => return executor_failure(error),
-        RunnerError::Lease(mcc_host::LeaseError::Stopped { .. }) => Exit::Failed,
+        RunnerError::Lease(mcc_vm::host::LeaseError::Stopped { .. }) => Exit::Failed,
         RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => {
             Exit::HostCannot
         }

@@ -1,10 +1,10 @@
 //! Findings of a tool's check as text: errors first, and the same problem of several runs only once.
 
 use super::terminal::{ERROR, HEADING, Page, WARNING};
-use crate::edition::{rule_sections, rules_of};
-use crate::qualify::{Finding, counted};
 use anstyle::Style;
+use mcc_edition::{rule_sections, rules_of};
 use mcc_model::Severity;
+use mcc_runner::qualify::{Finding, counted};
 use std::collections::{BTreeSet, HashMap};
 
 /// Largest number of places of a problem that are shown. Wrong values are shown all.
@@ -117,7 +117,7 @@ pub fn counts(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qualify::JudgedValue;
+    use mcc_runner::qualify::JudgedValue;
 
     fn finding(run: &str, severity: Severity, problem: &str) -> Finding {
         Finding {

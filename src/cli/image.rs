@@ -1,12 +1,12 @@
 use super::{Exit, Failure, print};
-use crate::runner::check_archives;
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
-use mcc_container::{Container, Limits};
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
+use mcc_runner::check_archives;
 use mcc_vm::build::{self, BuildDisk, Progress};
+use mcc_vm::container::{Container, Limits};
 use mcc_vm::export::{self, Exported};
 use mcc_vm::kit::{self, BuildKit};
 use mcc_vm::{ContainerSource, Image, Partition, Source};

@@ -2,8 +2,8 @@ use super::outputs::refuse_inputs;
 use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use anyhow::Context;
-use mcc_benchkit::JobFile;
 use mcc_campaign::CampaignFromJobFile;
+use mcc_campaign::benchkit::JobFile;
 use mcc_edition::Edition;
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
 use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
-use mcc_judge::{other_contests, read_certified, write};
+use mcc_judge::{read_certified, write};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let [before, after] = judgements else {
         return Err(Failure::usage(anyhow!("--compare takes two judgements")));
     };
-    let other_contest = |dir: &Path| other_contests::Judgement::read(dir).map_err(Failure::usage);
+    let other_contest = |dir: &Path| mcc_other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let compared = match (other_contest(before)?, other_contest(after)?) {
         (None, None) => compare(&mcc(before)?, &mcc(after)?, args.time_ratio),

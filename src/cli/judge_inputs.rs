@@ -2,7 +2,6 @@ use super::Failure;
 use super::print::escaped;
 use super::record_source::{self, RecordSource, is_archive, no_disk};
 use super::terminal::argument;
-use crate::archive;
 use anyhow::anyhow;
 use clap::ValueEnum;
 use mcc_campaign::Publication;
@@ -122,7 +121,7 @@ impl JudgeInputs {
             let mut ballots = self.ballots(&edition, opened)?;
             if opened.record.is_some()
                 && let Some(publication) =
-                    archive::publication(&opened.path).map_err(record_source::failure)?
+                    mcc_archive::publication(&opened.path).map_err(record_source::failure)?
             {
                 ballots.publication = Some(publication);
             }

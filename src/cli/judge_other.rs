@@ -6,7 +6,7 @@ use super::terminal::note;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::OtherEdition;
 use mcc_judge::show::decimals;
-use mcc_judge::{crv, other_contests, svcomp};
+use mcc_other_contests::{crv, svcomp};
 use std::path::Path;
 
 /// Judges the results at `input`. `categories`: the table of categories, for SV-COMP only.
@@ -31,7 +31,7 @@ pub(super) fn judge(
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
-    other_contests::write(&judgement, out).map_err(write_failure)?;
+    mcc_other_contests::write(&judgement, out).map_err(write_failure)?;
     for text in &judgement.notes {
         note(text);
     }
@@ -46,9 +46,9 @@ pub(super) fn judge(
 }
 
 /// The podiums with their ranked places. Points are rounded for display.
-fn table(judgement: &other_contests::Judgement) -> String {
+fn table(judgement: &mcc_other_contests::Judgement) -> String {
     let mut text = String::new();
-    for other_contests::Podium { category, places } in &judgement.podiums {
+    for mcc_other_contests::Podium { category, places } in &judgement.podiums {
         text += &format!("{}\n", judgement.categories[*category].category);
         for place in places {
             let Some(rank) = place.rank else { continue };
@@ -64,7 +64,7 @@ fn table(judgement: &other_contests::Judgement) -> String {
     text
 }
 
-fn json(judgement: &other_contests::Judgement) -> String {
+fn json(judgement: &mcc_other_contests::Judgement) -> String {
     let places = judgement.podiums.iter().flat_map(|podium| {
         podium.places.iter().map(|place| {
             serde_json::json!({

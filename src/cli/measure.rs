@@ -3,11 +3,11 @@
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
-use crate::qualify::counted;
-use crate::runner::Host;
-use crate::runner::measure::Measurement;
 use mcc_campaign::Backend;
 use mcc_edition::Edition;
+use mcc_runner::Host;
+use mcc_runner::measure::Measurement;
+use mcc_runner::qualify::counted;
 use mcc_store::measured_host::{Condition, MeasuredHost};
 use mcc_vm::Image;
 use std::path::{Path, PathBuf};

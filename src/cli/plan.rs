@@ -1,9 +1,9 @@
 use super::terminal::{Page, argument, next};
 use super::{Exit, Failure, Format, print};
-use crate::runner::disk_limits;
 use mcc_base::names::{EntryName, RunId};
 use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
 use mcc_edition::Edition;
+use mcc_runner::disk_limits;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

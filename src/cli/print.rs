@@ -2,9 +2,9 @@
 
 use super::failure::write_failure;
 use super::{Failure, Format};
-use crate::runner::InputsEvent;
 use mcc_judge::WriteError;
 use mcc_report::visible;
+use mcc_runner::InputsEvent;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -3,11 +3,11 @@
 
 use super::print::escaped;
 use super::terminal::warning;
-use crate::runner::{CampaignEnd, CampaignRunner, RunnerError};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run, duration};
-use mcc_executor::{Progress, State};
+use mcc_runner::executor::{Progress, State};
+use mcc_runner::{CampaignEnd, CampaignRunner, RunnerError};
 use mcc_store::{Attempt, RunState, Summary};
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;

@@ -3,9 +3,11 @@ use super::failure::qualify_failure;
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
-use crate::qualify::{Checked, Machines, Purpose, Qualification, QualificationReport, Settings, counted};
 use mcc_base::names::EntryName;
 use mcc_edition::Edition;
+use mcc_runner::qualify::{
+    Checked, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
+};
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 use super::Failure;
 use super::failure::{export_failure, write_failure};
-use crate::archive::{self, ArchiveError, ArchiveLimits, unpack_part};
 use anyhow::{Context, anyhow};
+use mcc_archive::{ArchiveError, ArchiveLimits, unpack_part};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub struct JudgementSource {
 /// Opens the folder that `judge --out` wrote, or the judgement in an archive, packed or unpacked. Of a packed archive,
 /// unpacks only the files for whose path `wanted` returns true.
 pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<JudgementSource, Failure> {
-    if !is_archive(path) && !archive::is_archive(path) {
+    if !is_archive(path) && !mcc_archive::is_archive(path) {
         return Ok(JudgementSource { folder: path.to_owned(), record: None, _archive: None });
     }
     let source = open_part(path, wanted)?;

@@ -1,10 +1,10 @@
 use super::record_source::open;
 use super::{Exit, Failure, Format, print, terminal};
-use crate::archive::{Comparison, Median, compare};
-use crate::runner::{Host, Replay};
 use anyhow::anyhow;
+use mcc_archive::{Comparison, Median, compare};
 use mcc_base::names::RunId;
 use mcc_campaign::Backend;
+use mcc_runner::{Host, Replay};
 use mcc_store::{Disk, Record};
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -2,7 +2,6 @@ use super::record_source::{no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_judge::other_contests;
 use mcc_report::{ReportError, SiteInput, Year, write_years};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
@@ -46,7 +45,7 @@ pub(super) fn fail(error: ReportError) -> Failure {
 fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
     let mut years = Vec::new();
     for folder in folders {
-        if other_contests::Judgement::read(folder).map_err(Failure::usage)?.is_some() {
+        if mcc_other_contests::Judgement::read(folder).map_err(Failure::usage)?.is_some() {
             return Err(Failure::usage(anyhow::anyhow!(
                 "{}: --years is for judgements of the MCC",
                 folder.display()
@@ -69,7 +68,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             given.display()
         )));
     }
-    if let Some(judgement) = other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
+    if let Some(judgement) = mcc_other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
         if args.record.is_some() {
             return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
         }

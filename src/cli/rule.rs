@@ -1,6 +1,6 @@
 use super::terminal::{HEADING, Page};
 use super::{Exit, Failure, Format, print};
-use crate::edition::{RuleText, nearest_rule, rule_sections, rules_of};
+use mcc_edition::{RuleText, nearest_rule, rule_sections, rules_of};
 
 /// Show a rule of a contest: its text, its reading, and the edition key, source file and test for it.
 ///

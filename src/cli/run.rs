@@ -1,9 +1,7 @@
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
-use crate::runner::{
-    CampaignEnd, CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun,
-};
 use mcc_campaign::{Campaign, Run, RunFilter, Start};
+use mcc_runner::{CampaignEnd, CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun};
 use mcc_store::{CampaignFacts, Record};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZero;
@@ -86,7 +84,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         max_vcpus: plan.max_vcpus(),
         marks: vec![],
         history: history_of(&args.history)?,
-        run_attempt: &mcc_executor::attempt,
+        run_attempt: &mcc_runner::executor::attempt,
         stop: &*stop_on_signal()?,
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));

@@ -1,6 +1,6 @@
 use super::run::stop_on_signal;
 use super::{Exit, Failure, progress};
-use crate::runner::{BoundElsewhere, Shard};
+use mcc_runner::{BoundElsewhere, Shard};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

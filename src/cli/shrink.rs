@@ -1,9 +1,9 @@
 use super::failure::qualify_failure;
 use super::{Exit, Failure, Format, print};
-use crate::qualify::{Dispute, Program};
 use anyhow::anyhow;
 use mcc_edition::Edition;
 use mcc_model::Archive;
+use mcc_runner::qualify::{Dispute, Program};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,12 +2,12 @@ use super::failure::{cluster_failure, store_failure};
 use super::print::escaped;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
-use crate::cluster::{
-    Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
-};
-use crate::runner::history_of;
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
+use mcc_runner::cluster::{
+    Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
+};
+use mcc_runner::history_of;
 use mcc_store::{Attempt, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;

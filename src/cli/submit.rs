@@ -1,14 +1,14 @@
 use super::failure::cluster_failure;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
-use crate::cluster::{
+use anyhow::anyhow;
+use mcc_campaign::{Campaign, LostNode, Start};
+use mcc_runner::cluster::{
     Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, ModelStatus, Reason,
     Slurm, Task, batches, model_statuses,
 };
-use crate::runner::{PreparedCampaign, history_of};
-use anyhow::anyhow;
-use mcc_campaign::{Campaign, LostNode, Start};
-use mcc_executor::leased_memory_mib;
+use mcc_runner::executor::leased_memory_mib;
+use mcc_runner::{PreparedCampaign, history_of};
 use mcc_store::{Record, RecordSummary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -106,10 +106,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let mut created = submitted.is_none().then(|| Created::below(&args.out)).transpose()?;
     prepared.record(&args.out, args.accept_errors, Record::create_or_open_shared, &print::inputs)?;
     let facts = ClusterFacts {
-        format: crate::cluster::FORMAT,
+        format: mcc_runner::cluster::FORMAT,
         id: match &submitted {
             Some(cluster) => cluster.facts().id.clone(),
-            None => crate::cluster::random_name()?,
+            None => mcc_runner::cluster::random_name()?,
         },
         campaign: std::path::absolute(&args.campaign)?,
         allow_degraded: args.allow_degraded,

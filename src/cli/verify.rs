@@ -1,8 +1,8 @@
 use super::judge_inputs::JudgeInputs;
 use super::record_source::{failure, is_archive as is_archive_file, open};
 use super::{Exit, Failure, Format, print};
-use crate::archive::{self, Verified, is_archive};
 use anyhow::anyhow;
+use mcc_archive::{Verified, is_archive};
 use std::path::PathBuf;
 
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         )));
     }
     let mut verified =
-        archive::verify(&record_source.folder, args.allowed_signers.as_deref()).map_err(failure)?;
+        mcc_archive::verify(&record_source.folder, args.allowed_signers.as_deref()).map_err(failure)?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();

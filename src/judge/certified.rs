@@ -3,7 +3,7 @@
 //! They label trusted values and show which votes contradict evidence. They change no trusted value and no points.
 
 use crate::judgement::{InputDigest, Judgement, Trusted};
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use std::fmt;

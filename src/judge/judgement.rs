@@ -7,8 +7,8 @@ use crate::certified::Certified;
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::figures::{self, BadFigure};
 use mcc_base::{Mark, files};
-use mcc_benchkit::Value;
 use mcc_campaign::Publication;
+use mcc_campaign::benchkit::Value;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
@@ -68,7 +68,7 @@ pub enum JudgementError {
 
 impl JudgementError {
     /// Converts an error of the JSON reader on the file `path`.
-    pub(super) fn of_json(error: serde_json::Error, path: &Path) -> Self {
+    pub fn of_json(error: serde_json::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.io_error_kind() {
             Some(_) => Self::Read { path, source: error.into() },

@@ -5,23 +5,22 @@
 mod arrivals;
 pub mod certified;
 pub mod compare;
-pub mod crv;
 pub mod explain;
 mod input;
 pub mod judgement;
 pub mod mcc;
-pub mod other_contests;
 mod output;
 pub mod places;
 pub mod rate;
+mod run_verdict;
 pub mod show;
-pub mod svcomp;
 mod table_words;
 mod value_verdict;
 
 pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 pub use input::certified::read_certified;
-pub use input::{benchkit_results, overrides, record, source, sources};
-pub use output::atomic_file::WriteError;
+pub use input::{benchkit_results, overrides, record, source, sources, values};
+pub use output::atomic_file::{AtomicFile, WriteError, field};
 pub use output::{contest_table, oracle, schema, write};
+pub use run_verdict::{Points, RunVerdict};
 pub use table_words::{CERTIFIED_HEADER, OVERRIDES_HEADER};

@@ -9,7 +9,7 @@ use crate::judgement::{
 };
 use crate::mcc::{Judge, JudgeError, JudgementHeader, JudgementTotals};
 use crate::show::{columns, decimals, short};
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;

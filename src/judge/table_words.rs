@@ -6,7 +6,7 @@
 //! again, except for what it does not contain: property ids, remarks, and values that were given more than once.
 
 use crate::judgement::Ending;
-use mcc_benchkit::contest_table::{Form, Results};
+use mcc_campaign::benchkit::contest_table::{Form, Results};
 
 /// The header of a table of overrides.
 pub const OVERRIDES_HEADER: [&str; 5] = ["instance", "examination", "position", "value", "reason"];

@@ -9,7 +9,6 @@ use askama::Template;
 use mcc_base::names::file_names;
 use mcc_edition::{OtherEdition, Status};
 use mcc_judge::judgement::ValueVerdict;
-use mcc_judge::other_contests;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -64,7 +63,7 @@ struct RunTable {
 /// Writes the page and its data for SV-COMP or CRV; returns whether any run was measured. The names have a file of
 /// their own because no other page needs them.
 pub fn write_other(
-    judgement: &other_contests::Judgement,
+    judgement: &mcc_other_contests::Judgement,
     runs: &Runs,
     frame: Frame,
     site: &NewSite,

@@ -11,7 +11,7 @@ use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
 use mcc_judge::judgement::JudgementError;
-use mcc_judge::other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
+use mcc_other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::path::Path;

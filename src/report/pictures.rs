@@ -7,7 +7,6 @@ use super::site::NewSite;
 use super::{ReportError, compare, tables};
 use askama::Template;
 use mcc_base::names::file_names;
-use mcc_judge::other_contests;
 use std::collections::BTreeSet;
 
 #[derive(Template)]
@@ -59,7 +58,7 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
 /// Writes the pictures of SV-COMP or CRV and their page. `scores` are the score-based quantile functions; `compare` is
 /// whether the site has `compare.html`.
 pub fn write_other(
-    judgement: &other_contests::Judgement,
+    judgement: &mcc_other_contests::Judgement,
     runs: &Runs,
     scores: Vec<Picture>,
     compare: bool,

@@ -6,7 +6,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, rule_page, script, tables};
 use askama::Template;
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use mcc_judge::judgement::JudgementError;
 use mcc_judge::rate::{EntryRating, RatedValue, Rating, Rival, WouldBePlace};
 use num_rational::BigRational;

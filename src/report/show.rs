@@ -1,6 +1,6 @@
 //! Figures and foreign text as readable text. Numbers are rounded in this module only.
 
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;

@@ -3,7 +3,6 @@
 use super::show::{self, visible};
 use mcc_edition::Status;
 use mcc_judge::judgement::{Entry, Judgement, VariantRank};
-use mcc_judge::other_contests;
 use num_rational::BigRational;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -91,7 +90,7 @@ pub fn podiums_latex(judgement: &Judgement) -> String {
 }
 
 /// The podiums of SV-COMP or CRV as a LaTeX file for `\input`. It needs the package booktabs.
-pub fn other_podiums_latex(judgement: &other_contests::Judgement) -> String {
+pub fn other_podiums_latex(judgement: &mcc_other_contests::Judgement) -> String {
     let mut latex = latex_preamble(judgement.edition.title(), &judgement.version, false);
     for podium in &judgement.podiums {
         let places = podium.places.iter().map(|place| {

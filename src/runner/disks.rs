@@ -2,9 +2,9 @@
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
+use crate::executor::EntryDisks;
 use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
-use mcc_executor::EntryDisks;
 use mcc_store::Disk;
 use mcc_vm::{Bus, DiskFile, Guest, HeldFile, HeldFiles, Image, Login, Nic, Original};
 use std::collections::BTreeMap;

@@ -1,15 +1,15 @@
-use crate::archive::ArchiveError;
 use crate::cluster::ClusterError;
+use crate::executor::ExecutorError;
+use mcc_archive::ArchiveError;
 use mcc_base::files::ARCHIVES;
 use mcc_base::names::RunId;
 use mcc_campaign::CampaignError;
 use mcc_edition::EditionError;
-use mcc_executor::ExecutorError;
-use mcc_host::{HostError, LeaseError};
 use mcc_judge::record::RecordError;
 use mcc_model::InstanceName;
 use mcc_store::StoreError;
 use mcc_vm::build::BuildError;
+use mcc_vm::host::{HostError, LeaseError};
 use mcc_vm::{ImageError, OriginalError};
 use std::io;
 use std::path::PathBuf;

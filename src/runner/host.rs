@@ -2,8 +2,8 @@
 
 use super::RunnerError;
 use mcc_base::Mark;
-use mcc_host::{Accelerator, HostError, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use mcc_vm::Backend;
+use mcc_vm::host::{Accelerator, HostError, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

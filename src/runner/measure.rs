@@ -4,8 +4,8 @@
 use super::{Host, RunnerError};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_edition::Machine as MachineRules;
-use mcc_host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
+use mcc_vm::host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,7 +99,7 @@ impl Measurement<'_> {
         let now = jiff::Timestamp::now();
         Ok(MeasuredHost {
             format: MEASURED_HOST_FORMAT,
-            host: mcc_executor::host_facts(&host.survey, host.accelerator, &host.qemu),
+            host: crate::executor::host_facts(&host.survey, host.accelerator, &host.qemu),
             measured_at: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
             machines,
             vcpus: self.vcpus,

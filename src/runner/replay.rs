@@ -1,13 +1,13 @@
 //! Executes recorded runs again.
 
 use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::archive::DiskFinder;
+use crate::executor::EntryDisks;
+use mcc_archive::DiskFinder;
 use mcc_base::names::RunId;
 use mcc_base::suggest::run_hint;
-use mcc_benchkit::Answers;
+use mcc_campaign::benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
-use mcc_executor::EntryDisks;
 use mcc_judge::record::{answers_of, edition_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
 use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles};
@@ -79,7 +79,7 @@ impl<'a> Replay<'a> {
             max_vcpus: run.vcpus,
             marks: vec![],
             history: History::default(),
-            run_attempt: &mcc_executor::attempt,
+            run_attempt: &crate::executor::attempt,
             stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;

@@ -5,10 +5,10 @@ use super::{
     open_images, packed_inputs,
 };
 use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm, SlurmTask, StagingFolder};
+use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
 use mcc_edition::Edition;
-use mcc_executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_store::{Outcome, Record, RecordSummary, StoreError, Summary};
 use std::path::Path;
 use std::sync::Mutex;

@@ -2,10 +2,10 @@
 
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
+use crate::host::find_program;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
-use mcc_host::find_program;
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Errors of machines.
 
-use mcc_host::Qemu;
+use crate::host::Qemu;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

@@ -6,12 +6,14 @@
 pub mod build;
 mod cgroup;
 mod channel;
+pub mod container;
 mod cpu_time;
 mod disk_header;
 mod error;
 pub mod export;
 mod free_space;
 mod held_files;
+pub mod host;
 mod image;
 mod isolation;
 pub mod kit;

@@ -4,7 +4,7 @@ use super::disk_header::{DiskError, DiskFile, check_disk};
 use super::held_files::HeldFiles;
 use super::overlay;
 use super::saved_state::SavedState;
-use mcc_host::Accelerator;
+use crate::host::Accelerator;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! What the vCPU threads of a machine used and waited for, as the host's kernel counts it.
 
 use super::Machine;
-use mcc_host::TICK_MS;
+use crate::host::TICK_MS;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

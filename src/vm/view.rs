@@ -2,8 +2,8 @@
 //! of its machine as descriptors. So a guest that takes QEMU over finds no results of other runs, no secrets and no other
 //! process to reach.
 
+use crate::host::{Qemu, find_program};
 use mcc_base::child_process::{self, Purpose};
-use mcc_host::{Qemu, find_program};
 use nix::fcntl::{OFlag, open};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};

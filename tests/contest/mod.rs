@@ -6,7 +6,7 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Rules, Status};
 use mcc_harness::judge::judgement::*;
-use mcc_harness::judge::other_contests;
+use mcc_harness::other_contests;
 use mcc_harness::store::{Attempt, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunFacts};
 use num_rational::BigRational;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use mcc_harness::edition::svcomp::SvcompEdition;
 use mcc_harness::edition::{OtherEdition, Rules};
-use mcc_harness::judge::svcomp::{self, RawRun, Results, Run};
+use mcc_harness::other_contests::svcomp::{self, RawRun, Results, Run};
 use num_rational::BigRational;
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `datapackage.json`: every CSV table of an archive with its columns, types and keys, as a Frictionless Data Package.
 
 use super::{Description, write_json};
-use crate::archive::{ArchiveError, io_at};
+use crate::{ArchiveError, io_at};
 use mcc_base::digest;
 use mcc_judge::schema::{ARCHIVE, ColumnType, ENTRIES, INSTANCES, JUDGEMENT, Table};
 use serde_json::{Value, json};

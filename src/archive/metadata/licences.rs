@@ -1,7 +1,7 @@
 //! `REUSE.toml` and `LICENSES/`: the licence of each part of an archive, as REUSE 3.3 defines it.
 
 use super::{Description, write_text};
-use crate::archive::{ArchiveError, io_at};
+use crate::{ArchiveError, io_at};
 use mcc_campaign::Licence;
 use std::fmt::Write as _;
 use std::fs;

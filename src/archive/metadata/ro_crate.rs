@@ -1,8 +1,8 @@
 //! `ro-crate-metadata.json`: the archive as an RO-Crate 1.2, with its files, people and licences.
 
 use super::{Description, person};
-use crate::archive::layout::part;
-use crate::archive::{ArchiveError, io_at};
+use crate::layout::part;
+use crate::{ArchiveError, io_at};
 use serde_json::{Value, json};
 use std::path::Path;
 use walkdir::WalkDir;

@@ -5,14 +5,13 @@
 mod sides;
 mod text;
 
-pub use sides::JudgementSide;
+pub use sides::{BlockRef, BlockView, ComparedAnswer, JudgementSide, KnownValue, RunView};
 
 use super::judgement::{Basis, Ending, Medal, display_as_in_files};
-use super::other_contests::{Points, RunVerdict};
+use crate::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
-use sides::{BlockRef, ComparedAnswer, KnownValue, RunView};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -554,10 +553,10 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
 }
 
 /// The parts of points by entry, category and part.
-type Parts<'j> = BTreeMap<(&'j str, &'j str, &'j str), &'j BigRational>;
+pub type Parts<'j> = BTreeMap<(&'j str, &'j str, &'j str), &'j BigRational>;
 
 /// Points by entry and examination (or category).
-type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;
+pub type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;
 
 /// Scores that differ.
 fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
@@ -571,7 +570,7 @@ fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
 }
 
 /// Places by category and entry.
-type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
+pub type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// Places that differ, by category, then by rank in the second judgement (in the first, if the entry is not in the second).
 fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {

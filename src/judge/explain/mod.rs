@@ -15,7 +15,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
 use std::fmt;
-pub(super) use tool::list;
+pub use tool::list;
 pub use tool::{ToolExplanation, explain_tool};
 
 /// Why something cannot be explained.
@@ -199,7 +199,7 @@ pub fn explain(
 }
 
 /// The index of `name` in `known`; the error suggests similar names.
-pub(super) fn find<'k>(
+pub fn find<'k>(
     what: &'static str,
     name: &str,
     known: impl ExactSizeIterator<Item = &'k String> + Clone,

@@ -326,7 +326,7 @@ impl ToolExplanation {
 }
 
 /// Writes the title and the first items of a list; nothing if the list is empty.
-pub(crate) fn list<T>(
+pub fn list<T>(
     out: &mut fmt::Formatter<'_>,
     title: &str,
     items: &[T],

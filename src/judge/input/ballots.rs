@@ -3,8 +3,8 @@
 use super::certified::CertifiedValues;
 use crate::judgement::{Cost, Ending, InputDigest};
 use mcc_base::Mark;
-use mcc_benchkit::{Answers, Repeat, Value};
 use mcc_campaign::Publication;
+use mcc_campaign::benchkit::{Answers, Repeat, Value};
 use mcc_edition::{Edition, Status};
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};

@@ -4,7 +4,7 @@ use super::ballots::Ballots;
 use super::values::{SourceError, digest};
 use crate::certified::{CERTIFIED_FILE, Certified};
 use crate::table_words::CERTIFIED_HEADER;
-use mcc_benchkit::published::Table;
+use mcc_campaign::benchkit::published::Table;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 

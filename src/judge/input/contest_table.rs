@@ -6,8 +6,8 @@ use crate::judgement::Ending;
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
 use mcc_base::Mark;
 use mcc_base::names::check_name;
-use mcc_benchkit::contest_table::{Results, column, decimal, spelled};
-use mcc_benchkit::published::Table;
+use mcc_campaign::benchkit::contest_table::{Results, column, decimal, spelled};
+use mcc_campaign::benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 use super::ballots::{Ballots, NONE, NOT_KEPT, Override};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
-use mcc_benchkit::published::Table;
+use mcc_campaign::benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
 use crate::judgement::{Cost, InputDigest};
 use mcc_base::figures::{self, MOST_BYTES};
-use mcc_benchkit::Value;
-use mcc_benchkit::published::TableError;
+use mcc_campaign::benchkit::Value;
+use mcc_campaign::benchkit::published::TableError;
 use mcc_edition::{AnswerKind, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -50,7 +50,7 @@ pub enum SourceError {
 
 /// Returns the name and digest of a judged file. The name has no folder, so that the same input gives the same
 /// judgement in any place.
-pub(crate) fn digest(path: &Path) -> Result<InputDigest, TableError> {
+pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
     let digest = mcc_base::digest::file(path);
     let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
     let name = path.file_name().unwrap_or(path.as_os_str());
@@ -61,7 +61,7 @@ pub(crate) fn digest(path: &Path) -> Result<InputDigest, TableError> {
 ///
 /// # Errors
 /// The text is no number, or the number is beyond 2^50: it is no score and no measurement, and pictures could not show it.
-pub(crate) fn optional_number(
+pub fn optional_number(
     column: &str,
     text: &str,
     missing: &[&str],

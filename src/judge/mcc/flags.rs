@@ -2,7 +2,7 @@
 
 use crate::input::ballots::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
-use mcc_benchkit::Repeat;
+use mcc_campaign::benchkit::Repeat;
 use std::collections::BTreeMap;
 
 /// Returns the flags of the rows of a contest, in a fixed order. The rows are sorted by examination, instance and

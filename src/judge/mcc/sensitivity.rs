@@ -6,7 +6,7 @@ use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
 use crate::show::{columns, decimals};
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, PodiumRule};
 use num_rational::BigRational;
 use num_traits::Zero;

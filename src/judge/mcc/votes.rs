@@ -3,7 +3,7 @@
 use super::trusted::Vote;
 use crate::input::ballots::NOT_KEPT;
 use crate::judgement::{Block, Cell, Entry, Judgement, Weak};
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use mcc_edition::Votes;
 use num_rational::BigRational;
 use std::collections::HashMap;

@@ -20,7 +20,7 @@ pub enum WriteError {
 }
 
 /// A file that is written under a temporary name and renamed when it is complete.
-pub(crate) struct AtomicFile {
+pub struct AtomicFile {
     path: PathBuf,
     out: BufWriter<NamedTempFile>,
 }
@@ -99,7 +99,7 @@ impl AtomicFile {
 }
 
 /// Returns a field of a CSV table, quoted where it contains a comma, a quote or the end of a line.
-pub(crate) fn field(text: &str) -> Cow<'_, str> {
+pub fn field(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {

@@ -7,7 +7,7 @@ use crate::input::ballots::{Ballots, RunKey};
 use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
 use crate::mcc::{Judge, JudgementHeader};
 use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
-use mcc_benchkit::contest_table::{Form, HEADER, megabytes};
+use mcc_campaign::benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

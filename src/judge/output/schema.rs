@@ -3,7 +3,7 @@
 
 use crate::input::source::NAMES_HEADER;
 use crate::table_words::OVERRIDES_HEADER;
-use mcc_benchkit::contest_table::HEADER;
+use mcc_campaign::benchkit::contest_table::HEADER;
 use std::borrow::Cow;
 
 /// The type of the values of a column.

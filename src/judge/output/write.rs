@@ -12,7 +12,7 @@ use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
 use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
-use mcc_benchkit::Value;
+use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -114,7 +114,7 @@ pub fn files() -> impl Iterator<Item = &'static str> {
 }
 
 /// Writes tables under temporary names and returns them, to be renamed.
-pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
+pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
     let file = |(name, content): &(&str, String)| {
         let mut file = AtomicFile::new(&dir.join(name))?;
         file.text(content)?;
@@ -127,11 +127,7 @@ pub(crate) fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<A
 /// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
 /// and written after them, so that it is never beside tables of another judgement. Other files of the earlier judgement
 /// are removed.
-pub(crate) fn replace(
-    mut json: AtomicFile,
-    mut tables: Vec<AtomicFile>,
-    dir: &Path,
-) -> Result<(), WriteError> {
+pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
     if json.path().exists() {
@@ -492,7 +488,7 @@ fn margins(sensitivity: &Sensitivity) -> String {
 
 /// Returns the name of a variant: the name of the entry without that of its tool, `L` for `ITS-Tools.L`. Empty for an
 /// entry with the name of its tool.
-pub(crate) fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
+pub fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
     let added = entry.strip_prefix(tool).unwrap_or(entry);
     added.trim_start_matches(['.', '-', '_', '+'])
 }

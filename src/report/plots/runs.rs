@@ -3,7 +3,7 @@
 use mcc_base::names::file_names;
 use mcc_edition::{CpuReading, Edition, OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Judgement, ValueVerdict};
-use mcc_judge::other_contests::{self, RunVerdict};
+use mcc_other_contests::RunVerdict;
 use std::collections::BTreeSet;
 
 /// A measure of a run.
@@ -122,9 +122,9 @@ impl<'a> Runs<'a> {
     }
 
     /// The runs of a judgement of SV-COMP or CRV. If only points were judged, there is no run and no picture.
-    pub fn of_other_contest(judgement: &'a other_contests::Judgement) -> Self {
+    pub fn of_other_contest(judgement: &'a mcc_other_contests::Judgement) -> Self {
         let (groups, number) = used(judgement.blocks.iter().map(|block| block.category));
-        let block = |block: &'a other_contests::Block| Block {
+        let block = |block: &'a mcc_other_contests::Block| Block {
             group: number(block.category),
             instance: &block.instance,
             runs: block

@@ -7,7 +7,7 @@ use super::{Picture, csv};
 use crate::show::{duration, thousands};
 use mcc_base::names::file_names;
 use mcc_judge::judgement::ValueVerdict;
-use mcc_judge::other_contests::Judgement;
+use mcc_other_contests::Judgement;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::BTreeMap;
@@ -114,7 +114,7 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
     let thousand = BigRational::from_integer(1000.into());
     let ms = |s: &BigRational| (s * &thousand).round().to_integer().to_u64().unwrap_or_default();
-    let category = |(category, of): (usize, &mcc_judge::other_contests::Category)| {
+    let category = |(category, of): (usize, &mcc_other_contests::Category)| {
         let functions = || judgement.quantiles.iter().filter(move |of| of.category == category);
         let mut curves: Vec<Curve> = functions()
             .filter(|of| !of.steps.is_empty())
@@ -137,7 +137,7 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
         let rows = functions().flat_map(|of| {
             let tool = judgement.entries[of.entry].entry.clone();
             let begin = [tool.clone(), of.start.to_string(), String::new()];
-            let step = move |step: &mcc_judge::other_contests::Step| {
+            let step = move |step: &mcc_other_contests::Step| {
                 [tool.clone(), step.x.to_string(), step.cpu_s.to_string()]
             };
             std::iter::once(begin).chain(of.steps.iter().map(step))

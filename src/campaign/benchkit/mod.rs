@@ -1,0 +1,23 @@
+//! The interface of BenchKit between the contest and a tool: the invocation of a tool, the answers that it prints, and the
+//! published tables of answers.
+
+mod anomaly;
+mod answers;
+mod arrivals;
+pub mod contest_table;
+mod grammar;
+mod invocation;
+mod jobs;
+mod keywords;
+mod lines;
+pub mod published;
+mod questions;
+mod value;
+
+pub use anomaly::Anomaly;
+pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat, abridged};
+pub use arrivals::{AnswerLines, MOST_ANSWER_LINES};
+pub use invocation::Invocation;
+pub use jobs::{Job, JobFile, JobFileError};
+pub use questions::{Questions, STATE_SPACE};
+pub use value::{NotAValue, Value};

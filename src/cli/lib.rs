@@ -1,0 +1,192 @@
+//! The command line. One file per command: it parses arguments, calls the library and prints the result.
+
+mod cancel;
+mod certify;
+mod check;
+mod ci_reports;
+mod collect;
+mod compare_runs;
+mod completions;
+mod doctor;
+mod edition;
+mod examples;
+mod explain;
+mod export;
+mod failure;
+mod findings;
+mod image;
+mod import;
+mod judge;
+mod judge_inputs;
+mod judge_other;
+mod lint;
+mod man;
+mod measure;
+mod outputs;
+mod plan;
+mod print;
+mod progress;
+mod qualify;
+mod rate;
+mod record_source;
+mod replay;
+mod report;
+mod rule;
+mod run;
+mod shard;
+mod shrink;
+mod status;
+mod submit;
+mod terminal;
+mod verify;
+
+pub use failure::Failure;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use mcc_runner::CampaignEnd;
+use nix::sys::stat::Mode;
+
+/// Runs and scores the Model Checking Contest.
+#[derive(Parser)]
+#[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed or the result is incomplete; 2 wrong usage or bad \
+                          input; 69 this host cannot run it; 70 a bug of the program.\n\
+                          A code such as E-1.7 is a rule of the contest: `mcc-harness rule E-1.7` prints it. Terms and \
+                          messages are explained in docs/glossary.md and docs/troubleshooting.md.";
+
+#[derive(Subcommand)]
+enum Command {
+    Doctor(doctor::Args),
+    Edition(edition::Args),
+    Rule(rule::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    Submit(submit::Args),
+    Status(status::Args),
+    Cancel(cancel::Args),
+    Collect(collect::Args),
+    #[command(hide = true)]
+    Shard(shard::Args),
+    Judge(judge::Args),
+    Certify(certify::Args),
+    CheckWitness(check::WitnessArgs),
+    CheckCertificate(check::CertificateArgs),
+    Report(report::Args),
+    Explain(explain::Args),
+    Qualify(qualify::Args),
+    CompareRuns(compare_runs::Args),
+    Shrink(shrink::Args),
+    Rate(rate::Args),
+    Lint(lint::Args),
+    Image(image::Args),
+    Export(export::Args),
+    Import(import::Args),
+    Verify(verify::Args),
+    Replay(replay::Args),
+    Man(man::Args),
+    Completions(completions::Args),
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for people.
+    #[default]
+    Text,
+    /// JSON for programs.
+    Json,
+}
+
+/// The exit codes of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// The command did what was requested.
+    Done = 0,
+    /// A check failed, or the result is incomplete.
+    Failed = 1,
+    /// Wrong arguments or bad input.
+    Usage = 2,
+    /// This host cannot run the command (EX_UNAVAILABLE).
+    HostCannot = 69,
+    /// A bug of the program, such as a panic (EX_SOFTWARE).
+    Bug = 70,
+}
+
+impl From<CampaignEnd> for Exit {
+    /// A script that judges next needs to know whether all requested runs are recorded.
+    fn from(end: CampaignEnd) -> Self {
+        match end {
+            CampaignEnd::Complete => Exit::Done,
+            CampaignEnd::Infrastructure | CampaignEnd::Stopped => Exit::Failed,
+        }
+    }
+}
+
+impl Command {
+    /// Whether it makes a folder of results, or files in one.
+    fn writes_a_record(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Submit(_) | Self::Shard(_) | Self::Collect(_) | Self::Replay(_))
+    }
+}
+
+/// The clap command, with the examples of each command.
+fn command() -> clap::Command {
+    let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
+        command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
+    };
+    examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
+}
+
+/// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
+pub fn main() -> Exit {
+    mcc_vm::host::close_inherited_in_children();
+    // Warnings of the library crates, such as a folder that could not be removed.
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
+    let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    if parsed.command.writes_a_record() {
+        // Models under embargo (M-6) and outputs of tools are not for other users of the host. They can enter folders, because
+        // QEMU may run as one of them, but can neither list them nor read a file.
+        let group = Mode::S_IRGRP | Mode::S_IWGRP;
+        nix::sys::stat::umask(group | Mode::S_IROTH | Mode::S_IWOTH);
+    }
+    let outcome = match parsed.command {
+        Command::Doctor(args) => doctor::run(args),
+        Command::Edition(args) => edition::run(args),
+        Command::Rule(args) => rule::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Submit(args) => submit::run(args),
+        Command::Status(args) => status::run(args),
+        Command::Cancel(args) => cancel::run(args),
+        Command::Collect(args) => collect::run(args),
+        Command::Shard(args) => shard::run(args),
+        Command::Judge(args) => judge::run(args),
+        Command::Certify(args) => certify::run(args),
+        Command::CheckWitness(args) => check::witness(args),
+        Command::CheckCertificate(args) => check::certificate(args),
+        Command::Report(args) => report::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Qualify(args) => qualify::run(args),
+        Command::CompareRuns(args) => compare_runs::run(args),
+        Command::Shrink(args) => shrink::run(args),
+        Command::Rate(args) => rate::run(args),
+        Command::Lint(args) => lint::run(args),
+        Command::Image(args) => image::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Man(args) => man::run(args),
+        Command::Completions(args) => completions::run(args),
+    };
+    outcome.unwrap_or_else(|failure| {
+        terminal::message("mcc-harness", terminal::ERROR, &print::error(&failure.error));
+        failure.exit
+    })
+}

@@ -1,0 +1,111 @@
+//! The parts of a judgement of SV-COMP or CRV that a comparison shows.
+
+use crate::{CategoryPlace, Judgement, Podium, Points};
+use mcc_judge::compare::{
+    BlockRef, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Parts, Podiums,
+    RunView, Scores,
+};
+use mcc_judge::judgement::Entry;
+use std::collections::BTreeMap;
+
+impl JudgementSide for Judgement {
+    const POSITIONS: bool = false;
+    const TOOL_OF: &'static str = "of team";
+    const HINT: &'static str = "";
+
+    fn contest(&self) -> &str {
+        &self.contest
+    }
+
+    /// The settings of the edition and the categories, which the judgement holds separately.
+    fn settings(&self) -> serde_json::Value {
+        let mut settings = serde_json::to_value(&self.edition).unwrap_or_default();
+        for category in &self.categories {
+            let mut facts = format!("{} tasks", category.tasks);
+            for parent in category.parent.iter().chain(&category.more_parents) {
+                facts += &format!(", part of {}", self.categories[*parent].category);
+            }
+            if !category.held {
+                facts += &format!(", no podium: {}", category.note);
+            } else if !category.note.is_empty() {
+                facts += &format!(", {}", category.note);
+            }
+            settings["categories"][&category.category] = facts.into();
+        }
+        settings
+    }
+
+    fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The categories of each instance.
+    fn instances(&self) -> BTreeMap<String, String> {
+        let mut instances: BTreeMap<String, String> = BTreeMap::new();
+        for block in &self.blocks {
+            let (category, of) = (&self.categories[block.category].category, block.instance.clone());
+            let listed = instances.entry(of).or_default();
+            if !listed.split(", ").any(|listed| listed == category) {
+                *listed += if listed.is_empty() { "" } else { ", " };
+                *listed += category;
+            }
+        }
+        instances
+    }
+
+    fn scores(&self) -> Scores<'_> {
+        let named = self.scores.iter().filter_map(|of| {
+            let (entry, category) = (&self.entries[of.entry], &self.categories[of.category]);
+            Some(((entry.entry.as_str(), category.category.as_str()), &of.points.as_ref()?.0))
+        });
+        named.collect()
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let mut parts = Parts::new();
+        for of in &self.scores {
+            let (entry, category) = (&self.entries[of.entry].entry, &self.categories[of.category].category);
+            for (part, Points(points)) in self.parts.iter().zip(&of.parts) {
+                parts.insert((entry, category, part), points);
+            }
+        }
+        parts
+    }
+
+    fn podiums(&self) -> Podiums<'_> {
+        let place = |CategoryPlace { rank, entry, points, medal, .. }: &CategoryPlace| {
+            let place = ComparedPlace { rank: *rank, medal: *medal, points: points.clone() };
+            (self.entries[*entry].entry.clone(), place)
+        };
+        let name = |of: &Podium| self.categories[of.category].category.as_str();
+        self.podiums.iter().map(|of| (name(of), of.places.iter().map(place).collect())).collect()
+    }
+
+    fn blocks(&self) -> Vec<BlockRef<'_>> {
+        let name = self.blocks.iter().map(|block| BlockRef {
+            examination: &self.categories[block.category].category,
+            instance: &block.instance,
+            property: &block.property,
+        });
+        name.collect()
+    }
+
+    fn block(&self, at: usize) -> BlockView<'_> {
+        let block = &self.blocks[at];
+        let runs = block.cells.iter().map(|cell| RunView {
+            entry: &self.entries[cell.entry].entry,
+            answers: vec![ComparedAnswer::words(&cell.answer)],
+            how_ended: Some(EndingOrVerdict::Verdict(cell.verdict)),
+            points: &cell.points,
+            parts: self
+                .parts
+                .iter()
+                .map(String::as_str)
+                .zip(cell.parts.iter().map(|Points(of)| of))
+                .collect(),
+            time_ms: cell.figure(&["cpu_s", "time_s"], 1000),
+            memory_bytes: cell.figure(&["memory_mb"], 1_000_000),
+        });
+        BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
+    }
+}

@@ -1,0 +1,79 @@
+//! Finds printed scores that differ from those computed from the printed measurements, and printed totals that differ from
+//! the sums of their columns.
+
+use super::{PARTS, Results};
+use crate::{Block, Points, rounded};
+use mcc_edition::crv::CrvEdition;
+use mcc_judge::judgement::Entry;
+use num_rational::BigRational;
+use num_traits::Signed;
+use std::collections::BTreeMap;
+
+/// A printed score that differs from the computed one.
+struct PrintedMismatch {
+    benchmark: String,
+    printed: BigRational,
+    computed: BigRational,
+}
+
+/// The notes of the judgement on differences, one for each column of a tool.
+pub(super) fn contradictions(
+    edition: &CrvEdition,
+    results: &Results,
+    entries: &[Entry],
+    blocks: &[Block],
+) -> Vec<String> {
+    let tolerance = &edition.tolerance;
+    let zero = BigRational::from_integer(0.into());
+    let allowed = [&zero, &tolerance.overhead, &tolerance.memory];
+    // By track, tool and part: the sum of the column, and the cells that differ.
+    let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<PrintedMismatch>)> = BTreeMap::new();
+    for of in &results.experiments {
+        let Some(printed) = &of.printed else { continue };
+        let block = blocks.iter().find(|block| block.category == of.track && block.instance == of.benchmark);
+        let cell =
+            block.and_then(|block| block.cells.iter().find(|cell| entries[cell.entry].entry == of.tool));
+        let Some(cell) = cell else { continue };
+        for (part, (printed, Points(computed))) in printed.iter().zip(&cell.parts).enumerate() {
+            let (sum, mismatches) = columns.entry((of.track, of.tool.as_str(), part)).or_default();
+            *sum += printed;
+            if (printed - computed).abs() > *allowed[part] {
+                let (printed, computed) = (printed.clone(), computed.clone());
+                mismatches.push(PrintedMismatch { benchmark: of.benchmark.clone(), printed, computed });
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    for ((track, tool, part), (sum, mismatches)) in columns {
+        let column = format!("{} {tool}, {}", edition.tracks[track].name, PARTS[part]);
+        let cells: Vec<String> = mismatches
+            .iter()
+            .map(|PrintedMismatch { benchmark, printed, computed }| {
+                let (printed, computed) = (rounded(printed, 3), rounded(computed, 3));
+                format!("benchmark {benchmark} is printed as {printed}, its measurements give {computed}")
+            })
+            .collect();
+        let total = results.totals.iter().find(|of| of.track == track && of.tool == tool);
+        let total = total.map(|of| &of.parts[part]).filter(|total| (*total - &sum).abs() > tolerance.total);
+        let cells = cells.join("; ");
+        notes.extend(match (total, mismatches.is_empty()) {
+            (None, true) => None,
+            (None, false) => Some(format!("{column}: {cells}")),
+            (Some(total), empty) => {
+                let mut note = format!(
+                    "{column}: the sum of the printed column is {}, the printed total is {}",
+                    rounded(&sum, 3),
+                    rounded(total, 3)
+                );
+                if !empty {
+                    note += &format!("; {cells}");
+                    let mismatch: BigRational = mismatches.iter().map(|of| &of.printed - &of.computed).sum();
+                    let right = (total - (sum - mismatch)).abs() <= tolerance.total;
+                    note += if right { "; with the computed scores the total is right" } else { "" };
+                }
+                Some(note)
+            }
+        });
+    }
+    notes
+}

@@ -1,0 +1,314 @@
+//! The judgement of another contest (SV-COMP, CRV). It has the same parts as that of the MCC: entries, verdicts on
+//! instances, points, podiums. Its `judgement.json` begins with the key `contest`.
+
+mod compare;
+pub mod crv;
+mod explain;
+mod rank;
+pub mod svcomp;
+mod tool;
+mod write;
+
+pub use mcc_judge::{Points, RunVerdict};
+
+pub use explain::{Explanation, explain, rounded};
+pub use rank::{Contender, Ties, podium};
+pub use tool::{ToolExplanation, explain_tool};
+pub use write::write;
+
+use mcc_edition::{OtherEdition, fraction};
+use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
+use num_rational::BigRational;
+use num_traits::{Signed, ToPrimitive};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+
+/// A judgement of SV-COMP or CRV, as in its `judgement.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    /// `sv-comp` or `crv`. It is the first key; it distinguishes the file from a judgement of the MCC.
+    pub contest: String,
+    /// Version of mcc-harness that computed the judgement.
+    pub version: String,
+    /// The settings of the edition as used.
+    pub edition: OtherEdition,
+    /// Digests of the input files, sorted by file name.
+    pub inputs: Vec<InputDigest>,
+    /// Notes for the reader, such as printed scores that contradict each other.
+    pub notes: Vec<String>,
+    /// The entries, sorted by name.
+    pub entries: Vec<Entry>,
+    /// The categories; other fields refer to them by index.
+    pub categories: Vec<Category>,
+    /// Names of the parts that points are the sum of, in order (CRV: correctness, overhead, memory). Empty for SV-COMP.
+    pub parts: Vec<String>,
+    /// Sorted by category, then instance. Empty if the input has scores only.
+    pub blocks: Vec<Block>,
+    /// Sorted by category, then entry.
+    pub scores: Vec<Score>,
+    /// One podium for each category that is held, sorted by category.
+    pub podiums: Vec<Podium>,
+    /// Score-based quantile functions (SV-COMP).
+    pub quantiles: Vec<QuantileFunction>,
+}
+
+/// A category of SV-COMP, a track of CRV.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Category {
+    /// Its name.
+    pub category: String,
+    /// Index of the meta category that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// Indices of further meta categories that it is a part of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_parents: Vec<usize>,
+    /// Number of verification tasks (SV-COMP) or benchmarks (CRV).
+    pub tasks: u64,
+    /// Whether it has a podium. If not, `note` gives the reason.
+    pub held: bool,
+    /// Why the category is not held, or which answers count in it; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// The results of all entries on one instance: a verification task (SV-COMP) or a benchmark (CRV).
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Block {
+    /// Index of its category.
+    pub category: usize,
+    /// Name of the instance.
+    pub instance: String,
+    /// The property to be verified (SV-COMP); empty for CRV.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub property: String,
+    /// The expected answer; empty if it is not known.
+    pub expected: String,
+    /// The result of each entry, sorted by entry.
+    pub cells: Vec<Cell>,
+}
+
+/// The result of one entry on one instance.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// Index of the entry.
+    pub entry: usize,
+    /// The answer as the results state it (`T`, `false(unreach-call)`).
+    #[serde(alias = "said")]
+    pub answer: String,
+    /// The verdict on the run.
+    pub verdict: RunVerdict,
+    /// The reason for the verdict where the answer and the expected answer do not explain it; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The category that the result file gives the run (SV-COMP), if it contradicts the verdict; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub recorded: String,
+    /// Points of the run.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// The parts of `points`, in the order of `Judgement::parts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Points>,
+    /// What was measured of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<Measure>,
+}
+
+impl Cell {
+    /// Returns the first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
+    pub fn figure(&self, what: &[&str], factor: u64) -> Option<u64> {
+        let mean = &self.measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
+        (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
+    }
+}
+
+/// A measurement of a run, or the mean and the range of several experiments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    /// `cpu_s` (CPU time in seconds), `time_s` (execution time in seconds) or `memory_mb` (megabytes).
+    pub what: String,
+    /// The value, or the mean of the values.
+    #[serde(with = "fraction")]
+    pub mean: BigRational,
+    /// Number of experiments that the mean is computed from.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub experiments: u64,
+    /// Least and greatest value if there is more than one experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<(Points, Points)>,
+}
+
+fn once() -> u64 {
+    1
+}
+
+fn is_once(experiments: &u64) -> bool {
+    *experiments == 1
+}
+
+/// The score of one entry in one category.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Score {
+    /// Index of the entry.
+    pub entry: usize,
+    /// Index of the category.
+    pub category: usize,
+    /// Number of runs with the verdict `right`.
+    pub right: u64,
+    /// Number of runs with the verdict `unconfirmed`.
+    pub unconfirmed: u64,
+    /// Number of runs with the verdict `wrong`.
+    pub wrong: u64,
+    /// Number of runs with the verdict `unjudged`.
+    pub unjudged: u64,
+    /// None if a dash is shown: the entry opted out or has no result.
+    pub points: Option<Points>,
+    /// The parts of `points`, in the order of `Judgement::parts`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Points>,
+    /// Points divided by the number of tasks; a meta category sums these (SV-COMP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normalized: Option<Points>,
+    /// CPU time of the runs with points, in seconds (SV-COMP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_cpu_s: Option<Points>,
+    /// Such as `opted out`; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// The ranking of a category.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Podium {
+    /// Index of the category.
+    pub category: usize,
+    /// Competing entries in the order of their ranks, then the other entries without a rank.
+    pub places: Vec<CategoryPlace>,
+}
+
+/// The place of one entry on a podium.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CategoryPlace {
+    /// The rank, from 1. None if the entry is not competing.
+    pub rank: Option<u32>,
+    /// Index of the entry.
+    pub entry: usize,
+    /// Its points in the category.
+    #[serde(with = "fraction")]
+    pub points: BigRational,
+    /// CPU time of its runs with points, in seconds (SV-COMP); decides between equal points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_cpu_s: Option<Points>,
+    /// The medal of the rank.
+    pub medal: Medal,
+    /// Such as `not recomputable: opted-out results unpublished`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// The score-based quantile function of one entry (SV-COMP): the accumulated score over the CPU time of its runs with
+/// points.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct QuantileFunction {
+    /// Index of the entry.
+    pub entry: usize,
+    /// Index of the category.
+    pub category: usize,
+    /// The sum of its negative points.
+    #[serde(with = "fraction")]
+    pub start: BigRational,
+    /// One step for each run with points, by increasing CPU time.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a quantile function: a run with points.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// The score accumulated up to and including this run.
+    #[serde(with = "fraction")]
+    pub x: BigRational,
+    /// CPU time of the run in seconds.
+    #[serde(with = "fraction")]
+    pub cpu_s: BigRational,
+}
+
+impl Judgement {
+    /// Reads `judgement.json` of a folder that `judge --out` wrote. Returns None if it is a judgement of the MCC.
+    ///
+    /// # Errors
+    /// The file cannot be read, is not a judgement, or refers to an entry or category that it does not have.
+    pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
+        let path = dir.join("judgement.json");
+        let failed = |source| JudgementError::Read { path: path.clone(), source };
+        let mut file = mcc_base::files::open(&path).map_err(failed)?;
+        let mut beginning = Vec::new();
+        file.by_ref().take(256).read_to_end(&mut beginning).map_err(failed)?;
+        beginning.retain(|byte| !byte.is_ascii_whitespace());
+        if !beginning.starts_with(b"{\"contest\":") {
+            return Ok(None);
+        }
+        file.rewind().map_err(failed)?;
+        let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
+        let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
+        judgement.check()?;
+        Ok(Some(judgement))
+    }
+
+    /// Checks that every index refers to an entry or category: the file may have been edited.
+    fn check(&self) -> Result<(), JudgementError> {
+        let (entries, categories, parts) = (self.entries.len(), self.categories.len(), self.parts.len());
+        let known = |entry: usize, category: usize| entry < entries && category < categories;
+        let blocks = self.blocks.iter().all(|block| {
+            let cells = block.cells.iter();
+            block.category < categories
+                && cells.clone().all(|cell| cell.entry < entries && cell.parts.len() == parts)
+        });
+        let bound = BigRational::from_integer(mcc_base::figures::MOST_BYTES.into());
+        let fits = |number: &BigRational| number.abs() <= bound;
+        let cells = || self.blocks.iter().flat_map(|block| &block.cells);
+        let figures = cells().flat_map(|cell| &cell.measured).map(|of| &of.mean);
+        let points = cells().map(|cell| &cell.points);
+        let points =
+            points.chain(self.scores.iter().filter_map(|score| score.points.as_ref().map(|of| &of.0)));
+        let places = self.podiums.iter().flat_map(|podium| &podium.places).map(|place| &place.points);
+        let starts = self.quantiles.iter().map(|of| &of.start);
+        let steps = self.quantiles.iter().flat_map(|of| &of.steps).flat_map(|step| [&step.x, &step.cpu_s]);
+        if !figures.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
+            return Err(JudgementError::Broken(format!("a figure is larger than {bound}")));
+        }
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
+        let categories_named: BTreeSet<_> = self.categories.iter().map(|of| &of.category).collect();
+        if (entries_named.len(), categories_named.len()) != (entries, categories) {
+            return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
+        }
+        let nested = self
+            .categories
+            .iter()
+            .all(|category| category.parent.iter().chain(&category.more_parents).all(|of| *of < categories));
+        let scores = self.scores.iter().all(|score| known(score.entry, score.category));
+        let podiums = self.podiums.iter().all(|podium| {
+            podium.category < categories && podium.places.iter().all(|place| place.entry < entries)
+        });
+        let quantiles = self.quantiles.iter().all(|of| known(of.entry, of.category));
+        match blocks && nested && scores && podiums && quantiles {
+            true => Ok(()),
+            false => Err(JudgementError::Broken("an index refers to no entry or category".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_key_said_is_read_as_the_answer() {
+        let old = r#"{"entry": 0, "said": "T", "verdict": "right", "points": "1"}"#;
+        let cell: Cell = serde_json::from_str(old).unwrap();
+        assert_eq!(cell.answer, "T");
+        assert!(serde_json::to_string(&cell).unwrap().contains("\"answer\":\"T\""));
+    }
+}

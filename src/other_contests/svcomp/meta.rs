@@ -1,0 +1,490 @@
+//! Computes the scores of categories and of nested meta categories: (sum of s_i/n_i) x (sum of n_i)/k over the k
+//! sub-categories, without rounding.
+
+use super::results::{GivenScore, Results};
+use super::source::SvcompError;
+use super::verdict::{RunScore, Witness};
+use crate::{Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties};
+use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, SvcompEdition};
+use mcc_judge::judgement::Entry;
+use num_rational::BigRational;
+use num_traits::{Signed, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Note of a printed score that cannot be recomputed.
+const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
+
+/// A run with points: CPU time in seconds, None if it was not measured, and the points.
+type ScoredRun = (Option<BigRational>, BigRational);
+
+/// Sums over the runs of an entry in a category.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CategoryTally {
+    right: u64,
+    unconfirmed: u64,
+    wrong: u64,
+    unjudged: u64,
+    points: BigRational,
+    negative: BigRational,
+    /// Runs that got points.
+    with_points: Vec<ScoredRun>,
+}
+
+/// The sums of an entry in a category over the runs whose answers count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CategoryTallies {
+    all: CategoryTally,
+    false_only: CategoryTally,
+    true_only: CategoryTally,
+}
+
+impl CategoryTallies {
+    /// Adds a run. `answer`: the kind of its answer, None for UNKNOWN.
+    pub fn add(&mut self, judged: &RunScore, answer: Option<Witness>) {
+        self.all.add(judged);
+        match answer {
+            Some(Witness::Violation) => self.false_only.add(judged),
+            Some(Witness::Correctness) => self.true_only.add(judged),
+            None => {}
+        }
+    }
+
+    fn of(&self, counted: CountedAnswers) -> &CategoryTally {
+        match counted {
+            CountedAnswers::All => &self.all,
+            CountedAnswers::FalseOnly => &self.false_only,
+            CountedAnswers::TrueOnly => &self.true_only,
+        }
+    }
+}
+
+impl CategoryTally {
+    fn add(&mut self, judged: &RunScore) {
+        match judged.verdict {
+            RunVerdict::Right => self.right += 1,
+            RunVerdict::Unconfirmed => self.unconfirmed += 1,
+            RunVerdict::Wrong => self.wrong += 1,
+            RunVerdict::Unjudged => self.unjudged += 1,
+            _ => {}
+        }
+        self.points += &judged.points;
+        if judged.points.is_negative() {
+            self.negative += &judged.points;
+        }
+        if judged.points.is_positive() {
+            self.with_points.push((judged.cpu_s.clone(), judged.points.clone()));
+        }
+    }
+
+    /// CPU time of the runs with points, in seconds. None if one of them is unknown.
+    fn success_cpu_s(&self) -> Option<BigRational> {
+        self.with_points.iter().map(|(cpu_s, _)| cpu_s.as_ref()).sum()
+    }
+}
+
+/// The results of all categories.
+pub(super) struct ScoredCategories {
+    pub categories: Vec<crate::Category>,
+    pub scores: Vec<Score>,
+    pub podiums: Vec<Podium>,
+    pub quantiles: Vec<QuantileFunction>,
+    pub notes: Vec<String>,
+}
+
+/// An entry's score in a category, shown or not.
+#[derive(Clone, Debug)]
+struct CategoryScore {
+    points: BigRational,
+    success_cpu_s: Option<BigRational>,
+    note: String,
+    /// Whether the score of a meta category may be computed from it.
+    usable: bool,
+}
+
+impl CategoryScore {
+    /// A score without a note, from which the score of a meta category may be computed.
+    fn computed(points: BigRational, success_cpu_s: Option<BigRational>) -> Self {
+        Self { points, success_cpu_s, note: String::new(), usable: true }
+    }
+}
+
+/// The categories with what is needed to compute their scores.
+struct CategoryTree<'a> {
+    edition: &'a SvcompEdition,
+    categories: &'a [Category],
+    children: Vec<Vec<usize>>,
+    parents: Vec<Vec<usize>>,
+    /// The answers that count where the category is shown.
+    counted: Vec<CountedAnswers>,
+    /// Number of tasks (n) of each category; of a meta category the sum over its held parts.
+    tasks: Vec<u64>,
+    /// Why a category is not held; empty if it is held.
+    not_held: Vec<String>,
+    /// Whether a category, or a part of it, has neither results nor a number of tasks, so that no score of a meta category can
+    /// be computed from it.
+    missing: Vec<bool>,
+    entries: &'a [Entry],
+    tallies: &'a BTreeMap<(usize, usize), CategoryTallies>,
+    given: BTreeMap<(&'a str, &'a str), &'a GivenScore>,
+    /// Entry and category of opt-outs; a dash is shown there.
+    opted_out: &'a BTreeSet<(usize, usize)>,
+    /// By (entry, category) and the answers that count.
+    values: BTreeMap<(usize, usize, CountedAnswers), CategoryScore>,
+    notes: Vec<String>,
+}
+
+/// Computes the scores of all categories. `shown_tasks` is the number of different tasks in the results, by category.
+pub(super) fn score(
+    edition: &SvcompEdition,
+    results: &Results,
+    entries: &[Entry],
+    tallies: &BTreeMap<(usize, usize), CategoryTallies>,
+    shown_tasks: &[u64],
+    opted_out: &BTreeSet<(usize, usize)>,
+) -> Result<ScoredCategories, SvcompError> {
+    let categories = &results.categories;
+    let number: BTreeMap<&str, usize> =
+        categories.iter().enumerate().map(|(number, of)| (of.name.as_str(), number)).collect();
+    let parents: Vec<Vec<usize>> = categories
+        .iter()
+        .map(|of| of.parents.iter().map(|parent| number[parent.as_str()]).collect())
+        .collect();
+    let mut children = vec![Vec::new(); categories.len()];
+    for (at, parents) in parents.iter().enumerate() {
+        parents.iter().for_each(|parent: &usize| children[*parent].push(at));
+    }
+    let counted = |(at, of): (usize, &Category)| match children[at].is_empty() {
+        true => CountedAnswers::All,
+        false => edition.counted_answers(&of.name),
+    };
+    let counted: Vec<CountedAnswers> = categories.iter().enumerate().map(counted).collect();
+    let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
+    let mut tree = CategoryTree {
+        edition,
+        categories,
+        children,
+        parents,
+        counted,
+        tasks: vec![0; categories.len()],
+        not_held: vec![String::new(); categories.len()],
+        missing: vec![false; categories.len()],
+        entries,
+        tallies,
+        given,
+        opted_out,
+        values: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    // Sub-categories come before their meta category.
+    for category in tree.order() {
+        tree.compute_category(category, shown_tasks[category])?;
+    }
+    Ok(tree.finish())
+}
+
+impl CategoryTree<'_> {
+    /// All categories, each after its parts.
+    fn order(&self) -> Vec<usize> {
+        let mut open: Vec<usize> = self.children.iter().map(Vec::len).collect();
+        let mut order: Vec<usize> = (0..open.len()).filter(|at| open[*at] == 0).collect();
+        let mut at = 0;
+        while let Some(category) = order.get(at).copied() {
+            for parent in &self.parents[category] {
+                open[*parent] -= 1;
+                if open[*parent] == 0 {
+                    order.push(*parent);
+                }
+            }
+            at += 1;
+        }
+        order
+    }
+
+    fn is_held(&self, category: usize) -> bool {
+        self.not_held[category].is_empty()
+    }
+
+    fn held_parts(&self, category: usize) -> impl Iterator<Item = usize> + '_ {
+        self.children[category].iter().copied().filter(|part| self.is_held(*part))
+    }
+
+    fn given(&self, entry: usize, category: usize) -> Option<&GivenScore> {
+        self.given
+            .get(&(self.entries[entry].entry.as_str(), self.categories[category].name.as_str()))
+            .copied()
+    }
+
+    /// Computes number of tasks, scores and whether the category is held.
+    fn compute_category(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
+        let of = &self.categories[category];
+        let is_meta = !self.children[category].is_empty();
+        self.tasks[category] = if is_meta {
+            let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
+            if of.tasks.is_some_and(|tasks| tasks != sum) {
+                let tasks = of.tasks.unwrap_or_default();
+                self.notes.push(format!("{} should have {tasks} tasks, but its parts have {sum}", of.name));
+            }
+            sum
+        } else {
+            if of.tasks.is_some_and(|tasks| shown > tasks) {
+                let tasks = of.tasks.unwrap_or_default();
+                let note = format!("{} should have {tasks} tasks, but the results have {shown}", of.name);
+                self.notes.push(note);
+            }
+            of.tasks.unwrap_or(shown)
+        };
+        let has_score = |entry| self.given(entry, category).is_some();
+        if let (0, Some(parent), false) = (self.tasks[category], of.parents.first(), is_meta)
+            && (0..self.entries.len()).any(has_score)
+        {
+            return Err(SvcompError::Tasks { category: of.name.clone(), parent: parent.clone() });
+        }
+        let kinds = BTreeSet::from_iter(self.counted.iter().copied().chain([CountedAnswers::All]));
+        for (entry, counted) in
+            (0..self.entries.len()).flat_map(|entry| kinds.iter().map(move |of| (entry, *of)))
+        {
+            let value = match is_meta {
+                true => self.meta(entry, category, counted),
+                false => self.plain_score(entry, category, counted),
+            };
+            if let Some(value) = value {
+                self.values.insert((entry, category, counted), value);
+            }
+        }
+        let teams: BTreeSet<&str> = (0..self.entries.len())
+            .filter(|entry| {
+                self.values.contains_key(&(*entry, category, CountedAnswers::All))
+                    && !self.opted_out.contains(&(*entry, category))
+            })
+            .map(|entry| self.entries[entry].tool.as_str())
+            .collect();
+        let needed = self.edition.qualification.teams_for_a_new_category;
+        let of = &self.categories[category];
+        let missing_part = self.children[category].iter().find(|part| self.missing[**part]);
+        let missing_part = missing_part.map(|part| &self.categories[*part].name);
+        let no_results = !is_meta && self.tasks[category] == 0 && !of.parents.is_empty();
+        self.missing[category] = of.role == CategoryRole::Ranked && (no_results || missing_part.is_some());
+        self.not_held[category] = match of.role {
+            CategoryRole::Demo => {
+                "not held: a demonstration category, and no part of a meta category".to_owned()
+            }
+            CategoryRole::ValidationOnly => "not held: for validators of witnesses only".to_owned(),
+            CategoryRole::Ranked if is_meta => match missing_part {
+                Some(part) => format!("not held: there are no results of its part {part}"),
+                None if self.held_parts(category).next().is_none() => {
+                    "not held: none of its parts is held".to_owned()
+                }
+                None => String::new(),
+            },
+            CategoryRole::Ranked if no_results => {
+                "not held: no results, and no number of tasks is given".to_owned()
+            }
+            CategoryRole::Ranked if of.new && teams.len() < needed => {
+                format!("new and not held: fewer than {needed} teams took part")
+            }
+            CategoryRole::Ranked => String::new(),
+        };
+        Ok(())
+    }
+
+    fn plain_score(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
+        if let Some(tally) = self.tallies.get(&(entry, category)) {
+            let tally = tally.of(counted);
+            return Some(CategoryScore::computed(tally.points.clone(), tally.success_cpu_s()));
+        }
+        // A score in a table is that of all answers.
+        let given = self.given(entry, category).filter(|_| counted == CountedAnswers::All)?;
+        Some(CategoryScore::computed(given.score.clone()?, given.success_cpu_s.clone()))
+    }
+
+    /// The score of a meta category, or the printed one if it cannot be computed. A part that the entry opted out of never
+    /// counts as 0.
+    fn meta(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
+        let participants = &self.categories[category].participants;
+        if !participants.is_empty() && !participants.contains(&self.entries[entry].entry) {
+            return None;
+        }
+        let of_part = |part: usize| self.values.get(&(entry, part, counted));
+        let parts: Vec<usize> = self.held_parts(category).collect();
+        let values: Option<Vec<&CategoryScore>> =
+            parts.iter().map(|part| of_part(*part).filter(|of| of.usable)).collect();
+        let given = self.given(entry, category).filter(|_| counted == self.counted[category]);
+        let printed_time = given.and_then(|given| given.success_cpu_s.clone());
+        if let Some(values) = values.filter(|values| !values.is_empty()) {
+            let normalized: BigRational =
+                values.iter().zip(&parts).map(|(value, part)| &value.points / self.count(*part)).sum();
+            let points = normalized * self.count(category) / BigRational::from_integer(parts.len().into());
+            let summed: Option<BigRational> = values.iter().map(|value| value.success_cpu_s.clone()).sum();
+            return Some(CategoryScore::computed(points, printed_time.or(summed)));
+        }
+        let given = given?;
+        // Without any result in the parts, the printed score counts as a result.
+        let usable = parts.iter().all(|part| self.given(entry, *part).is_none() && of_part(*part).is_none());
+        let note = if usable { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
+        Some(CategoryScore {
+            points: given.score.clone()?,
+            success_cpu_s: printed_time,
+            note: note.to_owned(),
+            usable,
+        })
+    }
+
+    fn count(&self, category: usize) -> BigRational {
+        BigRational::from_integer(self.tasks[category].into())
+    }
+
+    fn finish(mut self) -> ScoredCategories {
+        let (mut scores, mut podiums, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
+        for category in 0..self.categories.len() {
+            let mut contenders = Vec::new();
+            for entry in 0..self.entries.len() {
+                let value = self.values.get(&(entry, category, self.counted[category])).cloned();
+                if value.is_none() {
+                    self.note_useless_participation(entry, category);
+                }
+                let opted_out = self.opted_out.contains(&(entry, category));
+                if value.is_none() && !opted_out && self.given(entry, category).is_none() {
+                    continue;
+                }
+                scores.push(self.score(entry, category, value.as_ref().filter(|_| !opted_out)));
+                let (Some(value), false) = (value, opted_out) else { continue };
+                self.compare_with_printed(entry, category, &value);
+                quantiles.extend(self.quantile(entry, category));
+                let CategoryScore { points, success_cpu_s, note, .. } = value;
+                contenders.push(Contender { entry, points, success_cpu_s, note });
+            }
+            if self.is_held(category) && !contenders.is_empty() {
+                podiums.push(crate::podium(category, self.entries, contenders, &Ties::Equal));
+            }
+        }
+        let category = |(number, of): (usize, &Category)| crate::Category {
+            category: of.name.clone(),
+            parent: self.parents[number].first().copied(),
+            more_parents: self.parents[number].iter().skip(1).copied().collect(),
+            tasks: self.tasks[number],
+            held: self.is_held(number),
+            note: match self.counted[number] {
+                _ if !self.is_held(number) => self.not_held[number].clone(),
+                CountedAnswers::All => String::new(),
+                CountedAnswers::FalseOnly => "only answers FALSE count".to_owned(),
+                CountedAnswers::TrueOnly => "only answers TRUE count".to_owned(),
+            },
+        };
+        ScoredCategories {
+            categories: self.categories.iter().enumerate().map(category).collect(),
+            scores,
+            podiums,
+            quantiles,
+            notes: self.notes,
+        }
+    }
+
+    /// Adds a note if an entry takes part in a meta category and has no score there because it opted out of parts in which it
+    /// does not take part: its results in the other parts do not count.
+    fn note_useless_participation(&mut self, entry: usize, category: usize) {
+        let name = &self.entries[entry].entry;
+        if !self.categories[category].participants.contains(name) {
+            return;
+        }
+        let has_value = |part: &usize| self.values.contains_key(&(entry, *part, self.counted[category]));
+        let (with, without): (Vec<usize>, Vec<usize>) = self.held_parts(category).partition(has_value);
+        let part_name = |part: &usize| self.categories[*part].name.as_str();
+        let opted_out = without.iter().filter(|part| self.opted_out.contains(&(entry, **part)));
+        let opted_out: Vec<&str> = opted_out.map(part_name).collect();
+        if !with.is_empty() && !opted_out.is_empty() {
+            let note = format!(
+                "{name} takes part in {} and has no score there, because it opted out of {} and has no score in them: its \
+                 results in {} do not count in {}",
+                part_name(&category),
+                opted_out.join(", "),
+                Vec::from_iter(with.iter().map(part_name)).join(", "),
+                part_name(&category),
+            );
+            self.notes.push(note);
+        }
+    }
+
+    fn score(&self, entry: usize, category: usize, value: Option<&CategoryScore>) -> Score {
+        // The results of an entry that opted out are not shown.
+        let counted: Vec<&CategoryTally> = match value {
+            None => Vec::new(),
+            Some(_) => self
+                .base_categories(category)
+                .iter()
+                .filter_map(|(of, _)| Some(self.tallies.get(&(entry, *of))?.of(self.counted[category])))
+                .collect(),
+        };
+        let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
+        let normalized = value.filter(|_| self.tasks[category] > 0);
+        Score {
+            entry,
+            category,
+            right: sum(|of| of.right),
+            unconfirmed: sum(|of| of.unconfirmed),
+            wrong: sum(|of| of.wrong),
+            unjudged: sum(|of| of.unjudged),
+            points: value.map(|value| Points(value.points.clone())),
+            parts: Vec::new(),
+            normalized: normalized.map(|value| Points(&value.points / self.count(category))),
+            success_cpu_s: value.and_then(|value| value.success_cpu_s.clone()).map(Points),
+            note: value.map_or("opted out".to_owned(), |value| value.note.clone()),
+        }
+    }
+
+    /// Adds a note if a computed score, truncated or rounded, differs from the printed one.
+    fn compare_with_printed(&mut self, entry: usize, category: usize, value: &CategoryScore) {
+        let printed = self.given(entry, category).and_then(|given| given.score.clone());
+        let Some(printed) = printed.filter(|_| value.note.is_empty() && !self.children[category].is_empty())
+        else {
+            return;
+        };
+        if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {
+            let (entry, name) = (&self.entries[entry].entry, &self.categories[category].name);
+            let computed = &value.points;
+            self.notes.push(format!(
+                "{entry} has the printed score {printed} in {name}, but the computed score {computed}"
+            ));
+        }
+    }
+
+    /// The base categories of a category, each with the weight of its points in the category.
+    fn base_categories(&self, category: usize) -> Vec<(usize, BigRational)> {
+        let mut pending = vec![(category, BigRational::from_integer(1.into()))];
+        let mut found = Vec::new();
+        while let Some((at, weight)) = pending.pop() {
+            if self.children[at].is_empty() {
+                found.push((at, weight));
+                continue;
+            }
+            let parts: Vec<usize> = self.held_parts(at).collect();
+            let k = BigRational::from_integer(parts.len().into());
+            for part in parts {
+                let of = self.count(at) / &k / self.count(part);
+                pending.push((part, &weight * of));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The quantile function. None unless the runs of every base category and the times of all runs with points are known.
+    fn quantile(&self, entry: usize, category: usize) -> Option<QuantileFunction> {
+        let mut start = BigRational::zero();
+        let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
+        for (of, weight) in self.base_categories(category) {
+            let tally = self.tallies.get(&(entry, of))?.of(self.counted[category]);
+            start += &tally.negative * &weight;
+            for (cpu_s, points) in &tally.with_points {
+                runs.push((cpu_s.clone()?, points * &weight));
+            }
+        }
+        runs.sort();
+        let mut x = start.clone();
+        let mut step = |(cpu_s, points): (BigRational, BigRational)| {
+            x += points;
+            Step { x: x.clone(), cpu_s }
+        };
+        let steps = runs.into_iter().map(&mut step).collect();
+        Some(QuantileFunction { entry, category, start, steps })
+    }
+}

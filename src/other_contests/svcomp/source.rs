@@ -1,0 +1,561 @@
+//! Reads `Results` from a file or a folder: result files of BenchExec, tables of scores, a table of categories.
+
+use super::benchexec::{self, RawRun, ResultError, ResultHeader};
+use super::results::{GivenScore, Results, Run};
+use super::tables;
+use super::verdict::{Answer, Confirmation, Witness};
+use mcc_campaign::benchkit::published::{Table, TableError, open};
+use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
+use mcc_edition::{CategoryStructure, Status, StructureError};
+use mcc_judge::values::digest;
+use num_rational::BigRational;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Why results of SV-COMP cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum SvcompError {
+    /// A table cannot be read or has a wrong row.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A result file cannot be read.
+    #[error(transparent)]
+    Result(#[from] ResultError),
+    /// The category structure cannot be used.
+    #[error(transparent)]
+    Structure(#[from] StructureError),
+    /// A folder cannot be read.
+    #[error("cannot read the folder {path}: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: walkdir::Error,
+    },
+    /// A folder has neither result files nor tables of scores.
+    #[error(
+        "{path}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it",
+        path = path.display()
+    )]
+    Nothing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An entry has two results for a task.
+    #[error(
+        "{place}: {run} has a result in {first} already; keep one of the files, or name the entries by another attribute \
+         (key `entry` of the edition)"
+    )]
+    RepeatedRun {
+        /// The second result, as `FILE:LINE`.
+        place: String,
+        /// Entry, task and category.
+        run: String,
+        /// The file with the first result.
+        first: String,
+    },
+    /// The number of tasks of a sub-category is unknown.
+    #[error(
+        "category {category} is a part of {parent}, but its number of tasks is not given; add it with --categories \
+         (category,tasks,parent)"
+    )]
+    Tasks {
+        /// Name of the category.
+        category: String,
+        /// Name of its meta category.
+        parent: String,
+    },
+    /// A folder has two tables of categories.
+    #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
+            first = first.display(), second = second.display())]
+    TwoCategories {
+        /// The first table.
+        first: PathBuf,
+        /// The second table.
+        second: PathBuf,
+    },
+    /// A result file does not name its entry or category.
+    #[error(
+        "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+        path = path.display()
+    )]
+    Unnamed {
+        /// The file.
+        path: PathBuf,
+        /// `entry` or `category`.
+        what: &'static str,
+    },
+    /// There are more entries than the given limit.
+    #[error("more than {0} entries; check which attribute names them (key `entry` of the edition)")]
+    Entries(usize),
+    /// A run refers to an entry or category that does not exist.
+    #[error("a run of {run} belongs to entry {entry} and category {category}, which the results do not have")]
+    UnknownRun {
+        /// Name of the task.
+        run: String,
+        /// Index of the entry.
+        entry: usize,
+        /// Index of the category.
+        category: usize,
+    },
+}
+
+/// The kind of an input file.
+enum FileKind {
+    Result(ResultHeader),
+    Categories,
+    Scores,
+    /// Scores with the sub-categories of one category as columns.
+    Wide,
+}
+
+/// Limit for the number of entries. More indicate that the wrong attribute names them.
+const MOST_ENTRIES: usize = 1000;
+
+/// Whether `--categories` names the contest's category structure (`.yml`, `.yaml`), not a table.
+fn is_structure(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml")
+}
+
+/// The edition with the categories, opt-outs, opt-ins and statuses of the given category structure; the edition itself if
+/// the file is a table of categories.
+///
+/// # Errors
+/// The file cannot be read or has wrong content.
+pub fn with_categories(edition: &SvcompEdition, path: &Path) -> Result<SvcompEdition, SvcompError> {
+    match is_structure(path) {
+        true => Ok(edition.clone().with_structure(CategoryStructure::read(path)?)),
+        false => Ok(edition.clone()),
+    }
+}
+
+/// A note if a category structure is that of another year than the edition.
+fn other_year(edition: &SvcompEdition, structure: &CategoryStructure, path: &Path) -> Option<String> {
+    let year = structure.year.filter(|year| !edition.name.ends_with(&year.to_string()))?;
+    Some(format!("{} is the category structure of {year}; the edition is {}", file_name(path), edition.name))
+}
+
+/// Reads all results at `path`. The table of categories is the given one, else the one in the folder, else that of the
+/// edition. `edition` has the categories of a category structure already (`with_categories`).
+///
+/// # Errors
+/// A file cannot be read or has wrong content, an entry has two results for a task or two scores in a category, or the
+/// folder has no results.
+pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
+    let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
+    let mut files = files(path, &mut results.notes)?;
+    remove_resigned(edition, &mut files);
+    let found = files.iter().filter(|(_, kind)| matches!(kind, FileKind::Categories));
+    let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
+    if let (None, [first, second, ..]) = (categories, found.as_slice()) {
+        return Err(SvcompError::TwoCategories { first: first.clone(), second: second.clone() });
+    }
+    if let Some(path) = categories.or(found.first().map(PathBuf::as_path)) {
+        if is_structure(path) {
+            results.notes.extend(other_year(edition, &CategoryStructure::read(path)?, path));
+        } else {
+            results.categories = tables::read_categories(path)?;
+        }
+        results.inputs.push(digest(path)?);
+    }
+    let whole_definitions = skip_superseded(&mut files, &mut results.notes);
+    let mut archive = ResultFiles::default();
+    for (path, kind) in &files {
+        match kind {
+            FileKind::Categories => continue,
+            FileKind::Scores => results.given.extend(tables::read_scores(path, &mut results.categories)?),
+            FileKind::Wide => results.given.extend(tables::read_wide(path, &results.categories)?),
+            FileKind::Result(header) => archive.add(edition, path, header, &mut results)?,
+        }
+        results.inputs.push(digest(path)?);
+    }
+    for (path, header) in &whole_definitions {
+        check_whole_definition(edition, path, header, &mut results)?;
+    }
+    archive.confirm(&mut results);
+    results.check_given()?;
+    Ok(results)
+}
+
+/// The files to read, sorted by path, with their kinds.
+fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
+    if !path.is_dir() {
+        let kind = kind(path)?;
+        return kind.map(|kind| vec![(path.to_owned(), kind)]).ok_or_else(|| {
+            let expected = "tool,category,opted_out,score,success_cpu_s, or a result file of BenchExec";
+            match Table::open(path) {
+                Ok(table) => table.wrong_header(expected).into(),
+                Err(error) => error.into(),
+            }
+        });
+    }
+    let mut files = Vec::new();
+    for file in walkdir::WalkDir::new(path).sort_by_file_name() {
+        let file = file.map_err(|source| SvcompError::Folder { path: path.to_owned(), source })?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        let endings =
+            [".xml", ".csv"].into_iter().flat_map(|of| ["", ".gz", ".bz2"].map(|zip| format!("{of}{zip}")));
+        if !file.file_type().is_file() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
+            continue;
+        }
+        match kind(file.path()) {
+            Ok(Some(kind)) => files.push((file.into_path(), kind)),
+            Ok(None) => notes.push(format!("{name} is not read: it is no table of scores or categories")),
+            // Archives contain benchmark definitions and tables in XML too.
+            Err(ResultError::OtherXml { root, .. }) => {
+                notes.push(format!("{name} is not read: it is no result file, its root element is <{root}>"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match files.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
+        true => Ok(files),
+        false => Err(SvcompError::Nothing { path: path.to_owned() }),
+    }
+}
+
+/// The kind of a file: XML by its first character, a table by its header. None for another table.
+fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
+    let mut beginning = Vec::new();
+    let read = open(path)?.take(64).read_to_end(&mut beginning);
+    read.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&beginning);
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        return Ok(Some(FileKind::Result(benchexec::header(path)?)));
+    }
+    let table = Table::open(path)?;
+    let has = |name: &str| table.header().iter().any(|column| column == name);
+    Ok(match table.header() {
+        header if header == tables::SCORES => Some(FileKind::Scores),
+        _ if has("category") && has("tasks") && has("parent") => Some(FileKind::Categories),
+        [tool, rest @ ..] if tool == "tool" && !rest.is_empty() && !has("category") => Some(FileKind::Wide),
+        _ => None,
+    })
+}
+
+/// Removes the files of resigned entries (P-4), so that none is read, listed with a digest or named in a note.
+fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>) {
+    let entry = |(_, kind): &(PathBuf, FileKind)| match kind {
+        FileKind::Result(header) if validated(&header.benchmarkname).is_none() => {
+            Some(entry_name(edition, header).to_owned())
+        }
+        _ => None,
+    };
+    let entries: Vec<String> = files.iter().filter_map(entry).collect();
+    files.retain(|(_, kind)| {
+        let FileKind::Result(header) = kind else { return true };
+        let entry = match validated(&header.benchmarkname) {
+            Some((_, of)) => entry_validated(&entries, of),
+            None => Some(entry_name(edition, header)),
+        };
+        entry.is_none_or(|entry| edition.status_of(entry) != Status::Resigned)
+    });
+}
+
+/// Removes superseded files. The archive of a contest has results in several states: as run, corrected, and merged with
+/// validation (`X.xml.bz2`, `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts). It may have a run definition in one
+/// file as well as by block; returns the files with whole definitions whose blocks have files too.
+fn skip_superseded(
+    files: &mut Vec<(PathBuf, FileKind)>,
+    notes: &mut Vec<String>,
+) -> Vec<(PathBuf, ResultHeader)> {
+    let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    // In byte order a name is followed by the names that begin with it.
+    names.sort();
+    let earlier: BTreeSet<String> =
+        names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
+    files.retain(|(path, kind)| {
+        let is = matches!(kind, FileKind::Result(_)) && earlier.contains(&path.display().to_string());
+        if is {
+            notes.push(format!("{} is not read: the folder has a later state of this file", file_name(path)));
+        }
+        !is
+    });
+    let definition = |of: &ResultHeader| {
+        let whole = of.name.strip_suffix(of.block.as_str()).unwrap_or(&of.name);
+        let whole = whole.strip_suffix('.').unwrap_or(whole);
+        (of.benchmarkname.clone(), of.date.clone(), whole.to_owned())
+    };
+    let result = |kind: &FileKind| match kind {
+        FileKind::Result(header) => Some(header.clone()),
+        _ => None,
+    };
+    let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|of| !of.block.is_empty());
+    let blocks: BTreeSet<_> = blocks.map(|of| definition(&of)).collect();
+    let mut whole_definitions = Vec::new();
+    files.retain(|(path, kind)| match result(kind) {
+        Some(header) if header.block.is_empty() && blocks.contains(&definition(&header)) => {
+            whole_definitions.push((path.clone(), header));
+            false
+        }
+        _ => true,
+    });
+    whole_definitions
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Adds a note on a file with a whole run definition, which is judged by the files of its blocks. The note counts the runs
+/// that no block has.
+fn check_whole_definition(
+    edition: &SvcompEdition,
+    path: &Path,
+    header: &ResultHeader,
+    results: &mut Results,
+) -> Result<(), SvcompError> {
+    let name = entry_name(edition, header);
+    let runs = results.runs.iter().filter(|run| results.entries[run.entry] == name);
+    let known: HashSet<(&str, &str)> =
+        runs.map(|run| (run.raw.name.as_str(), run.raw.properties.as_str())).collect();
+    let mut left = 0;
+    let each = |raw: RawRun| {
+        left += u64::from(!known.contains(&(raw.name.as_str(), raw.properties.as_str())));
+        Ok(())
+    };
+    benchexec::read(path, each, |_| true)?;
+    let file = file_name(path);
+    results.notes.push(match left {
+        0 => format!("{file} is not judged: the folder has the files of its blocks, which are judged"),
+        _ => format!(
+            "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
+        ),
+    });
+    Ok(())
+}
+
+/// A task of an entry: entry, run name, properties.
+type TaskKey = (String, String, String);
+
+/// The result files read so far.
+#[derive(Default)]
+struct ResultFiles {
+    /// Index of the run by entry, category, task and properties.
+    seen: HashMap<(usize, usize, String, String), usize>,
+    files: Vec<PathBuf>,
+    /// Index of the file of each run.
+    file_of: Vec<usize>,
+    /// Answers that validators confirmed, by validated task.
+    confirmed: HashMap<TaskKey, Vec<Answer>>,
+    /// Kinds of witnesses that were validated, by validated entry.
+    validated: BTreeMap<String, BTreeSet<Witness>>,
+}
+
+impl ResultFiles {
+    fn add(
+        &mut self,
+        edition: &SvcompEdition,
+        path: &Path,
+        header: &ResultHeader,
+        results: &mut Results,
+    ) -> Result<(), SvcompError> {
+        let file = file_name(path);
+        for (what, name) in
+            [("entry", entry_name(edition, header)), ("category", category_name(header, results))]
+        {
+            if name.is_empty() {
+                return Err(SvcompError::Unnamed { path: path.to_owned(), what });
+            }
+        }
+        if !header.error.is_empty() {
+            results.notes.push(format!("{file} states an error: {}", header.error));
+        }
+        if let Some((witness, entry)) = validated(&header.benchmarkname) {
+            return self.add_validation(edition, path, witness, entry);
+        }
+        let limit = header.timelimit.trim_end_matches('s').trim();
+        if !limit.is_empty() && limit != edition.limits.cpu_s.to_string() {
+            let limit_s = edition.limits.cpu_s;
+            let note =
+                format!("{file} has a time limit of {}, the edition has {limit_s} s", header.timelimit);
+            results.notes.push(note);
+        }
+        let entry = results.entry(entry_name(edition, header));
+        if results.entries.len() > MOST_ENTRIES {
+            return Err(SvcompError::Entries(MOST_ENTRIES));
+        }
+        let name = category_name(header, results).to_owned();
+        let category = results.category(&name);
+        let number = self.files.len();
+        self.files.push(path.to_owned());
+        let mut repeated = None;
+        benchexec::read(
+            path,
+            |raw| {
+                let key = (entry, category, raw.name.clone(), raw.properties.clone());
+                if let Some(first) = self.seen.insert(key, results.runs.len()) {
+                    let (line, task) = (raw.line, raw.name);
+                    repeated.get_or_insert((first, line, task));
+                    return Ok(());
+                }
+                self.file_of.push(number);
+                results.runs.push(Run::new(entry, category, raw));
+                Ok(())
+            },
+            |_| true,
+        )?;
+        match repeated {
+            None => Ok(()),
+            Some((first, line, task)) => Err(SvcompError::RepeatedRun {
+                place: format!("{}:{line}", path.display()),
+                run: format!("{} on {task} in {}", results.entries[entry], results.categories[category].name),
+                first: self.files[self.file_of[first]].display().to_string(),
+            }),
+        }
+    }
+
+    /// Adds the results of a validator. It confirms an answer by giving the same one within its time limit.
+    fn add_validation(
+        &mut self,
+        edition: &SvcompEdition,
+        path: &Path,
+        witness: Witness,
+        entry: &str,
+    ) -> Result<(), SvcompError> {
+        self.validated.entry(entry.to_owned()).or_default().insert(witness);
+        let Some(rules) = &edition.witnesses else { return Ok(()) };
+        let limit = match witness {
+            Witness::Correctness => rules.correctness_s,
+            Witness::Violation => rules.violation_s,
+        };
+        let limit = BigRational::from_integer(limit.into());
+        let each = |raw: RawRun| {
+            let answer = Answer::parse(&raw.status).filter(|answer| answer.witness() == witness);
+            let Some(answer) = answer else { return Ok(()) };
+            if raw.cputime.is_none_or(|time| time < limit) {
+                self.confirmed.entry((entry.to_owned(), raw.name, raw.properties)).or_default().push(answer);
+            }
+            Ok(())
+        };
+        Ok(benchexec::read(path, each, |_| true)?)
+    }
+
+    /// Sets the confirmation of every run whose entry has validation results for that kind of witness.
+    fn confirm(&self, results: &mut Results) {
+        let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
+        for (validated, witnesses) in &self.validated {
+            let Some(entry) = entry_validated(&results.entries, validated) else {
+                results.notes.push(format!(
+                    "validation of {validated}: no entry has this name, so the validation is not used"
+                ));
+                continue;
+            };
+            for witness in witnesses {
+                known.entry((entry, *witness)).or_default().push(validated);
+            }
+        }
+        for run in &mut results.runs {
+            let Some(given) = Answer::parse(&run.raw.status) else { continue };
+            let entry = results.entries[run.entry].as_str();
+            let Some(validated) = known.get(&(entry, given.witness())) else { continue };
+            let confirms = |answer: &Answer| match (answer, &given) {
+                (Answer::False(Some(a)), Answer::False(Some(b))) => a == b,
+                (Answer::False(_), Answer::False(_)) => true,
+                (a, b) => a == b,
+            };
+            let confirmed = validated.iter().any(|entry| {
+                let key = ((*entry).to_owned(), run.raw.name.clone(), run.raw.properties.clone());
+                self.confirmed.get(&key).is_some_and(|answers| answers.iter().any(confirms))
+            });
+            run.confirmation = match confirmed {
+                true => Confirmation::Confirmed,
+                false => Confirmation::Unconfirmed,
+            };
+        }
+    }
+}
+
+/// The kind of witness and the entry that a file validated: `cpachecker-validate-violation-witnesses-2ls` has the
+/// violation witnesses of `2ls`.
+fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
+    let (_, of) = benchmarkname.split_once("-validate-")?;
+    [Witness::Correctness, Witness::Violation].into_iter().find_map(|witness| {
+        let [_, kind] = witness.words();
+        Some((witness, of.strip_prefix(kind)?.strip_prefix("-witnesses-")?))
+    })
+}
+
+/// The entry that was validated. The version of the witness (`1.0-`, `2.0-`) may precede its name.
+fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str> {
+    let names = entries.iter().map(String::as_str);
+    let fitting = names.filter(|name| {
+        validated.strip_suffix(name).is_some_and(|version| version.is_empty() || version.ends_with('-'))
+    });
+    fitting.max_by_key(|name| name.len())
+}
+
+/// The name of the entry of a file; empty if the file names none.
+fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str {
+    let definition = header.name.split('.').next().unwrap_or_default();
+    let name = match edition.entry {
+        EntryName::Benchmarkname => header.benchmarkname.as_str(),
+        EntryName::Tool => &header.tool,
+        EntryName::Name => definition,
+    };
+    [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("")
+}
+
+/// The category of a file: the name of the block, or what follows the last `.` of the run definition. A name of a known
+/// category has precedence. Empty if the file names none.
+fn category_name<'a>(header: &'a ResultHeader, results: &'a Results) -> &'a str {
+    let last = header.name.rsplit('.').next().unwrap_or_default();
+    let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
+    let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
+    // `SV-COMP24_unreach-call.ReachSafety-Arrays` with the block `ReachSafety-Arrays`: the category structure has the name
+    // with the property.
+    let with_property = |of: &Category| {
+        let before = header.name.strip_suffix(of.name.as_str());
+        before.is_some_and(|before| before.ends_with(['_', '.']))
+            || !header.block.is_empty()
+                && of.name.strip_suffix(header.block.as_str()).is_some_and(|before| before.ends_with('.'))
+    };
+    let named =
+        [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
+    let qualified = || {
+        let mut fitting = results.categories.iter().filter(|of| with_property(of));
+        // Several properties can have a category of the same name.
+        fitting.next().filter(|_| fitting.next().is_none()).map(|of| of.name.as_str())
+    };
+    names.into_iter().find(known).or_else(qualified).or(named).unwrap_or("")
+}
+
+impl Results {
+    /// The index of an entry, which is added if it is new.
+    fn entry(&mut self, name: &str) -> usize {
+        let found = self.entries.iter().position(|entry| entry == name);
+        found.unwrap_or_else(|| {
+            self.entries.push(name.to_owned());
+            self.entries.len() - 1
+        })
+    }
+
+    /// The index of a category. A new one is added as part of no other category.
+    fn category(&mut self, name: &str) -> usize {
+        let found = self.categories.iter().position(|category| category.name == name);
+        found.unwrap_or_else(|| {
+            if !self.categories.is_empty() {
+                self.notes.push(format!(
+                    "category {name} is not in the table of categories: it is part of no meta category"
+                ));
+            }
+            self.categories.push(Category::named(name));
+            self.categories.len() - 1
+        })
+    }
+
+    /// Checks that no entry has two given scores in one category.
+    fn check_given(&self) -> Result<(), TableError> {
+        let mut seen: HashMap<(&str, &str), &GivenScore> = HashMap::new();
+        for given in &self.given {
+            if let Some(first) = seen.insert((&given.entry, &given.category), given) {
+                let (entry, category) = (&given.entry, &given.category);
+                let place = format!("{}:{}", first.path.display(), first.line);
+                let message = format!("{entry} has a score in {category} already, in {place}; keep one");
+                return Err(TableError::Row { path: given.path.clone(), line: given.line, message });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! The points of one entry: its scores by category, and its answers with negative points.
+
+use super::explain::rounded;
+use super::*;
+use mcc_judge::explain::{ExplainError, find, list};
+use mcc_judge::show::{columns, wrapped};
+use num_traits::{Signed, Zero};
+use std::fmt;
+
+/// The explanation of the points of one entry.
+#[derive(Debug, Serialize)]
+pub struct ToolExplanation {
+    /// Name of the edition.
+    pub edition: String,
+    /// Name of the entry.
+    pub entry: String,
+    /// Status of the entry.
+    pub status: Status,
+    /// The note on its status; may be empty.
+    pub note: String,
+    /// The categories in which it has a score or a dash, in the order of the judgement.
+    pub categories: Vec<CategorySummary>,
+    /// Answers with negative points, those that cost most first.
+    pub losses: Vec<CostlyAnswer>,
+}
+
+/// The result of the entry in one category.
+#[derive(Debug, Serialize)]
+pub struct CategorySummary {
+    /// Name of the category.
+    pub category: String,
+    /// Number of runs with the verdict `right`.
+    pub right: u64,
+    /// Number of runs with the verdict `unconfirmed`.
+    pub unconfirmed: u64,
+    /// Number of runs with the verdict `wrong`.
+    pub wrong: u64,
+    /// Number of runs with the verdict `unjudged`.
+    pub unjudged: u64,
+    /// Its points; None if a dash is shown.
+    pub points: Option<Points>,
+    /// Its rank on the podium; None if it has none.
+    pub rank: Option<u32>,
+    /// Its medal.
+    pub medal: Medal,
+    /// The note on its place or score; may be empty.
+    pub note: String,
+}
+
+/// An answer with negative points.
+#[derive(Debug, Serialize)]
+pub struct CostlyAnswer {
+    /// Name of the category.
+    pub category: String,
+    /// Name of the instance.
+    pub instance: String,
+    /// The property to be verified (SV-COMP); empty for CRV.
+    pub property: String,
+    /// The answer as the results state it.
+    pub answer: String,
+    /// The expected answer; empty if it is not known.
+    pub expected: String,
+    /// The reason for the verdict; may be empty.
+    pub why: String,
+    /// The points: negative.
+    pub points: Points,
+}
+
+/// Explains the points of an entry.
+///
+/// # Errors
+/// The judgement does not have the entry.
+pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanation, ExplainError> {
+    let number = find("tool", entry, judgement.entries.iter().map(|known| &known.entry))?;
+    let category = |number: usize| judgement.categories[number].category.clone();
+    let mut explanation = ToolExplanation {
+        edition: judgement.edition.name().to_owned(),
+        entry: entry.to_owned(),
+        status: judgement.entries[number].status,
+        note: judgement.entries[number].note.clone(),
+        categories: Vec::new(),
+        losses: Vec::new(),
+    };
+    for score in judgement.scores.iter().filter(|score| score.entry == number) {
+        let podiums = judgement.podiums.iter().filter(|podium| podium.category == score.category);
+        let place = podiums.flat_map(|podium| &podium.places).find(|place| place.entry == number);
+        let note = place.map(|place| &place.note).filter(|note| !note.is_empty()).unwrap_or(&score.note);
+        explanation.categories.push(CategorySummary {
+            category: category(score.category),
+            right: score.right,
+            unconfirmed: score.unconfirmed,
+            wrong: score.wrong,
+            unjudged: score.unjudged,
+            points: score.points.clone(),
+            rank: place.and_then(|place| place.rank),
+            medal: place.map(|place| place.medal).unwrap_or_default(),
+            note: note.clone(),
+        });
+    }
+    for block in &judgement.blocks {
+        for cell in block.cells.iter().filter(|cell| cell.entry == number) {
+            let points = cost(cell);
+            if points.is_negative() {
+                explanation.losses.push(CostlyAnswer {
+                    category: category(block.category),
+                    instance: block.instance.clone(),
+                    property: block.property.clone(),
+                    answer: cell.answer.clone(),
+                    expected: block.expected.clone(),
+                    why: cell.why.clone(),
+                    points: Points(points),
+                });
+            }
+        }
+    }
+    explanation.losses.sort_by(|a, b| a.points.0.cmp(&b.points.0));
+    Ok(explanation)
+}
+
+/// The negative points of a run: the sum of its negative parts (CRV), or its points if they are negative.
+fn cost(cell: &Cell) -> BigRational {
+    let parts = cell.parts.iter().map(|Points(part)| part);
+    let whole = std::iter::once(&cell.points).filter(|_| cell.parts.is_empty());
+    parts.chain(whole).filter(|points| points.is_negative()).fold(BigRational::zero(), |sum, of| sum + of)
+}
+
+impl fmt::Display for ToolExplanation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { edition, entry, status, note, categories, losses } = self;
+        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
+        writeln!(out, "{}\n", wrapped(&format!("{entry} ({edition}): {}{note}", status.word()), 80, 2))?;
+        // Input that consists of scores has no counts of runs.
+        let counts = |of: &CategorySummary| [of.right, of.unconfirmed, of.wrong, of.unjudged];
+        let counted = categories.iter().any(|of| counts(of) != [0; 4]);
+        let row = |category: &str, counts: [String; 4], rest: [String; 3]| {
+            let counts = counts.into_iter().filter(|_| counted);
+            [category.to_owned()].into_iter().chain(counts).chain(rest).collect::<Vec<_>>()
+        };
+        let words = ["right", "unconfirmed", "wrong", "unjudged"].map(str::to_owned);
+        let mut rows = vec![row("category", words, ["points", "rank", "medal"].map(str::to_owned))];
+        rows.extend(categories.iter().map(|of| {
+            let points = of.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
+            let rank = of.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            row(&of.category, counts(of).map(|count| count.to_string()), [points, rank, of.medal.to_string()])
+        }));
+        let numbers: &[usize] = if counted { &[1, 2, 3, 4, 5, 6] } else { &[1, 2] };
+        write!(out, "{}", columns(&rows, numbers))?;
+        for of in categories.iter().filter(|of| !of.note.is_empty()) {
+            writeln!(out, "{}", wrapped(&format!("{}: {}", of.category, of.note), 80, 2))?;
+        }
+        let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
+        let title =
+            format!("Answers that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
+        list(out, &title, losses, |loss| {
+            let answer = format!("answered {}, right is {}", loss.answer, loss.expected);
+            vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! Writes the files of a judgement of another contest. Each table has the columns of the MCC table first, then the columns
+//! of the contest.
+
+use super::*;
+use mcc_judge::schema;
+use mcc_judge::write::{replace, table_files, variant_of};
+use mcc_judge::{AtomicFile, WriteError, field};
+use std::fmt::Write as _;
+
+/// Writes all files of `judge --out` to the folder `dir`, which is created if it does not exist.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
+    let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
+    json.value(judgement)?;
+    json.text("\n")?;
+    let mut tables = vec![
+        ("scores.csv", scores(judgement)),
+        ("podiums.csv", podiums(judgement)),
+        ("tools.csv", tools(judgement)),
+        ("verdicts.csv", verdicts(judgement)),
+        ("quantiles.csv", quantiles(judgement)),
+    ];
+    if judgement.blocks.iter().flat_map(|block| &block.cells).any(|cell| !cell.recorded.is_empty()) {
+        tables.push(("recorded.csv", recorded(judgement)));
+    }
+    replace(json, table_files(&tables, dir)?, dir)
+}
+
+fn exact(points: &Option<Points>) -> String {
+    points.as_ref().map_or(String::new(), |Points(exact)| exact.to_string())
+}
+
+/// The parts as columns: `,value` for each.
+fn joined(parts: &[Points]) -> String {
+    parts.iter().map(|Points(part)| format!(",{part}")).collect()
+}
+
+impl Judgement {
+    fn entry_name(&self, entry: usize) -> std::borrow::Cow<'_, str> {
+        field(&self.entries[entry].entry)
+    }
+
+    fn category_name(&self, category: usize) -> std::borrow::Cow<'_, str> {
+        field(&self.categories[category].category)
+    }
+
+    /// The header of the columns of the parts: `,correctness,overhead,memory` for CRV.
+    fn part_columns(&self) -> String {
+        self.parts.iter().map(|part| format!(",{part}")).collect()
+    }
+}
+
+fn scores(judgement: &Judgement) -> String {
+    let mut table = format!(
+        "tool,category,right,wrong,unjudged,points,normalized,unconfirmed{},success_cpu_s,note\n",
+        judgement.part_columns()
+    );
+    for score in &judgement.scores {
+        let Score { right, wrong, unjudged, unconfirmed, .. } = score;
+        let (tool, category) = (judgement.entry_name(score.entry), judgement.category_name(score.category));
+        let parts =
+            if score.parts.is_empty() { ",".repeat(judgement.parts.len()) } else { joined(&score.parts) };
+        let [points, normalized, time] = [&score.points, &score.normalized, &score.success_cpu_s].map(exact);
+        let _ = writeln!(
+            table,
+            "{tool},{category},{right},{wrong},{unjudged},{points},{normalized},{unconfirmed}{parts},{time},{}",
+            field(&score.note)
+        );
+    }
+    table
+}
+
+fn podiums(judgement: &Judgement) -> String {
+    let mut table = "category,rank,tool,variant,points,medal,success_cpu_s,note\n".to_owned();
+    for podium in &judgement.podiums {
+        for CategoryPlace { rank, entry, points, success_cpu_s, medal, note } in &podium.places {
+            let rank = rank.map_or(String::new(), |rank| rank.to_string());
+            let (category, tool) = (judgement.category_name(podium.category), judgement.entry_name(*entry));
+            let (time, note) = (exact(success_cpu_s), field(note));
+            let _ = writeln!(table, "{category},{rank},{tool},,{points},{medal},{time},{note}");
+        }
+    }
+    table
+}
+
+fn tools(judgement: &Judgement) -> String {
+    let mut table = schema::TOOLS.header();
+    for Entry { entry, tool, status, note } in &judgement.entries {
+        let variant = field(variant_of(entry, tool));
+        let (entry, tool, note) = (field(entry), field(tool), field(note));
+        let _ = writeln!(table, "{entry},{tool},{variant},{},,{note}", status.word());
+    }
+    table
+}
+
+fn verdicts(judgement: &Judgement) -> String {
+    let parts = judgement.part_columns();
+    let mut table =
+        format!("category,instance,property,expected,tool,answer,verdict,points{parts},measured,why\n");
+    for block in &judgement.blocks {
+        let category = judgement.category_name(block.category);
+        let [instance, property, expected] =
+            [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        for Cell { entry, answer, verdict, why, points, parts, measured, .. } in &block.cells {
+            let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
+            let (tool, parts) = (judgement.entry_name(*entry), joined(parts));
+            let measured = measured.join(" ");
+            let [answer, measured, why] = [answer, &measured, why].map(|text| field(text));
+            let _ = writeln!(
+                table,
+                "{category},{instance},{property},{expected},{tool},{answer},{verdict},{points}{parts},{measured},{why}"
+            );
+        }
+    }
+    table
+}
+
+/// The runs whose category in the result file contradicts the verdict.
+fn recorded(judgement: &Judgement) -> String {
+    let mut table =
+        "category,instance,property,expected,tool,answer,recorded,verdict,points,why\n".to_owned();
+    for block in &judgement.blocks {
+        let category = judgement.category_name(block.category);
+        let [instance, property, expected] =
+            [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        for cell in block.cells.iter().filter(|cell| !cell.recorded.is_empty()) {
+            let tool = judgement.entry_name(cell.entry);
+            let [answer, recorded, why] = [&cell.answer, &cell.recorded, &cell.why].map(|text| field(text));
+            let Cell { verdict, points, .. } = cell;
+            let _ = writeln!(
+                table,
+                "{category},{instance},{property},{expected},{tool},{answer},{recorded},{verdict},{points},{why}"
+            );
+        }
+    }
+    table
+}
+
+fn quantiles(judgement: &Judgement) -> String {
+    let mut table = "category,tool,runs,x,cpu_s\n".to_owned();
+    for QuantileFunction { entry, category, start, steps } in &judgement.quantiles {
+        let (category, tool) = (judgement.category_name(*category), judgement.entry_name(*entry));
+        let _ = writeln!(table, "{category},{tool},0,{start},");
+        for (at, Step { x, cpu_s }) in steps.iter().enumerate() {
+            let _ = writeln!(table, "{category},{tool},{},{x},{cpu_s}", at + 1);
+        }
+    }
+    table
+}

@@ -1,0 +1,385 @@
+//! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
+
+use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskEnd, TaskState};
+use mcc_base::child_process::{self, Purpose};
+use mcc_campaign::SlurmSettings;
+use mcc_vm::host::{find_program, run_with_deadline};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The Slurm cluster to which this host belongs.
+pub struct Slurm {
+    /// `[slurm]` of the campaign.
+    pub settings: SlurmSettings,
+}
+
+/// The task of the job in which this program runs.
+pub struct SlurmTask {
+    /// Index of the task in its array.
+    pub index: u32,
+    /// Slurm's name of the node; several nodes may be one host.
+    pub node: String,
+    /// Time limit of the job, seconds; None: no limit.
+    pub limit_s: Option<u64>,
+}
+
+impl SlurmTask {
+    /// Reads the task from the environment variables of Slurm.
+    ///
+    /// # Errors
+    /// A variable is not set, or not a number.
+    pub fn find() -> Result<Self, ClusterError> {
+        let variable = |name: &str| {
+            std::env::var(name).map_err(|_| ClusterError::Command {
+                command: "mcc-harness shard".to_owned(),
+                problem: format!("{name} is not set: this command is for jobs of `mcc-harness submit` only"),
+            })
+        };
+        let index = variable("SLURM_ARRAY_TASK_ID")?;
+        let wrong = |_| ClusterError::Command {
+            command: "mcc-harness shard".to_owned(),
+            problem: format!("SLURM_ARRAY_TASK_ID is {index:?}, not a number"),
+        };
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
+        let limit_s = number("SLURM_JOB_END_TIME")
+            .zip(number("SLURM_JOB_START_TIME"))
+            .map(|(end, start)| in_minutes(end.saturating_sub(start)));
+        Ok(Self { index: index.parse().map_err(wrong)?, node: variable("SLURMD_NODENAME")?, limit_s })
+    }
+}
+
+/// Number of names or jobs of one command.
+const MAX_ARGUMENTS: usize = 1000;
+
+/// Time for a command; a busy Slurm controller may need a minute.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+
+impl Slurm {
+    /// Runs a command of Slurm and returns its output.
+    fn run_command(program: &'static str, args: &[String]) -> Result<String, ClusterError> {
+        let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
+        let failed =
+            |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
+        let mut command = child_process::command(found, Purpose::Batch);
+        let ended =
+            run_with_deadline(command.args(args), COMMAND_TIMEOUT).map_err(|e| failed(e.to_string()))?;
+        match ended.status {
+            Some(status) if status.success() => Ok(ended.stdout),
+            _ => Err(failed(ended.describe())),
+        }
+    }
+}
+
+/// The arguments of `sbatch` for a batch.
+fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<String> {
+    let last = batch.models.len() - 1;
+    let throttle = settings.throttle.map_or(String::new(), |most| format!("%{most}"));
+    let logs = cluster.logs();
+    let mut args = vec![
+        "--parsable".to_owned(),
+        format!("--job-name={}", batch.name),
+        format!("--array=0-{last}{throttle}"),
+        "--nodes=1".to_owned(),
+        "--ntasks=1".to_owned(),
+        format!("--cpus-per-task={}", batch.resources.cores),
+        // Without it a job gets all memory of its node.
+        format!("--mem={}M", batch.resources.memory_mib),
+        format!("--time={}", batch.time_s.div_ceil(60)),
+        // Early enough for the running runs to end: after it the controller starts no run and submits the next job.
+        format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + u64::from(settings.margin_s.get()) / 2),
+        // A preempted job is started again. If it starts on another node, it submits a job for the node of its model.
+        "--requeue".to_owned(),
+        format!("--output={}/%x.%a.log", logs.display()),
+        "--open-mode=append".to_owned(),
+    ];
+    let optional = [
+        ("partition", &settings.partition),
+        ("account", &settings.account),
+        ("constraint", &settings.constraint),
+        ("nodelist", &batch.node),
+    ];
+    args.extend(optional.iter().filter_map(|(key, value)| Some(format!("--{key}={}", value.as_ref()?))));
+    args.extend(settings.options.iter().cloned());
+    args.push(cluster.script().display().to_string());
+    args.push(batch.name.clone());
+    args
+}
+
+impl BatchSystem for Slurm {
+    fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
+        let printed = Self::run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
+        // `--parsable`: JOB or JOB;CLUSTER
+        let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
+        match job.parse::<u64>() {
+            Ok(_) => Ok(job),
+            Err(_) => Err(ClusterError::Command {
+                command: "sbatch --parsable".to_owned(),
+                problem: format!("printed {printed:?} instead of the number of a job"),
+            }),
+        }
+    }
+
+    fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError> {
+        let mut found = vec![];
+        for some in names.chunks(MAX_ARGUMENTS) {
+            let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
+            let printed =
+                Self::run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+            let read = tasks(&printed)
+                .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
+            found.extend(read);
+        }
+        Ok(found)
+    }
+
+    fn ends(&self, tasks: &[Task]) -> Result<BTreeMap<Task, TaskEnd>, ClusterError> {
+        let mut ends = BTreeMap::new();
+        for some in tasks.chunks(MAX_ARGUMENTS) {
+            let names: Vec<String> = some.iter().map(Task::to_string).collect();
+            let options = ["--noheader", "--parsable2", "--allocations", "--format=JobID,State,ExitCode"]
+                .map(str::to_owned);
+            let sacct = [options.as_slice(), &[format!("--jobs={}", names.join(","))]].concat();
+            match Self::run_command("sacct", &sacct) {
+                Ok(printed) => ends.extend(accounted_ends(&printed)),
+                // A cluster without accounting remembers ended jobs for some minutes.
+                Err(_) => {
+                    let all = ["--oneliner", "show", "job"].map(str::to_owned);
+                    let known = remembered_ends(&Self::run_command("scontrol", &all)?);
+                    return Ok(known.into_iter().filter(|(task, _)| tasks.contains(task)).collect());
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
+        for some in tasks.chunks(MAX_ARGUMENTS) {
+            let tasks: Vec<String> = some.iter().map(Task::to_string).collect();
+            Self::run_command("scancel", &tasks)?;
+        }
+        Ok(())
+    }
+
+    fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
+        let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
+        args.extend(partition.map(|name| format!("--partition={name}")));
+        // The first command of `submit`: it fails on a host that has Slurm's programs, but is not part of a cluster.
+        let printed = Self::run_command("sinfo", &args).map_err(|error| match error {
+            ClusterError::Command { command, problem } => ClusterError::Command {
+                command,
+                problem: format!(
+                    "{}; use a host of the cluster, or `scripts/slurm-single-node` to try one; `submit --dry-run` \
+                     needs none",
+                    problem.trim_end()
+                ),
+            },
+            other => other,
+        })?;
+        let wrong = || ClusterError::Command {
+            command: format!("sinfo {}", args.join(" ")),
+            problem: match partition {
+                Some(name) => format!("there is no partition {name}: choose another in [slurm]"),
+                None => "no partition is the default: name one in [slurm]".to_owned(),
+            },
+        };
+        let limit = printed.lines().filter_map(|line| line.split_once('|')).find_map(|(found, limit)| {
+            // A star marks the default partition.
+            (partition.is_some() || found.ends_with('*')).then_some(limit)
+        });
+        match limit.ok_or_else(wrong)?.trim() {
+            "infinite" | "UNLIMITED" => Ok(None),
+            limit => seconds(limit).map(Some).ok_or_else(wrong),
+        }
+    }
+
+    fn max_tasks(&self) -> Result<u32, ClusterError> {
+        let printed = Self::run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
+        let size = printed.lines().filter_map(|line| line.split_once('=')).find_map(|(key, value)| {
+            (key.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok()).flatten()
+        });
+        // The largest index is one less than MaxArraySize, and indexes begin with 0.
+        Ok(size.unwrap_or(1001).saturating_sub(1).max(1))
+    }
+
+    fn node_available(&self, node: &str) -> Result<bool, ClusterError> {
+        let args = [
+            "--noheader".to_owned(),
+            "--Node".to_owned(),
+            format!("--nodes={node}"),
+            "--format=%T".to_owned(),
+        ];
+        let printed = Self::run_command("sinfo", &args)?;
+        Ok(printed.lines().any(|state| is_available(state.trim())))
+    }
+}
+
+/// A time limit, in whole minutes as Slurm's are. The times of start and end differ from it by some seconds, and a job that
+/// asks for a minute more than its partition allows waits without end.
+fn in_minutes(seconds: u64) -> u64 {
+    ((seconds + 30) / 60).max(1) * 60
+}
+
+/// Whether jobs run on a node in this state, now or later. A `*` marks a node that does not respond.
+fn is_available(state: &str) -> bool {
+    let word = state.trim_end_matches(['*', '~', '#', '%', '@', '^', '+', '-', '$']);
+    !state.contains('*')
+        && ["idle", "mixed", "allocated", "completing", "reserved", "planned"].contains(&word)
+}
+
+/// Parses the output of squeue in the format `%j|%F|%K|%T|%N|%r`.
+fn tasks(printed: &str) -> Result<Vec<(String, Task, TaskState)>, String> {
+    let mut found = vec![];
+    for line in printed.lines().filter(|line| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.trim().splitn(6, '|').collect();
+        let &[name, job, index, state, node, reason] = fields.as_slice() else {
+            return Err(format!("printed {line:?} instead of six fields"));
+        };
+        let index =
+            index.parse().map_err(|_| format!("printed {line:?}: {index} is not an index of an array"))?;
+        let state = match state {
+            "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING"
+            | "STAGE_OUT" => TaskState::Running { node: node.to_owned() },
+            "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => {
+                TaskState::Pending { reason: reason.to_owned() }
+            }
+            // squeue also lists tasks that ended recently.
+            _ => continue,
+        };
+        found.push((name.to_owned(), Task { job: job.to_owned(), index }, state));
+    }
+    Ok(found)
+}
+
+/// Parses the output of sacct in the format `JobID,State,ExitCode`.
+fn accounted_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
+    let end = |line: &str| {
+        let [name, state, exit] = line.split('|').collect::<Vec<_>>().try_into().ok()?;
+        let (job, index) = name.split_once('_')?;
+        task_end(job, index, state, exit)
+    };
+    printed.lines().filter_map(end).collect()
+}
+
+/// Parses the output of `scontrol --oneliner show job`.
+fn remembered_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
+    let end = |line: &str| {
+        let value = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
+        task_end(value("ArrayJobId=")?, value("ArrayTaskId=")?, value("JobState=")?, value("ExitCode=")?)
+    };
+    printed.lines().filter_map(end).collect()
+}
+
+/// None: the task did not end, or a field is not as expected.
+fn task_end(job: &str, index: &str, state: &str, exit: &str) -> Option<(Task, TaskEnd)> {
+    let ended = [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ];
+    // `CANCELLED by 1000`
+    let word = state.split_whitespace().next().filter(|word| ended.contains(word))?;
+    let (exit_code, signal) = exit.split_once(':')?;
+    Some((
+        Task { job: job.to_owned(), index: index.parse().ok()? },
+        TaskEnd { state: word.to_owned(), exit_code: exit_code.parse().ok()?, signal: signal.parse().ok()? },
+    ))
+}
+
+/// Converts Slurm's `[D-]HH:MM:SS`, `MM:SS` or `MM` to seconds.
+fn seconds(limit: &str) -> Option<u64> {
+    let (days, clock) = match limit.split_once('-') {
+        Some((days, clock)) => (days.parse::<u64>().ok()?, clock),
+        None => (0, limit),
+    };
+    let parts = clock.split(':').map(str::parse).collect::<Result<Vec<u64>, _>>().ok()?;
+    let (hours, minutes, seconds) = match (parts.as_slice(), limit.contains('-')) {
+        (&[hours, minutes, seconds], _) => (hours, minutes, seconds),
+        (&[hours, minutes], true) => (hours, minutes, 0),
+        (&[hours], true) => (hours, 0, 0),
+        (&[minutes, seconds], false) => (0, minutes, seconds),
+        (&[minutes], false) => (0, minutes, 0),
+        _ => return None,
+    };
+    Some(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_the_next_job_is_that_of_the_job() {
+        assert_eq!(
+            [0, 119, 120, 121, 149, 151, 86_401].map(in_minutes),
+            [60, 120, 120, 120, 120, 180, 86_400]
+        );
+    }
+
+    #[test]
+    fn slurms_times_are_read_in_each_form() {
+        for (text, expected) in [
+            ("30", Some(1800)),
+            ("5:00", Some(300)),
+            ("1:00:00", Some(3600)),
+            ("7-00:00:00", Some(604_800)),
+            ("1-12", Some(129_600)),
+            ("2-01:30", Some(178_200)),
+            ("n/a", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn waiting_and_running_tasks_of_squeue_are_read() {
+        let printed = "b|12|0|RUNNING|n1|None\nb|12|1|PENDING||Resources\nb|12|2|COMPLETED|n1|None\n\
+                       c|13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
+        let task = |job: &str, index| Task { job: job.into(), index };
+        let of = |name: &str, task, state| (name.to_owned(), task, state);
+        let expected = [
+            of("b", task("12", 0), TaskState::Running { node: "n1".into() }),
+            of("b", task("12", 1), TaskState::Pending { reason: "Resources".into() }),
+            of(
+                "c",
+                task("13", 0),
+                TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() },
+            ),
+        ];
+        assert_eq!(tasks(printed).unwrap(), expected);
+        assert!(tasks("slurm_load_jobs error").unwrap_err().contains("six fields"));
+    }
+
+    #[test]
+    fn ends_of_tasks_are_read_from_accounts_and_controller() {
+        let end = |index, state: &str, exit_code, signal| {
+            (Task { job: "12".into(), index }, TaskEnd { state: state.into(), exit_code, signal })
+        };
+        let printed = "12_0|FAILED|69:0\n12_1|CANCELLED by 1000|0:15\n12_2|RUNNING|0:0\n12_[3-9]|PENDING|0:0\n\
+                       13|COMPLETED|0:0\n";
+        assert_eq!(accounted_ends(printed), [end(0, "FAILED", 69, 0), end(1, "CANCELLED", 0, 15)].into());
+        let printed = "JobId=14 ArrayJobId=12 ArrayTaskId=0 JobName=mcc x JobState=TIMEOUT Reason=TimeLimit \
+                       ExitCode=0:15 DerivedExitCode=0:0\n\
+                       JobId=12 ArrayJobId=12 ArrayTaskId=1-9%2 JobState=PENDING ExitCode=0:0\n\
+                       JobId=15 JobName=other JobState=FAILED ExitCode=1:0\n";
+        assert_eq!(remembered_ends(printed), [end(0, "TIMEOUT", 0, 15)].into());
+        assert_eq!(remembered_ends("No jobs in the system\n"), BTreeMap::new());
+    }
+
+    #[test]
+    fn a_node_that_is_down_or_does_not_respond_is_not_available() {
+        for state in ["idle", "mixed", "allocated", "idle~", "completing", "planned"] {
+            assert!(is_available(state), "{state}");
+        }
+        for state in ["down", "idle*", "down*", "drained", "draining", "fail", "", "unknown"] {
+            assert!(!is_available(state), "{state}");
+        }
+    }
+}

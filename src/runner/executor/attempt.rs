@@ -1,0 +1,694 @@
+//! One attempt at a run, as a state machine:
+//! preparing -> booting -> ready -> examining -> collecting -> halting.
+
+use super::disturbance;
+use super::evidence_files::EvidenceFiles;
+use super::host_watch::HostWatch;
+use super::limits::{Budget, Enforced, LimitCheck};
+use super::usage::{SAMPLE_INTERVAL, UsageMeter};
+use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
+use mcc_base::guest_kernel_log;
+use mcc_base::{HostState, Mark};
+use mcc_campaign::Disturbance;
+use mcc_campaign::benchkit::AnswerLines;
+use mcc_edition::CpuFlags;
+use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
+use mcc_vm::host::Policy;
+use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
+use std::cell::RefCell;
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// The state of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The machine is not started yet.
+    Preparing,
+    /// The guest boots, or is restored from a saved state.
+    Booting,
+    /// The guest is ready and prepares the instance.
+    Ready,
+    /// The tool runs.
+    Examining,
+    /// The tool has ended; the rest of its output is read.
+    Collecting,
+    /// The machine is halted.
+    Halting,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Preparing => "preparing",
+            Self::Booting => "booting",
+            Self::Ready => "ready",
+            Self::Examining => "examining",
+            Self::Collecting => "collecting",
+            Self::Halting => "halting",
+        })
+    }
+}
+
+/// How long the harness waits for the guest. Exceeding a timeout is an infrastructure failure, except `collect`, which
+/// adds the mark `output-incomplete`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From the start of QEMU until the guest is ready.
+    pub boot: Duration,
+    /// For preparing the instance, and again for starting the tool.
+    pub prepare: Duration,
+    /// For the rest of the output after the end of the tool.
+    pub collect: Duration,
+    /// The longest accepted stall: time in which the controller could not check the machine.
+    pub stall: Duration,
+}
+
+/// The input of an attempt.
+pub struct AttemptSpec<'a> {
+    /// The machine.
+    pub machine: &'a MachineSpec,
+    /// The CPU flags that the guest must have (E-5.2).
+    pub cpu_flags: &'a CpuFlags,
+    /// Whether missing CPU flags are an infrastructure failure or a mark.
+    pub policy: Policy,
+    /// The job of the guest agent.
+    pub job: Job,
+    /// The limits of CPU time and wall time.
+    pub budget: Budget,
+    /// The largest number of bytes kept of stdout, and of stderr.
+    pub output_cap: u64,
+    /// The timeouts of the harness.
+    pub timeouts: Timeouts,
+    /// From when on the run counts as disturbed.
+    pub disturbance: &'a Disturbance,
+    /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
+    /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
+    pub crash_is_by_tool: bool,
+    /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
+    pub folder: &'a Path,
+}
+
+/// The result of an attempt.
+#[derive(Debug)]
+pub struct AttemptResult {
+    /// How the attempt ended.
+    pub outcome: Outcome,
+    /// The measurements; None: the attempt failed before its end.
+    pub facts: Option<RunFacts>,
+    /// CPUs, isolation, guest kernel and CPU flags of the machine.
+    pub environment: Environment,
+    /// The marks of the attempt itself, without those of the host.
+    pub marks: Vec<Mark>,
+    /// The host has no free space for the overlay or the outputs.
+    pub full_disk: bool,
+    /// The machine was ended by a signal that this controller did not send.
+    pub by_signal: bool,
+}
+
+impl AttemptResult {
+    /// The result of an attempt that failed before its machine was started.
+    pub fn without_machine(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            facts: None,
+            environment: Environment::default(),
+            marks: vec![],
+            full_disk: false,
+            by_signal: false,
+        }
+    }
+}
+
+/// Makes an attempt, and returns when its machine is destroyed. `enter` is called with each state. A failure of the
+/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2). What a guest causes after the tool's
+/// start is an outcome of the tool.
+pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> AttemptResult {
+    let mut run = AttemptRunner {
+        state: State::Preparing,
+        enter,
+        facts: None,
+        environment: Environment::default(),
+        marks: vec![],
+        written: vec![],
+        evidence: EvidenceFiles::default(),
+    };
+    (run.enter)(State::Preparing);
+    let (mut full_disk, mut by_signal) = (false, false);
+    let outcome = run.examine(attempt_spec).unwrap_or_else(|error| {
+        (full_disk, by_signal) = (error.is_full_disk(), error.is_by_signal());
+        Outcome::Infrastructure {
+            state: run.state.to_string(),
+            reason: capped(&error.to_string(), MAX_REASON),
+        }
+    });
+    AttemptResult {
+        outcome,
+        facts: run.facts,
+        environment: run.environment,
+        marks: run.marks,
+        full_disk,
+        by_signal,
+    }
+}
+
+/// The largest number of characters that are recorded of the reason of a failure.
+const MAX_REASON: usize = 4000;
+
+struct AttemptRunner<'a> {
+    state: State,
+    enter: &'a mut dyn FnMut(State),
+    facts: Option<RunFacts>,
+    environment: Environment,
+    marks: Vec<Mark>,
+    written: Vec<String>,
+    evidence: EvidenceFiles,
+}
+
+impl AttemptRunner<'_> {
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        (self.enter)(state);
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        if !self.marks.contains(&mark) {
+            self.marks.push(mark);
+        }
+    }
+
+    fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
+        let AttemptSpec {
+            machine: spec,
+            cpu_flags,
+            policy,
+            job,
+            budget,
+            output_cap,
+            timeouts,
+            disturbance,
+            crash_is_by_tool,
+            folder,
+        } = attempt_spec;
+        self.environment.cpus.clone_from(&spec.vcpu_cpus);
+        let host_watch = HostWatch::new(&spec.vcpu_cpus);
+        self.environment.host_state = Some(host_watch.settings());
+        self.evidence.folder = job.evidence_folder.as_ref().map(|_| folder.to_owned());
+        self.enter(State::Booting);
+        let booted = Instant::now();
+        let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
+        let answer_lines = Rc::new(RefCell::new(AnswerLines::default()));
+        let found = Rc::clone(&answer_lines);
+        machine.observe_stdout(Box::new(move |part| found.borrow_mut().add(part, Instant::now())));
+        self.environment.confined = machine.isolation().active();
+        self.environment.unconfined = machine.isolation().missing();
+        if matches!(spec.start, Start::Restore(_)) {
+            machine.send(&Request::Ready)?;
+            self.mark(Mark::RESTORED);
+        }
+        let ready = wait_for(&mut machine, booted + timeouts.boot, "ready")?;
+        let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
+        let boot = booted.elapsed();
+        self.environment.guest_kernel = kernel;
+        self.environment.cpu_flags = seen;
+        self.check_flags(cpu_flags, policy)?;
+
+        self.enter(State::Ready);
+        let mut tool = Metered {
+            host_watch,
+            // Started before the guest receives the name of the instance.
+            meter: UsageMeter::start(&mut machine)?,
+            machine,
+            stall: timeouts.stall,
+            // Over ssh, preparation and collection use programs of the tool's disk, so the limits apply to them too.
+            limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
+        };
+        if tool.limits.is_some() {
+            tool.host_watch.start(&tool.machine);
+        }
+        let mut phases = Phases::default();
+        let outcome = match self.phases(&mut tool, &mut phases, job, budget, timeouts) {
+            Ok(outcome) => outcome,
+            Err(error)
+                if phases.tool_can_act && (error.is_by_guest() || crash_is_by_tool && error.is_crash()) =>
+            {
+                self.ended_by_guest(&mut tool, &mut phases, &error)?
+            }
+            Err(error) => {
+                if phases.tool_can_act && error.is_crash() {
+                    self.mark(Mark::QEMU_CRASH);
+                }
+                return Err(error);
+            }
+        };
+        let (wall, cpu) = phases.figures;
+        let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
+        for (used, mark) in
+            [(prepare_cpu, Mark::CPU_WHILE_PREPARING), (collect_cpu, Mark::CPU_WHILE_COLLECTING)]
+        {
+            if used > UNMARKED_CPU {
+                self.mark(mark);
+            }
+        }
+        let Metered { mut machine, meter, mut host_watch, .. } = tool;
+        host_watch.end(&machine);
+        if machine.has_invalid_messages() {
+            self.mark(Mark::GUEST_MESSAGES);
+        }
+        let host_memory_kib = machine.rss_kib().map(|(_, peak)| peak);
+        let disk_kib = machine.disk_kib();
+        if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
+            machine.stop();
+            let delay = meter.within_until.elapsed();
+            match Enforced::new(delay, timeouts.stall) {
+                Enforced::InTime => {}
+                Enforced::Late => self.mark(Mark::LATE_LIMIT),
+                Enforced::Unwatched => return Err(VmError::Suspended(delay)),
+            }
+        }
+
+        self.enter(State::Halting);
+        let vcpus = machine.vcpus();
+        let (stdout_bytes, stderr_bytes) = machine.halt()?;
+        if stdout_bytes > output_cap || stderr_bytes > output_cap {
+            self.mark(Mark::OUTPUT_TRUNCATED);
+        }
+        self.record_host(host_watch.finish(), disturbance);
+        let (lines, dropped) = answer_lines.take().finish(meter.started);
+        let (memory_kib, memory_source) = meter.memory();
+        self.facts = Some(RunFacts {
+            boot_ms: boot.as_millis() as u64,
+            wall_ms: wall.as_millis() as u64,
+            cpu_ms: cpu.as_millis() as u64,
+            prepare_cpu_ms: prepare_cpu.as_millis() as u64,
+            collect_cpu_ms: collect_cpu.as_millis() as u64,
+            vcpus,
+            memory_kib,
+            memory_source,
+            memory_limit_kib: phases.memory_limit_kib,
+            balloon_memory_kib: meter.balloon(),
+            host_memory_kib,
+            disk_limit_kib: spec.disk_limit.map(|bytes| bytes / 1024),
+            disk_kib: Some(disk_kib),
+            io_wait_ms: meter.io_wait_ms,
+            guest_end: phases.guest_end,
+            kernel_log: meter.kernel_log,
+            written: std::mem::take(&mut self.written),
+            arrivals: Some(Arrivals { lines, dropped }),
+            stdout_bytes,
+            stderr_bytes,
+            samples: meter.samples,
+        });
+        Ok(outcome)
+    }
+
+    /// Records the state of the host, and marks the run if the host changed or the run was disturbed.
+    fn record_host(&mut self, mut state: HostState, thresholds: &Disturbance) {
+        if let Some(load) = &state.load {
+            state.disturbed = disturbance::reasons(load, thresholds);
+        }
+        for (is_marked, mark) in
+            [(!state.changed.is_empty(), Mark::HOST_CHANGED), (!state.disturbed.is_empty(), Mark::DISTURBED)]
+        {
+            if is_marked {
+                self.mark(mark);
+            }
+        }
+        self.environment.host_state = Some(state);
+    }
+
+    /// Checks the CPU flags of the guest (E-5.2): a tool compiled for the contest's processor may crash without them. A
+    /// guest that does not report its flags is not checked.
+    fn check_flags(&mut self, required: &CpuFlags, policy: Policy) -> Result<(), VmError> {
+        if !self.environment.cpu_flags.is_empty() {
+            self.environment.cpu_flags_missing = required.missing(&self.environment.cpu_flags);
+        }
+        match (self.environment.cpu_flags_missing.is_empty(), policy) {
+            (true, _) => Ok(()),
+            (false, Policy::Contest) => Err(VmError::CpuFlags(self.environment.cpu_flags_missing.join(" "))),
+            (false, Policy::AllowDegraded) => {
+                self.mark(Mark::CPU_FLAGS);
+                Ok(())
+            }
+        }
+    }
+
+    /// Prepares the instance, runs the tool and collects its output.
+    fn phases(
+        &mut self,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        job: Job,
+        budget: Budget,
+        timeouts: Timeouts,
+    ) -> Result<Outcome, VmError> {
+        let over_ssh = tool.limits.is_some();
+        // The programs of an original disk prepare the instance, so they may be the cause of what follows.
+        phases.tool_can_act = over_ssh;
+        for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
+            tool.machine.send(&request)?;
+            let deadline = Instant::now() + timeouts.prepare;
+            let event = loop {
+                match tool.next(deadline)? {
+                    Step::Over(outcome) => {
+                        phases.figures = tool.read()?;
+                        phases.prepare_cpu = phases.figures.1;
+                        return Ok(outcome);
+                    }
+                    Step::Deadline if over_ssh => break None,
+                    Step::Deadline => return Err(tool.machine.timeout_error(what)),
+                    Step::OutputLimit => {}
+                    Step::Guest(event) => break Some(event),
+                }
+            };
+            match (&request, event) {
+                (Request::Prepare(_), Some(GuestEvent::Prepared { memory_limit_kib })) => {
+                    phases.memory_limit_kib = memory_limit_kib;
+                }
+                (Request::Start, Some(GuestEvent::Started)) => {}
+                // The disk has the name of the instance, so its programs may cause a failure on purpose.
+                (_, event) if over_ssh => {
+                    phases.figures = tool.read()?;
+                    phases.prepare_cpu = phases.figures.1;
+                    return Ok(self.ended_over_ssh(event.as_ref()));
+                }
+                (_, Some(event)) => return Err(unexpected(&event)),
+                (_, None) => return Err(tool.machine.timeout_error(what)),
+            }
+        }
+        phases.prepare_cpu = tool.read()?.1;
+
+        phases.tool_can_act = true;
+        self.enter(State::Examining);
+        if !over_ssh {
+            tool.meter = UsageMeter::start(&mut tool.machine)?;
+            tool.host_watch.start(&tool.machine);
+            tool.limits = Some(budget);
+        }
+        let outcome = self.watch(tool)?;
+        phases.figures = tool.read()?;
+        phases.has_ended = true;
+        if !matches!(outcome, Outcome::Finished { .. } | Outcome::MemoryLimit | Outcome::ToolCrash { .. }) {
+            return Ok(outcome);
+        }
+
+        self.enter(State::Collecting);
+        if !over_ssh {
+            tool.limits = None;
+        }
+        let over = self.collect(tool, phases, Instant::now() + timeouts.collect)?;
+        let collected = tool.read()?;
+        phases.collect_cpu = collected.1.saturating_sub(phases.figures.1);
+        if over_ssh {
+            phases.figures = collected;
+        }
+        Ok(over.unwrap_or(outcome))
+    }
+
+    /// Returns the outcome of a run that the guest ended with this error.
+    fn ended_by_guest(
+        &mut self,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        error: &VmError,
+    ) -> Result<Outcome, VmError> {
+        let figures = tool.read()?;
+        if phases.has_ended {
+            phases.collect_cpu = figures.1.saturating_sub(phases.figures.1);
+        }
+        // Over ssh the figures include the collection.
+        if !phases.has_ended || tool.limits.is_some() {
+            phases.figures = figures;
+        }
+        if let VmError::DiskLimit { .. } = error {
+            if phases.has_ended {
+                self.mark(Mark::OUTPUT_INCOMPLETE);
+            }
+            return Ok(Outcome::DiskLimit);
+        }
+        self.mark(match error {
+            VmError::Crashed(_) => Mark::QEMU_CRASH,
+            VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
+            VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
+            VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
+            VmError::PortClosed => Mark::CONNECTION_LOST,
+            _ => Mark::GUEST_MESSAGES,
+        });
+        // What the tool wrote last may not have reached the host.
+        self.mark(Mark::OUTPUT_INCOMPLETE);
+        phases.guest_end = Some(capped(&error.to_string(), MAX_REASON));
+        let out_of_memory = tool.machine.names_exhausted_memory()
+            || tool.meter.kernel_log.iter().any(|line| guest_kernel_log::names_exhausted_memory(line));
+        Ok(match out_of_memory && matches!(error, VmError::GuestEnded { .. }) {
+            true => Outcome::MemoryLimit,
+            false => Outcome::ToolCrash { signal: i32::from(SIGKILL) },
+        })
+    }
+
+    /// Waits for the end of the tool or for a limit.
+    fn watch(&mut self, tool: &mut Metered) -> Result<Outcome, VmError> {
+        loop {
+            match tool.next(Instant::now() + LONG)? {
+                Step::Deadline => {}
+                Step::Over(outcome) => return Ok(outcome),
+                Step::OutputLimit => return Ok(Outcome::OutputLimit),
+                Step::Guest(GuestEvent::Ended {
+                    exit,
+                    memory_kib,
+                    oom_kills,
+                    left_behind,
+                    io_wait_ms,
+                    kernel_log,
+                }) => {
+                    // Either source may be missing: a guest without cgroups, or a log that was overwritten.
+                    let oom_kills = oom_kills.max(guest_kernel_log::memory_kills(&kernel_log));
+                    tool.meter.record_guest_end(memory_kib, io_wait_ms, kernel_log);
+                    if oom_kills > 0 {
+                        self.mark(Mark::OOM_KILLS);
+                    }
+                    if left_behind > 0 {
+                        self.mark(Mark::LEFT_BEHIND);
+                    }
+                    return Ok(outcome_of(exit, oom_kills));
+                }
+                Step::Guest(event @ (GuestEvent::SessionLost | GuestEvent::UnexpectedMessage)) => {
+                    return Ok(self.ended_over_ssh(Some(&event)));
+                }
+                Step::Guest(other) => return Err(unexpected(&other)),
+            }
+        }
+    }
+
+    /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance. It is the
+    /// tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
+    fn ended_over_ssh(&mut self, event: Option<&GuestEvent>) -> Outcome {
+        self.mark(match event {
+            Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
+            Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
+            Some(_) => Mark::GUEST_MESSAGES,
+        });
+        Outcome::ToolCrash { signal: i32::from(SIGKILL) }
+    }
+
+    /// Reads the rest of the output after the end of the tool. If the guest does not deliver it, the run is marked. Over
+    /// ssh, the limits still apply, because the tool may have forged its end and still run; the outcome that replaces its
+    /// end is returned.
+    fn collect(
+        &mut self,
+        tool: &mut Metered,
+        phases: &mut Phases,
+        deadline: Instant,
+    ) -> Result<Option<Outcome>, VmError> {
+        let mut over = None;
+        let complete = loop {
+            match tool.next(deadline)? {
+                Step::Guest(event @ GuestEvent::UnexpectedMessage) => {
+                    over = Some(self.ended_over_ssh(Some(&event)));
+                }
+                Step::Guest(GuestEvent::OutputComplete {
+                    stdout_bytes,
+                    stderr_bytes,
+                    written,
+                    search_cut,
+                }) => {
+                    self.written = written;
+                    if search_cut {
+                        self.mark(Mark::FILE_SEARCH_CUT);
+                    }
+                    break tool.machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
+                }
+                Step::Guest(GuestEvent::Evidence { file, part }) => {
+                    if !self.evidence.keep(&file, &part)? {
+                        self.mark(Mark::GUEST_MESSAGES);
+                    }
+                }
+                Step::Over(outcome) => return Ok(Some(outcome)),
+                Step::Deadline => break false,
+                Step::Guest(other) => {
+                    self.mark(Mark::GUEST_MESSAGES);
+                    phases.guest_end = Some(unexpected(&other).to_string());
+                    if matches!(other, GuestEvent::Failed { .. }) {
+                        break false;
+                    }
+                }
+                Step::OutputLimit => {}
+            }
+        };
+        if !complete {
+            self.mark(Mark::OUTPUT_INCOMPLETE);
+        }
+        Ok(over)
+    }
+}
+
+/// Longest single wait for an event.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// CPU time during preparation, or during collection, up to which the run is not marked.
+const UNMARKED_CPU: Duration = Duration::from_secs(5);
+
+/// The longest time for which QEMU may be stopped during a run: an attempt that lost more is repeated. A stop that is
+/// shorter than the time between two checks may be missed, so a smaller value would promise more than is observed.
+const MAX_HELD: Duration = SAMPLE_INTERVAL;
+
+/// A machine with a meter of its resource usage.
+struct Metered {
+    host_watch: HostWatch,
+    machine: Machine,
+    meter: UsageMeter,
+    stall: Duration,
+    /// The limits that apply now; None: nothing of the tool runs in the guest.
+    limits: Option<Budget>,
+}
+
+/// The resource usage of the phases of a run.
+#[derive(Default)]
+struct Phases {
+    /// Whether programs of the tool may run in the guest, or have run.
+    tool_can_act: bool,
+    /// Whether the tool has ended.
+    has_ended: bool,
+    memory_limit_kib: Option<u64>,
+    /// See `RunFacts`.
+    guest_end: Option<String>,
+    /// Wall time and CPU time of the run.
+    figures: (Duration, Duration),
+    prepare_cpu: Duration,
+    collect_cpu: Duration,
+}
+
+/// The result of `Metered::next`.
+enum Step {
+    Guest(GuestEvent),
+    OutputLimit,
+    /// A limit is exceeded.
+    Over(Outcome),
+    Deadline,
+}
+
+impl Metered {
+    fn read(&mut self) -> Result<(Duration, Duration), VmError> {
+        self.meter.read(&mut self.machine)
+    }
+
+    /// Returns the next event of the guest that is not a sample. Takes samples while limits apply.
+    fn next(&mut self, deadline: Instant) -> Result<Step, VmError> {
+        loop {
+            let (wall, cpu) = self.read()?;
+            // Before the limits: during a stall they could not be enforced.
+            let stalled = self.machine.stalled();
+            if stalled > self.stall {
+                return Err(VmError::Suspended(stalled));
+            }
+            let held = self.meter.held(&self.machine, wall, cpu);
+            if held > MAX_HELD {
+                return Err(VmError::Held(held));
+            }
+            let mut next_check = deadline.min(Instant::now() + SAMPLE_INTERVAL);
+            if let Some(limits) = &self.limits {
+                match limits.check(wall, cpu) {
+                    LimitCheck::Over(Outcome::WallLimit) if !held.is_zero() => {
+                        return Err(VmError::Held(held));
+                    }
+                    LimitCheck::Over(outcome) => return Ok(Step::Over(outcome)),
+                    LimitCheck::Within(time) => self.meter.within_until = Instant::now() + time,
+                }
+                let next_sample = self.meter.sample(&mut self.machine)?;
+                next_check = next_check.min(self.meter.within_until).min(next_sample);
+            }
+            match self.machine.wait(next_check)? {
+                Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),
+                Event::Deadline => {}
+                Event::OutputLimit(_) => return Ok(Step::OutputLimit),
+                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
+                    self.meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
+                }
+                Event::Guest(event) => return Ok(Step::Guest(event)),
+            }
+        }
+    }
+}
+
+/// Returns the next event of the guest that is not a sample. `what`: the expected event, for the error.
+fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<GuestEvent, VmError> {
+    loop {
+        match machine.wait(deadline)? {
+            Event::Guest(GuestEvent::Sample { .. }) | Event::OutputLimit(_) => {}
+            Event::Guest(event) => return Ok(event),
+            Event::Deadline => return Err(machine.timeout_error(what)),
+        }
+    }
+}
+
+fn unexpected(event: &GuestEvent) -> VmError {
+    match event {
+        GuestEvent::Failed { reason } => VmError::Agent(reason.clone()),
+        other => VmError::Agent(format!("unexpected message {}", capped(&format!("{other:?}"), 300))),
+    }
+}
+
+/// Bash reports a program that was ended by a signal as 128 plus the number of the signal; head scripts return that.
+const BASH_SIGNAL: u8 = 128;
+
+const SIGKILL: u8 = 9;
+
+fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
+    let signal = match exit {
+        Exit::Signal(signal) => Some(signal),
+        // Only signals of crashes, because a program may use these exit codes itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL,
+        // SEGV, SYS.
+        Exit::Code(code) => {
+            code.checked_sub(BASH_SIGNAL).filter(|signal| [4, 5, 6, 7, 8, 9, 11, 31].contains(signal))
+        }
+    };
+    match (signal, exit) {
+        (Some(SIGKILL), _) if oom_kills > 0 => Outcome::MemoryLimit,
+        (Some(signal), _) | (None, Exit::Signal(signal)) => Outcome::ToolCrash { signal: i32::from(signal) },
+        (None, Exit::Code(code)) if code != 0 && oom_kills > 0 => Outcome::MemoryLimit,
+        (None, Exit::Code(code)) => Outcome::Finished { exit_code: i32::from(code) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_and_signals_give_the_outcome() {
+        for (exit, oom_kills, outcome) in [
+            (Exit::Code(0), 0, Outcome::Finished { exit_code: 0 }),
+            (Exit::Code(1), 0, Outcome::Finished { exit_code: 1 }),
+            (Exit::Code(139), 0, Outcome::ToolCrash { signal: 11 }),
+            (Exit::Signal(6), 0, Outcome::ToolCrash { signal: 6 }),
+            (Exit::Code(137), 1, Outcome::MemoryLimit),
+            (Exit::Signal(9), 1, Outcome::MemoryLimit),
+            (Exit::Code(1), 1, Outcome::MemoryLimit),
+            // A portfolio tool that continued after one of its processes was killed.
+            (Exit::Code(0), 1, Outcome::Finished { exit_code: 0 }),
+            (Exit::Code(200), 0, Outcome::Finished { exit_code: 200 }),
+        ] {
+            assert_eq!(outcome_of(exit, oom_kills), outcome, "{exit:?} {oom_kills}");
+        }
+    }
+}

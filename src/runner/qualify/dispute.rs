@@ -1,0 +1,250 @@
+//! Reduces an instance on which two programs give different values, until nothing can be removed without losing the
+//! difference, and writes a report for the author of a program. Programs are tools' folders, which are run natively, or
+//! this program's own `certify`.
+
+use super::{QualifyError, RunLimits, native};
+use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
+use mcc_certify::{Budget, Effort, Known, Reducible, certify, shrink};
+use mcc_edition::Examination;
+use mcc_model::{Archive, NetKind};
+use std::fmt::Write as _;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A program that answers.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// A tool's folder with `BenchKit_head.sh`.
+    Tool(PathBuf),
+    /// `certify`
+    Certify,
+}
+
+/// Two programs and the value on which they may differ.
+pub struct Dispute<'a> {
+    /// The programs.
+    pub programs: [Program; 2],
+    /// The examination.
+    pub examination: &'a Examination,
+    /// The id of the property, or the name of a value of StateSpace.
+    pub property: &'a str,
+    /// The edition of the examination, as its option is given.
+    pub edition: &'a str,
+    /// Seconds for each answer.
+    pub limit_s: u32,
+    /// Memory of `certify`, and BK_MEMORY_CONFINEMENT of tools, in MiB.
+    pub memory_mib: u32,
+}
+
+/// The result of a reduction.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Reduced {
+    /// Places and transitions before.
+    pub nodes_before: usize,
+    /// Places and transitions after.
+    pub nodes_after: usize,
+    /// Number of reduced instances that were tried.
+    pub attempts: usize,
+    /// The values of the two programs on the reduced instance.
+    pub values: [String; 2],
+}
+
+impl Dispute<'_> {
+    /// Reduces an instance while the two programs give the same two values as at the start (for numbers: while they differ),
+    /// and writes the reduced instance, the outputs and a report to the new folder `out`.
+    ///
+    /// # Errors
+    /// The instance is coloured or cannot be read, the programs do not disagree on it, or a program cannot be run.
+    pub fn reduce(&self, archive: &Archive, time: Duration, out: &Path) -> Result<Reduced, QualifyError> {
+        if archive.instance.kind() == NetKind::Coloured {
+            return Err(QualifyError::Dispute(
+                "coloured nets are not reduced; use a P/T instance".to_owned(),
+            ));
+        }
+        for program in &self.programs {
+            if let Program::Tool(folder) = program
+                && !folder.join("BenchKit_head.sh").is_file()
+            {
+                return Err(QualifyError::NoHead(folder.clone()));
+            }
+        }
+        // Made first: a wrong path must not be found after hours.
+        let beside = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let report = tempfile::Builder::new()
+            .prefix(".shrink-")
+            .permissions(Permissions::from_mode(0o777))
+            .tempdir_in(beside)
+            .map_err(QualifyError::io(beside))?;
+        let start = Reducible {
+            net: archive.net()?,
+            properties: archive.properties(&self.examination.name)?.unwrap_or_default(),
+            kept: self.property.to_owned(),
+            // Examinations of one value ask the same question of every net.
+            fixed: self.examination.values == 1,
+        };
+        let nodes_before = start.nodes();
+        let folder = tempfile::tempdir().map_err(QualifyError::io(out))?;
+        let instance = folder.path().join(archive.instance.as_str());
+        // The second program is not run if the first one does not give the value that it must give.
+        let values = |candidate: &Reducible, first_must_be: Option<&str>| -> Result<_, QualifyError> {
+            if instance.exists() {
+                fs::remove_dir_all(&instance).map_err(QualifyError::io(&instance))?;
+            }
+            fs::create_dir(&instance).map_err(QualifyError::io(&instance))?;
+            candidate.write(&self.examination.name, &instance).map_err(QualifyError::io(&instance))?;
+            let archive = Archive::open(&instance)?;
+            let first = self.value(&self.programs[0], &archive, folder.path())?;
+            let useful =
+                first.as_deref().is_some_and(|first| first_must_be.is_none_or(|wanted| wanted == first));
+            let second = if useful { self.value(&self.programs[1], &archive, folder.path())? } else { None };
+            Ok(first.zip(second).map(<[String; 2]>::from))
+        };
+        let known = match values(&start, None)? {
+            Some([first, second]) if first == second => {
+                return Err(QualifyError::Dispute(format!(
+                    "both programs give {first} for {}; give programs that disagree",
+                    self.property
+                )));
+            }
+            Some(known) => known,
+            None => {
+                return Err(QualifyError::Dispute(format!(
+                    "one of the programs gives no value of {}; give its id as in the file of the examination, or a higher --limit",
+                    self.property
+                )));
+            }
+        };
+        let is_truth = |value: &str| ["TRUE", "FALSE"].contains(&value);
+        let wanted = is_truth(&known[0]).then_some(known[0].as_str());
+        let effort = Effort { until: Instant::now() + time, attempts: usize::MAX };
+        let (reduced, attempts) = shrink(start, effort, &mut |candidate: &Reducible| {
+            let found = values(candidate, wanted)?;
+            Ok::<_, QualifyError>(found.is_some_and(|[first, second]| first != second))
+        })?;
+        let values = values(&reduced, None)?.unwrap_or(known);
+        let result = Reduced { nodes_before, nodes_after: reduced.nodes(), attempts, values };
+        self.write(&reduced, archive, &result, report, out)?;
+        Ok(result)
+    }
+
+    /// The value that a program gives; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
+    fn value(
+        &self,
+        program: &Program,
+        archive: &Archive,
+        outputs: &Path,
+    ) -> Result<Option<String>, QualifyError> {
+        let (examination, instance) = (self.examination.name.as_str(), archive.instance.as_str());
+        match program {
+            Program::Certify => {
+                let budget = Budget {
+                    time: Duration::from_secs(self.limit_s.into()),
+                    memory_bytes: u64::from(self.memory_mib) << 20,
+                    cancel: &AtomicBool::new(false),
+                };
+                let Ok(findings) = certify(archive, &[examination], &budget) else { return Ok(None) };
+                let known = findings.into_iter().find(|finding| finding.id == self.property);
+                Ok(known.and_then(|finding| match finding.known {
+                    Known::Exactly(mcc_certify::Value::Truth(true), _) => Some("TRUE".to_owned()),
+                    Known::Exactly(mcc_certify::Value::Truth(false), _) => Some("FALSE".to_owned()),
+                    Known::Exactly(mcc_certify::Value::Number(number), _) => Some(number.to_string()),
+                    Known::AtLeast(..) | Known::Open(_) => None,
+                }))
+            }
+            Program::Tool(folder) => {
+                let limit = u64::from(self.limit_s);
+                let memory_mib = self.memory_mib.into();
+                let limits = RunLimits { cpu_s: limit, wall_s: limit, vcpus: 1, memory_mib };
+                let invocation = Invocation {
+                    tool: "tool",
+                    instance,
+                    examination,
+                    confinement_s: limit,
+                    memory_mib,
+                    memory_reserve_mib: 0,
+                    original: false,
+                    keeps_evidence: false,
+                };
+                let home = outputs.join("home");
+                let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);
+                ran.map_err(QualifyError::io(folder))?;
+                let questions = Questions::of(archive, self.examination)?;
+                let stdout = outputs.join("stdout");
+                let answers = File::open(&stdout)
+                    .and_then(|file| Answers::read_file(&file, &questions, Reading::default()))
+                    .map_err(QualifyError::io(&stdout))?;
+                let position = answers.ids.iter().position(|id| id == self.property);
+                let value = position.and_then(|position| answers.values[position].as_ref());
+                Ok(value.map(|value| match value {
+                    mcc_campaign::benchkit::Value::True => "TRUE".to_owned(),
+                    mcc_campaign::benchkit::Value::False => "FALSE".to_owned(),
+                    number => number.to_string(),
+                }))
+            }
+        }
+    }
+
+    /// Writes the report in a temporary folder and renames it: complete or not at all.
+    fn write(
+        &self,
+        reduced: &Reducible,
+        archive: &Archive,
+        result: &Reduced,
+        folder: TempDir,
+        out: &Path,
+    ) -> Result<(), QualifyError> {
+        let instance = folder.path().join(archive.instance.as_str());
+        fs::create_dir(&instance).map_err(QualifyError::io(&instance))?;
+        reduced.write(&self.examination.name, &instance).map_err(QualifyError::io(&instance))?;
+        let small = Archive::open(&instance)?;
+        let mut programs = String::new();
+        for (number, program) in self.programs.iter().enumerate() {
+            let outputs = folder.path().join(format!("program-{}", number + 1));
+            let name = match program {
+                Program::Certify => "certify".to_owned(),
+                Program::Tool(path) => {
+                    fs::create_dir(&outputs).map_err(QualifyError::io(&outputs))?;
+                    self.value(program, &small, &outputs)?;
+                    format!(
+                        "{} (output: {}/stdout)",
+                        path.display(),
+                        outputs.file_name().unwrap_or_default().display()
+                    )
+                }
+            };
+            let _ = writeln!(programs, "- {}: {name}", result.values[number]);
+        }
+        let (instance, examination) = (archive.instance.as_str(), &self.examination.name);
+        let Reduced { nodes_before, nodes_after, attempts, .. } = result;
+        let (property, edition) = (self.property, self.edition);
+        let (limit_s, memory_mib) = (self.limit_s, self.memory_mib);
+        let mut options = String::new();
+        for (option, program) in ["--tool", "--against"].iter().zip(&self.programs) {
+            if let Program::Tool(path) = program {
+                let _ = write!(options, " {option} {}", path.display());
+            }
+        }
+        let text = format!(
+            "# Two values of one property\n\n{examination}, {property}\n\n{programs}\nThe instance {instance} was reduced \
+             from {nodes_before} to {nodes_after} places and transitions in {attempts} attempts. The folder {instance} has \
+             the reduced net and formulas.\n\nTo reproduce one value, start the tool as BenchKit does, in a copy of that \
+             folder, with BK_EXAMINATION={examination} and BK_INPUT={instance}. To reproduce both:\n\n    mcc-harness shrink \
+             {instance} --examination {examination} --property {property}{options} --edition {edition} --limit {limit_s} \
+             --memory-mib {memory_mib} --out again\n"
+        );
+        let report = folder.path().join("README.md");
+        fs::write(&report, text).map_err(QualifyError::io(&report))?;
+        let json = folder.path().join("report.json");
+        let text =
+            serde_json::to_string_pretty(result).map_err(io::Error::from).map_err(QualifyError::io(&json))?;
+        fs::write(&json, text + "\n").map_err(QualifyError::io(&json))?;
+        fs::rename(folder.path(), out).map_err(QualifyError::io(out))?;
+        let _ = folder.keep();
+        Ok(())
+    }
+}

@@ -1,0 +1,286 @@
+//! Native runs of a tool's folder on this host: without virtual machine, CPU pinning and the contest's libraries. A native
+//! run finds errors in the answers within seconds, but a tool that passes may still fail in the contest's machine.
+
+use super::RunLimits;
+use flate2::read::MultiGzDecoder;
+use mcc_base::child_process::{self, Purpose};
+use mcc_base::{Mark, evidence};
+use mcc_campaign::benchkit::{AnswerLines, Invocation};
+use mcc_model::Archive;
+use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
+use nix::libc;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, setsid};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The home of a tool in a machine. A temporary folder replaces it in a native run.
+pub const HOME: &str = "/home/mcc";
+
+/// Time in which a process that is being ended, such as by `kill`, disappears. A process that is left behind stays.
+const ENDING_TIME: Duration = Duration::from_secs(2);
+
+/// The result of a native run. Its outputs are in the folder that was given.
+#[derive(Clone, Debug)]
+pub struct NativeRun {
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// The marks of the run.
+    pub marks: Vec<Mark>,
+    /// The measurements.
+    pub facts: RunFacts,
+}
+
+/// Time between two looks at the growing output of a tool.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the
+/// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`, and
+/// files of evidence, if the invocation keeps them.
+///
+/// # Errors
+/// The home folder cannot be created or removed, or the tool cannot be started.
+pub fn run(
+    home: &Path,
+    tool: &Path,
+    archive: &Archive,
+    invocation: &Invocation,
+    limits: &RunLimits,
+    grace: Duration,
+    outputs: &Path,
+) -> io::Result<NativeRun> {
+    fs::create_dir(home)?;
+    let ended = run_in(home, tool, archive, invocation, limits, grace, outputs);
+    fs::remove_dir_all(home)?;
+    ended
+}
+
+fn run_in(
+    folder: &Path,
+    tool: &Path,
+    archive: &Archive,
+    invocation: &Invocation,
+    limits: &RunLimits,
+    grace: Duration,
+    outputs: &Path,
+) -> io::Result<NativeRun> {
+    let benchkit = make_home(folder, tool, archive)?;
+    let execution = benchkit.join("execution");
+    let began = execution.metadata()?;
+    let home = folder.to_string_lossy().into_owned();
+    let job = invocation.job(String::new(), 0, String::new());
+    let mut command = child_process::command("/bin/bash", Purpose::Local);
+    command.arg("-c").arg(benchkit.join("BenchKit_head.sh")).current_dir(&execution);
+    for (name, value) in job.env.iter().filter(|(name, _)| *name != "PATH") {
+        command.env(name, value.replace(HOME, &home));
+    }
+    let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
+    command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) };
+    let started = Instant::now();
+    let child = command.spawn()?;
+    let pid = Pid::from_raw(child.id() as i32);
+
+    let (ended, until_ended) = channel::<()>();
+    let limit = Duration::from_secs(limits.wall_s) + grace;
+    let mut growing = File::open(&stdout)?;
+    let mut lines = AnswerLines::default();
+    let mut look = || -> io::Result<()> {
+        // Not what is printed meanwhile: a tool can print without end.
+        let new = growing.metadata()?.len().saturating_sub(growing.stream_position()?);
+        let mut new = (&mut growing).take(new);
+        let mut part = [0; 1 << 16];
+        loop {
+            match new.read(&mut part)? {
+                0 => return Ok(()),
+                n => lines.add(&part[..n], Instant::now()),
+            }
+        }
+    };
+    let printed = &stdout;
+    let watch = move || -> io::Result<(Vec<Sample>, bool)> {
+        let mut samples = vec![];
+        loop {
+            let next = Duration::from_secs(1 + samples.len() as u64).min(limit);
+            let wait = next.saturating_sub(started.elapsed()).min(LOOK_INTERVAL);
+            let has_ended = until_ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+            if let Err(error) = look() {
+                let _ = killpg(pid, Signal::SIGKILL);
+                return Err(error);
+            }
+            if has_ended {
+                return Ok((samples, false));
+            }
+            if started.elapsed() < next {
+                continue;
+            }
+            let at_ms = started.elapsed().as_millis() as u64;
+            let stdout_bytes = printed.metadata().map_or(0, |found| found.len());
+            samples.push(Sample { at_ms, stdout_bytes, ..Sample::default() });
+            if started.elapsed() >= limit {
+                // Kills the process group of the tool. `wait` is called below.
+                let _ = killpg(pid, Signal::SIGKILL);
+                return Ok((samples, true));
+            }
+        }
+    };
+    let (waited, watched) = thread::scope(|scope| {
+        let watcher = scope.spawn(watch);
+        let waited = wait(pid);
+        drop(ended);
+        (waited, watcher.join())
+    });
+    let (samples, cut) =
+        watched.unwrap_or_else(|_| Err(io::Error::other("the thread that watches the output panicked")))?;
+    let (lines, dropped) = lines.finish(started);
+    let (status, usage) = waited?;
+    let wall = started.elapsed();
+    let left_behind = remaining_processes(pid);
+    for process in &left_behind {
+        let _ = kill(*process, Signal::SIGKILL);
+    }
+    if job.evidence_folder.is_some() {
+        let keep = |name: &str, text: &str| fs::write(outputs.join(name), text);
+        evidence::read_all(&benchkit.join("results"), keep)?;
+    }
+    let outcome = match (cut, status.code(), status.signal()) {
+        (true, ..) => Outcome::WallLimit,
+        (false, Some(exit_code), _) => Outcome::Finished { exit_code },
+        (false, None, signal) => Outcome::ToolCrash { signal: signal.unwrap_or(libc::SIGKILL) },
+    };
+    let ms = |time: libc::timeval| time.tv_sec as u64 * 1000 + time.tv_usec as u64 / 1000;
+    let facts = RunFacts {
+        wall_ms: wall.as_millis() as u64,
+        cpu_ms: ms(usage.ru_utime) + ms(usage.ru_stime),
+        vcpus: limits.vcpus,
+        memory_kib: Some(usage.ru_maxrss as u64),
+        written: written(folder, &benchkit, &began),
+        arrivals: Some(Arrivals { lines, dropped }),
+        stdout_bytes: stdout.metadata()?.len(),
+        stderr_bytes: stderr.metadata()?.len(),
+        samples,
+        ..RunFacts::default()
+    };
+    let left_behind = !cut && !left_behind.is_empty();
+    Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
+}
+
+/// Creates the folders of a contest disk in `home`: a copy of the tool's folder, which the tool may change, with the
+/// unpacked instance as `execution`. Returns the BenchKit folder.
+fn make_home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf> {
+    let benchkit = home.join("BenchKit");
+    fs::create_dir(&benchkit)?;
+    let unpacked = home.join("unpacked");
+    // `Archive::open` rejects unsafe entries.
+    match archive.path().is_dir() {
+        true => {
+            fs::create_dir(&unpacked)?;
+            fs::create_dir(unpacked.join(archive.instance.as_str()))?;
+            for file in fs::read_dir(archive.path())? {
+                let file = file?;
+                fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
+            }
+        }
+        false => tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?,
+    }
+    copy(&tool.canonicalize()?, &benchkit)?;
+    fs::create_dir(benchkit.join("results"))?;
+    fs::rename(unpacked.join(archive.instance.as_str()), benchkit.join("execution"))?;
+    fs::remove_dir(&unpacked)?;
+    Ok(benchkit)
+}
+
+/// Copies files, folders and symbolic links, except the folders of BenchKit at the top. A link into `from` leads into `to`
+/// afterwards.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let own = ["execution", "results"].map(|name| from.join(name));
+    let items = walkdir::WalkDir::new(from).min_depth(1).into_iter();
+    for item in items.filter_entry(|item| own.iter().all(|own| own != item.path())) {
+        let item = item?;
+        let place = to.join(item.path().strip_prefix(from).expect("the item is in the folder"));
+        let kind = item.file_type();
+        if kind.is_dir() {
+            fs::create_dir(&place)?;
+        } else if kind.is_symlink() {
+            let target = fs::read_link(item.path())?;
+            symlink(target.strip_prefix(from).map_or(target.clone(), |inside| to.join(inside)), place)?;
+        } else if kind.is_file() {
+            fs::copy(item.path(), place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a process. Returns its status and the resource usage of it and its children.
+fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: an rusage is plain data; both pointers are valid during the call.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        loop {
+            if libc::wait4(pid.as_raw(), &mut status, 0, &mut usage) >= 0 {
+                return Ok((ExitStatus::from_raw(status), usage));
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The processes of a session that still run some time after its first one ended.
+fn remaining_processes(session: Pid) -> Vec<Pid> {
+    let ended = Instant::now();
+    loop {
+        let remaining = session_processes(session);
+        if remaining.is_empty() || ended.elapsed() >= ENDING_TIME {
+            return remaining;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The running processes of a session.
+fn session_processes(session: Pid) -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let belongs = |name: String| {
+        let number: i32 = name.parse().ok()?;
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // Form: pid (name) state parent group session ...; the name may contain any character.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let runs = fields.next()? != "Z";
+        let of = fields.nth(2)?.parse() == Ok(session.as_raw());
+        (runs && of).then_some(Pid::from_raw(number))
+    };
+    processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
+}
+
+/// Files in the home folder that changed after the start of the run, except in its own folders; with the path that they
+/// would have in a machine.
+fn written(home: &Path, benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
+    let own = [benchkit.join("execution"), benchkit.join("results")];
+    let began = (began.ctime(), began.ctime_nsec());
+    let files = walkdir::WalkDir::new(home).sort_by_file_name().into_iter();
+    let files = files.filter_entry(|entry| own.iter().all(|own| own != entry.path()));
+    files
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .filter(|entry| {
+            entry.path().metadata().is_ok_and(|found| (found.ctime(), found.ctime_nsec()) > began)
+        })
+        .map(|entry| {
+            let inside = entry.path().strip_prefix(home).expect("the file is in the home folder");
+            Path::new(HOME).join(inside).display().to_string()
+        })
+        .take(mcc_base::guest::MAX_LEFTOVER_FILES)
+        .collect()
+}

@@ -1,0 +1,219 @@
+//! Known answers, with which the answers of a tool are compared.
+
+use super::counted;
+use mcc_base::files;
+use mcc_campaign::benchkit::{Answers, Questions, Reading, Value};
+use mcc_edition::Examination;
+use mcc_judge::oracle;
+use mcc_model::Severity;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Known values: `trusted.csv` of a judgement, or a folder with tables `<Instance>.csv` (the same columns without
+/// `instance`) or outputs with right answers `<Instance>-<Examination>.out`.
+#[derive(Clone, Debug, Default)]
+pub struct Oracle {
+    /// By instance and examination, with the table that they are from.
+    rows: BTreeMap<(String, String), (PathBuf, BTreeMap<ValueKey, Value>)>,
+    folder: Option<PathBuf>,
+    /// One text for each table with bad rows.
+    pub unread: Vec<String>,
+}
+
+/// The known values of one examination on an instance.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The values by position.
+    pub values: Vec<Option<Value>>,
+    /// The file, or the folder, that they are from; None: there is none.
+    pub file: Option<PathBuf>,
+    /// A text about bad lines of the file.
+    pub unread: Option<String>,
+}
+
+/// The key of a value. Judgements of published tables have positions, but no ids.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ValueKey {
+    Id(String),
+    Position(usize),
+}
+
+/// Why an oracle cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OracleError {
+    /// An oracle file in the published form cannot be read.
+    #[error(transparent)]
+    File(#[from] oracle::OracleError),
+    /// The folder has no file of an oracle.
+    #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; give the folder of an oracle", .0.display())]
+    Empty(PathBuf),
+    /// A file cannot be read.
+    #[error("{}: {source}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out",
+        path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A table cannot be parsed or has other columns.
+    #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
+        path.display())]
+    Row {
+        /// The file or folder.
+        path: PathBuf,
+        /// The problem.
+        message: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Row {
+    instance: Option<String>,
+    examination: String,
+    id: String,
+    position: Option<usize>,
+    value: String,
+}
+
+impl Oracle {
+    /// Opens a table or a folder.
+    ///
+    /// # Errors
+    /// The path cannot be read, or a table has other columns. Bad rows are not errors, but are described in `unread`.
+    pub fn open(path: &Path) -> Result<Self, OracleError> {
+        let io = |source| OracleError::Io { path: path.to_owned(), source };
+        if !path.metadata().map_err(io)?.is_dir() {
+            let mut oracle = Self::default();
+            oracle.read(path, None)?;
+            return Ok(oracle);
+        }
+        let mut oracle = Self { folder: Some(path.to_owned()), ..Self::default() };
+        let mut is_empty = true;
+        for item in path.read_dir().map_err(io)? {
+            let file = item.map_err(io)?.path();
+            let extension = file.extension().unwrap_or_default();
+            is_empty &= extension != "csv" && extension != "out";
+            if extension == "csv" {
+                let instance = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                oracle.read(&file, Some(&instance))?;
+            }
+        }
+        match is_empty {
+            true => Err(OracleError::Empty(path.to_owned())),
+            false => Ok(oracle),
+        }
+    }
+
+    fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
+        let row = |message: String| OracleError::Row { path: path.to_owned(), message };
+        // The csv reader gives the rows of a file with CR LF the line before theirs.
+        let text = mcc_base::text::read(path).map_err(|error| row(error.to_string()))?.replace("\r\n", "\n");
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
+        let needed = ["examination", "id", "value"].into_iter().chain(of.is_none().then_some("instance"));
+        for column in needed {
+            if !columns.iter().any(|known| known == column) {
+                return Err(row(format!("no column {column}")));
+            }
+        }
+        let mut bad = vec![];
+        for read in rows.records() {
+            let read = read.map_err(|error| row(error.to_string()))?;
+            let line = read.position().map_or(0, csv::Position::line);
+            let Row { instance, examination, id, position, value } = match read.deserialize(Some(&columns)) {
+                Ok(read) => read,
+                Err(error) => {
+                    bad.push((line, error.to_string()));
+                    continue;
+                }
+            };
+            let Some(instance) = instance.or_else(|| of.map(str::to_owned)) else {
+                bad.push((line, "the instance is missing".to_owned()));
+                continue;
+            };
+            // An empty value is unknown.
+            if !value.is_empty() {
+                let value = match value.parse() {
+                    Ok(value) => value,
+                    Err(error) => {
+                        bad.push((line, format!("{id}: {error}")));
+                        continue;
+                    }
+                };
+                let place = match position {
+                    Some(position) if id.is_empty() => ValueKey::Position(position),
+                    _ => ValueKey::Id(id),
+                };
+                let known = self.rows.entry((instance, examination));
+                known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1.insert(place, value);
+            }
+        }
+        if let Some((line, message)) = bad.first() {
+            self.unread.push(unread(&format!("{}:{line}: {message}", path.display()), bad.len()));
+        }
+        Ok(())
+    }
+
+    /// The known values of an examination. `Inf` in StateSpace is unknown: the number was too large for the program that
+    /// wrote the oracle.
+    ///
+    /// # Errors
+    /// A file of the oracle cannot be read.
+    pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
+        let mut known = self.stated(instance, questions)?;
+        known
+            .values
+            .iter_mut()
+            .for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
+        Ok(known)
+    }
+
+    fn stated(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
+        let ids = questions.ids.as_deref().unwrap_or_default();
+        let key = (instance.to_owned(), questions.examination.clone());
+        if let Some((file, known)) = self.rows.get(&key) {
+            let of = |(position, id): (usize, &String)| {
+                known
+                    .get(&ValueKey::Id(id.clone()))
+                    .or_else(|| known.get(&ValueKey::Position(position)))
+                    .cloned()
+            };
+            let values = ids.iter().enumerate().map(of).collect();
+            return Ok(Known { values, file: Some(file.clone()), unread: None });
+        }
+        let nothing = || Known { values: vec![None; ids.len()], ..Known::default() };
+        let Some(folder) = &self.folder else { return Ok(nothing()) };
+        let path = folder.join(format!("{instance}-{}.out", questions.examination));
+        if path.is_file() {
+            let reading = Reading { strict: false, published: true };
+            let read = files::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
+            let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
+            let bad = || answers.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
+            let unread = bad()
+                .next()
+                .map(|first| unread(&format!("{}:{}: {}", path.display(), first.line, first), bad().count()));
+            return Ok(Known { values: answers.values, file: Some(path), unread });
+        }
+        // The abbreviated form of the published oracles; their ids may differ from those of the instance.
+        let Questions { examination, answers, values, .. } = questions;
+        let examination = Examination { name: examination.clone(), answers: *answers, values: *values };
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let known = oracle::read(folder, instance, &examination, &ids)?;
+        Ok(known.map_or_else(nothing, |(values, bad)| Known {
+            values,
+            file: Some(folder.clone()),
+            unread: bad.first().map(|first| unread(&first.to_string(), bad.len())),
+        }))
+    }
+}
+
+/// A text with the first bad line of a file and the number of bad lines.
+fn unread(first: &str, lines: usize) -> String {
+    match lines {
+        1 => first.to_owned(),
+        lines => format!("{first}; and {}", counted(lines - 1, "more bad line")),
+    }
+}

@@ -1,0 +1,197 @@
+//! Checks of the output of a tool.
+
+use super::{Finding, JudgedValue, RunQuestions, counted};
+use mcc_campaign::benchkit::{Anomaly, Answers, Value};
+use mcc_edition::AnswerKind;
+use mcc_model::Severity;
+use num_bigint::BigUint;
+use std::collections::BTreeSet;
+
+/// Returns the findings of one output, by line. Checks the form of every line, and compares the values with each other,
+/// with the initial marking and with known values.
+pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Finding> {
+    // Tools print the same techniques with every value, so an unusual one is reported once.
+    let mut unusual = BTreeSet::new();
+    let mut findings: Vec<_> = answers
+        .anomalies
+        .iter()
+        .filter(|anomaly| anomaly.technique.as_ref().is_none_or(|word| unusual.insert(word)))
+        .map(|anomaly| Finding {
+            severity: anomaly.severity,
+            ..Finding::new(anomaly.rule, &anomaly.problem, &anomaly.fix).at("stdout", Some(anomaly.line))
+        })
+        .collect();
+    for position in 0..answers.ids.len() {
+        let finding = impossible_value(answers, run_questions, position)
+            .or_else(|| wrong(answers, run_questions, position))
+            .or_else(|| overflow(answers, position));
+        if let Some(finding) = finding {
+            findings.push(finding.at("stdout", answers.lines[position]));
+        }
+    }
+    findings.sort_by_key(|finding| finding.line);
+    if answers.anomalies_dropped > 0 {
+        let more = counted(answers.anomalies_dropped as usize, "more line");
+        let more = format!("{more} that violate the protocol");
+        findings.push(
+            Finding::new("E-1.7", more, "correct the reported lines first; then check the output again")
+                .at("stdout", None),
+        );
+    }
+    findings.extend(missing(answers));
+    findings
+}
+
+/// A value that differs from the known value.
+fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
+    let (given, known) =
+        (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
+    let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
+    (!agrees).then(|| {
+        let problem = format!("{}, but the known value is {}", is(answers, position, given), short(known));
+        let oracle = run_questions.oracle.as_deref();
+        let oracle = oracle.map_or_else(|| VERDICTS_FILE.to_owned(), str::to_owned);
+        let fix = "correct the tool, or do not answer: a wrong value costs twice the points of a right one";
+        Finding::new("E-4", problem, fix).about(judged(answers, position, given, known.to_string(), &oracle))
+    })
+}
+
+/// The file of an archive with the known properties of its net.
+const VERDICTS_FILE: &str = "GenericPropertiesVerdict.xml";
+
+/// A value with its id, for the text of a finding.
+fn is(answers: &Answers, position: usize, given: &Value) -> String {
+    format!("{} is {}", answers.ids[position], short(given))
+}
+
+fn judged(answers: &Answers, position: usize, given: &Value, known: String, oracle: &str) -> JudgedValue {
+    let (id, oracle) = (answers.ids[position].clone(), oracle.to_owned());
+    JudgedValue { position: format!("{position:02}"), id, given: given.to_string(), known, oracle }
+}
+
+/// `+inf` instead of a StateSpace count.
+fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
+    let is_overflow = answers.values[position] == Some(Value::Overflow);
+    is_overflow.then(|| {
+        let problem = format!(
+            "{} is infinite: a StateSpace count is finite, so this value is never right",
+            answers.ids[position]
+        );
+        Finding::new("E-1.2", problem, "print all digits or CANNOT_COMPUTE").warning()
+    })
+}
+
+/// A number that no marking graph can have.
+fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
+    let id = &answers.ids[position];
+    let given = answers.values[position].as_ref()?;
+    let Value::Number(number) = given else { return None };
+    let fix = "count the initial marking, which is reachable";
+    if let Some(Some(least)) = run_questions.least.get(position)
+        && number < least
+    {
+        let problem =
+            format!("{}, but the initial marking has {}", is(answers, position, given), digits(least));
+        let value = judged(answers, position, given, least.to_string(), "the initial marking");
+        return Some(Finding::new(rule(run_questions), problem, fix).about(value));
+    }
+    if run_questions.questions.answers != AnswerKind::StateSpace {
+        return None;
+    }
+    match id.as_str() {
+        "STATES" if *number == BigUint::ZERO => Some(Finding::new("E-1.2", "STATES is 0", fix)),
+        "MAX_TOKEN_IN_PLACE" if run_questions.safe && *number > BigUint::from(1_u8) => {
+            let problem = format!("{}, but the model is known to be safe", is(answers, position, given));
+            let fix = format!("correct the tool: {VERDICTS_FILE} states SAFE");
+            let value = judged(answers, position, given, "1".to_owned(), VERDICTS_FILE);
+            Some(Finding::new("E-1.2", problem, fix).about(value))
+        }
+        "MAX_TOKEN_IN_PLACE" => {
+            let marking = answers.ids.iter().position(|id| id == "MAX_TOKEN_PER_MARKING")?;
+            let Some(Value::Number(total)) = &answers.values[marking] else { return None };
+            (number > total).then(|| {
+                let given_here = is(answers, position, given);
+                let problem = format!("{given_here}, but MAX_TOKEN_PER_MARKING is only {}", digits(total));
+                let fix = "correct the tool: a marking has at least the tokens of each of its places";
+                let value = judged(answers, position, given, total.to_string(), "MAX_TOKEN_PER_MARKING");
+                Finding::new("E-1.2", problem, fix).about(value)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Values that are neither given nor CANNOT_COMPUTE although others are given (E-1.7).
+fn missing(answers: &Answers) -> Option<Finding> {
+    let given = |position: usize| answers.values[position].is_some();
+    let missing = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
+    // An id in a rejected line is part of that finding.
+    let unreported = |position: &usize| {
+        let id = &answers.ids[*position];
+        let reports =
+            |anomaly: &Anomaly| anomaly.severity == Severity::Error && anomaly.problem.contains(id.as_str());
+        !answers.anomalies.iter().any(reports)
+    };
+    let missing: Vec<_> = (0..answers.ids.len()).filter(missing).filter(unreported).collect();
+    let first = missing
+        .first()
+        .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
+    let (n, of, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
+    let problem = format!("no answer for {n} of {of} values; the first is {id}");
+    let fix = format!("print for each of them: FORMULA {id} CANNOT_COMPUTE");
+    let fix = if id == "STATES" || !id.contains('-') && of == 4 {
+        "print every metric, with -1 if the tool does not compute it".to_owned()
+    } else {
+        fix
+    };
+    Some(Finding::new("E-1.7", problem, fix).at("stdout", None).warning())
+}
+
+/// Returns a finding for each value that differs between attempts at one run.
+pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
+    let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
+    let of = |answers: &Answers, id: &String| {
+        let position = answers.ids.iter().position(|known| known == id)?;
+        Some((answers.values[position].clone()?, answers.lines[position]))
+    };
+    let mut findings = vec![];
+    for id in ids {
+        let given = attempts.iter().enumerate().filter_map(|(n, answers)| Some((n + 1, of(answers, id)?)));
+        let given: Vec<_> = given.collect();
+        let Some((first, (value, _))) = given.first() else { continue };
+        if let Some((n, (other, line))) = given.iter().find(|(_, (other, _))| other != value) {
+            let problem = format!(
+                "{id} differs between repetitions: {} in attempt {first}, {} in attempt {n}",
+                short(value),
+                short(other)
+            );
+            let fix = "the same input must give the same value: check random seeds, threads and uninitialized memory";
+            findings.push(Finding::new("E-3.1", problem, fix).at("stdout", *line));
+        }
+    }
+    findings
+}
+
+fn rule(run_questions: &RunQuestions) -> &'static str {
+    match run_questions.questions.answers {
+        AnswerKind::StateSpace => "E-1.2",
+        AnswerKind::Number => "E-1.3",
+        AnswerKind::Boolean => "E-1.7",
+    }
+}
+
+/// A value for display, abbreviated: a number can have 24,000 digits.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Number(number) => digits(number),
+        other => other.to_string(),
+    }
+}
+
+fn digits(number: &BigUint) -> String {
+    let text = number.to_string();
+    match text.get(..20) {
+        Some(start) if text.len() > 40 => format!("{start}... ({} digits)", text.len()),
+        _ => text,
+    }
+}

@@ -1,0 +1,89 @@
+//! Writes the merged file system into a folder of the host.
+
+use crate::container::entries::Meta;
+use crate::container::error::{ContainerError, io_at};
+use crate::container::tree::{Id, NodeKind, ROOT, Tree};
+use nix::fcntl::AT_FDCWD;
+use nix::sys::stat::{Mode, UtimensatFlags, utimensat};
+use nix::sys::time::TimeSpec;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::path::{Path, PathBuf};
+
+/// Makes the folder `to` with all files. Their contents are moved out of `spool`, which must be on the same file system.
+/// Needs root, to set owners.
+pub(crate) fn write(tree: &Tree, spool: &Path, to: &Path) -> Result<(), ContainerError> {
+    let mut names = vec![0_u32; tree.end()];
+    count_names(tree, ROOT, &mut names);
+    Writer { tree, spool, names, written: vec![None; tree.end()] }.folder(ROOT, to)
+}
+
+/// Counts the names of each node.
+fn count_names(tree: &Tree, id: Id, names: &mut [u32]) {
+    for slot in tree.folder(id).into_iter().flat_map(|folder| folder.slots.values()) {
+        names[slot.id] += 1;
+        count_names(tree, slot.id, names);
+    }
+}
+
+struct Writer<'a> {
+    tree: &'a Tree,
+    spool: &'a Path,
+    names: Vec<u32>,
+    /// The first path of each node with several names.
+    written: Vec<Option<PathBuf>>,
+}
+
+impl Writer<'_> {
+    fn folder(&mut self, id: Id, to: &Path) -> Result<(), ContainerError> {
+        let tree = self.tree;
+        fs::create_dir(to).map_err(io_at(to))?;
+        for (name, slot) in tree.folder(id).into_iter().flat_map(|folder| &folder.slots) {
+            let path = to.join(OsStr::from_bytes(name));
+            match &tree.node(slot.id).kind {
+                NodeKind::Folder(_) => self.folder(slot.id, &path)?,
+                kind => self.file(slot.id, kind, &path)?,
+            }
+        }
+        // Last, because each file that is made in a folder changes its time.
+        attributes(&tree.node(id).meta, to, false)
+    }
+
+    fn file(&mut self, id: Id, kind: &NodeKind, to: &Path) -> Result<(), ContainerError> {
+        if let Some(first) = &self.written[id] {
+            return fs::hard_link(first, to).map_err(io_at(to));
+        }
+        match kind {
+            NodeKind::File(content) if content.size > 0 => {
+                fs::rename(self.spool.join(content.number.to_string()), to).map_err(io_at(to))?;
+            }
+            NodeKind::File(_) => drop(File::create_new(to).map_err(io_at(to))?),
+            NodeKind::Link(target) => symlink(OsStr::from_bytes(target), to).map_err(io_at(to))?,
+            NodeKind::Pipe => {
+                nix::unistd::mkfifo(to, Mode::S_IRUSR).map_err(|error| io_at(to)(error.into()))?;
+            }
+            NodeKind::Folder(_) => unreachable!("a folder has its own function"),
+        }
+        attributes(&self.tree.node(id).meta, to, matches!(kind, NodeKind::Link(_)))?;
+        if self.names[id] > 1 {
+            self.written[id] = Some(to.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Sets owner, mode, extended attributes and time. A change of the owner clears bits of the mode and capabilities.
+fn attributes(meta: &Meta, path: &Path, is_link: bool) -> Result<(), ContainerError> {
+    lchown(path, Some(meta.uid), Some(meta.gid)).map_err(io_at(path))?;
+    if !is_link {
+        fs::set_permissions(path, Permissions::from_mode(meta.mode)).map_err(io_at(path))?;
+    }
+    for (name, value) in &meta.xattrs {
+        xattr::set(path, OsStr::from_bytes(name), value).map_err(io_at(path))?;
+    }
+    let time = TimeSpec::new(meta.mtime.into(), 0);
+    utimensat(AT_FDCWD, path, &time, &time, UtimensatFlags::NoFollowSymlink)
+        .map_err(|error| io_at(path)(error.into()))
+}
