@@ -1,6 +1,6 @@
 //! Compares memory and CPU time of the same tool as measured by host and guest: the table of docs/measurement.md.
 
-#[path = "../tests/script/mod.rs"]
+#[path = "../tests/support/script.rs"]
 mod script;
 
 use mcc_harness::base::guest::{GuestEvent, Request};

@@ -1,5 +1,5 @@
 //! The fuzz targets: readers of untrusted input. Each accepts any bytes, and panics only if a promise is broken.
-//! `tests/fuzz_corpus.rs` runs the committed corpus through the same functions.
+//! `tests/models/fuzz_corpus.rs` runs the committed corpus through the same functions.
 
 use mcc_harness::archive::{self, ArchiveLimits, ArchivePaths, machine_files};
 use mcc_harness::base::digest;

@@ -8,7 +8,7 @@ mod bare_qemu;
 mod copying;
 mod disturbed;
 mod long_run;
-#[path = "../../tests/script/mod.rs"]
+#[path = "../../tests/support/script.rs"]
 #[allow(dead_code, reason = "the tests use all of it")]
 mod script;
 mod starts;

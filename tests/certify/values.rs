@@ -1,6 +1,6 @@
 //! The engine decides every value of small real instances as the oracles have it.
 
-#[path = "../data/mod.rs"]
+#[path = "../support/data.rs"]
 mod data;
 
 use flate2::read::GzDecoder;

@@ -1,8 +1,8 @@
 //! The reference tool: all its answers except those of the liar are right, and it declines what it cannot compute.
 
-#[path = "../data/mod.rs"]
+#[path = "../support/data.rs"]
 mod data;
-#[path = "mod.rs"]
+#[path = "../support/tool.rs"]
 mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};

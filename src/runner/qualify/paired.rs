@@ -8,7 +8,7 @@
 //! Without a difference the ratios of pairs are symmetric around 1, also if single runs are much slower than the others;
 //! for symmetric values with such outliers the t test has fewer false alarms than its level, not more (Benjamini, "Is the
 //! t test really conservative when the parent distribution is long-tailed?", JASA 78, 1983). The trials in
-//! `tests/compare_runs.rs` check it on recorded times.
+//! `tests/models/compare_runs.rs` check it on recorded times.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};

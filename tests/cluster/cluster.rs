@@ -1,0 +1,594 @@
+//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and failures of the cluster.
+
+use crate::support::campaign;
+use crate::support::recorded_runs;
+
+use campaign::{EXAMINATIONS, Folder, until};
+use mcc_harness::cluster::Cluster;
+use mcc_harness::store::{Record, SealKey};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use recorded_runs::{FINISHED, make};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Two models with two instances each, two entries, two examinations: 16 runs.
+fn campaign() -> String {
+    campaign::on_fixtures(
+        &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
+        &["ReachabilityCardinality", "CTLFireability"],
+        &["breadth-first", "random-walk"],
+        // Without `--exclusive` both models run on one node.
+        "[slurm]\nstage = \"stage\"\nlost_node = \"restart\"\noptions = [\"--exclusive\"]\n",
+    )
+}
+
+/// A Slurm cluster of two nodes on this host; ended when it is dropped.
+struct Slurm<'a>(&'a Folder);
+
+impl<'a> Slurm<'a> {
+    fn start(folder: &'a Folder) -> Self {
+        let slurm = Self(folder);
+        slurm.script("up");
+        slurm
+    }
+
+    fn script(&self, verb: &str) {
+        single_node(verb, &self.0.path().join("slurm"));
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Output {
+        let conf = self.0.path().join("slurm/slurm.conf");
+        Command::new(program).args(args).env("SLURM_CONF", conf).output().unwrap()
+    }
+
+    /// Runs mcc-harness on this cluster and returns its output.
+    fn harness(&self, args: &[&str], exit: i32) -> String {
+        let conf = self.0.path().join("slurm/slurm.conf");
+        let mut command = assert_cmd::Command::from(self.0.harness(args));
+        let done = command.env("SLURM_CONF", conf).assert().code(exit);
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    }
+
+    /// The status of a model, from `status`.
+    fn model(&self, name: &str) -> Value {
+        let status: Value =
+            serde_json::from_str(&self.harness(&["status", "results", "--format", "json"], 0)).unwrap();
+        let models = status["models"].as_array().unwrap();
+        models.iter().find(|model| model["model"] == name).unwrap().clone()
+    }
+
+    fn state(&self, name: &str) -> String {
+        self.model(name)["state"].as_str().unwrap().to_owned()
+    }
+
+    fn recorded(&self, name: &str) -> u64 {
+        self.model(name)["recorded"].as_u64().unwrap()
+    }
+
+    /// Simulates a power failure of a node: kills all its processes.
+    fn kill_node(&self, node: &str) {
+        let variable = format!("SLURMD_NODENAME={node}");
+        let conf = format!("SLURM_CONF={}", self.0.path().join("slurm/slurm.conf").display());
+        let daemon = format!("\0-N\0{node}\0");
+        for process in fs::read_dir("/proc").unwrap() {
+            let path = process.unwrap().path();
+            let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else {
+                continue;
+            };
+            let read = |file: &str| {
+                String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
+            };
+            let environment = read("environ");
+            let of_cluster = environment.split('\0').any(|set| set == conf);
+            let of_node =
+                environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
+            if of_cluster && of_node {
+                let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
+            }
+        }
+        let node = format!("NodeName={node}");
+        let down = self.command("scontrol", &["update", &node, "State=DOWN", "Reason=lost"]);
+        assert!(down.status.success(), "{down:?}");
+    }
+}
+
+impl Drop for Slurm<'_> {
+    fn drop(&mut self) {
+        self.script("down");
+    }
+}
+
+fn single_node(verb: &str, folder: &Path) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
+    let done = Command::new(script).arg(verb).arg(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "scripts/slurm-single-node {verb}: {said}");
+}
+
+#[test]
+fn a_stopped_trial_cluster_ends_no_process_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+    // A daemon had the same process id, and was started at another time.
+    fs::write(folder.path().join("munged.process"), format!("{} 1\n", other.id())).unwrap();
+    single_node("down", folder.path());
+    assert_eq!(other.try_wait().unwrap(), None, "it still runs");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
+    assert_cmd::Command::from(folder.harness(&["judge", results, "--out", out])).assert().code(0);
+    let tables = ["confidence.csv", "trusted.csv", "scores.csv", "podiums.csv"];
+    tables.iter().map(|table| fs::read_to_string(folder.path().join(out).join(table)).unwrap()).collect()
+}
+
+#[test]
+fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
+    let folder = Folder::new(&campaign());
+    let slurm = Slurm::start(&folder);
+    let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+
+    let jobs = slurm.harness(&submit, 0);
+    assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
+    slurm.harness(&["cancel", "results"], 0);
+    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "open"));
+
+    // Submitted again; then the job of one model gets the signal of its time limit, the node of the other is lost.
+    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.recorded(model) > 0));
+    let (kept, lost) = (slurm.model("DiningTable"), slurm.model("TokenLoop"));
+    let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
+    assert_ne!(node(&kept), node(&lost), "each model has a node");
+    let queue = slurm.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
+    let queue = String::from_utf8(queue.stdout).unwrap();
+    let job = queue.lines().find_map(|line| line.strip_suffix(&format!(" {}", node(&kept)))).unwrap();
+    let signalled = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
+    assert!(signalled.status.success(), "{signalled:?}");
+    slurm.kill_node(&node(&lost));
+    until("the loss is seen", || ["open", "pending"].contains(&slurm.state("TokenLoop").as_str()));
+    assert!(slurm.recorded("TokenLoop") < 8, "the model has open runs");
+    slurm.harness(&["collect", "results"], 1);
+    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "done"));
+
+    // The kept model stayed on its node, continued by a job of its chain; the lost one was repeated on the other node.
+    assert_eq!(slurm.model("DiningTable")["nodes"], kept["nodes"]);
+    assert_eq!(node(&slurm.model("TokenLoop")), node(&kept));
+    let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let reasons: Vec<String> = batches
+        .map(|batch| fs::read_to_string(batch.unwrap().path()).unwrap())
+        .filter_map(|text| Some(serde_json::from_str::<Value>(&text).ok()?["reason"].as_str()?.to_owned()))
+        .collect();
+    assert!(reasons.iter().any(|reason| reason == "chain"), "{reasons:?}");
+
+    let collected = slurm.harness(&["collect", "results"], 0);
+    assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
+    let again = slurm.harness(&["collect", "results"], 0);
+    assert!(again.contains("new attempts: 0; newly recorded runs: 0"), "{again}");
+    let record = Record::open_readonly(&folder.results()).unwrap();
+    let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
+    assert!(superseded > 0, "the runs of the lost node are kept");
+
+    let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
+    assert_cmd::Command::from(folder.harness(&local)).assert().code(0);
+    assert_eq!(judged(&folder, "results", "by-slurm"), judged(&folder, "local", "here"));
+    assert_eq!(folder.machines(), Vec::<i32>::new());
+}
+
+#[test]
+fn a_job_cancelled_three_times_uses_up_no_attempt() {
+    let slurm_keys = "[slurm]\nstage = \"stage\"\n[hosts]\nretries = 2\n";
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], slurm_keys);
+    let slurm = Slurm::start(&folder);
+    let begun = folder.path().join("begun");
+    let running =
+        format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
+    folder.fake_qemu(&running);
+    let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+    let resume = [&submit[..], &["--resume"]].concat();
+    slurm.harness(&submit, 0);
+    for _ in 0..3 {
+        until("the tool runs", || begun.exists());
+        slurm.harness(&["cancel", "results"], 0);
+        until("the job has ended", || slurm.state("DiningTable") == "open");
+        assert_eq!(slurm.model("DiningTable")["ended"]["state"], "CANCELLED");
+        fs::remove_file(&begun).unwrap();
+        slurm.harness(&resume, 0);
+    }
+    until("the tool runs", || begun.exists());
+    folder.fake_qemu("whole_run x");
+    slurm.harness(&["cancel", "results"], 0);
+    until("the job has ended", || slurm.state("DiningTable") == "open");
+    slurm.harness(&resume, 0);
+    until("done", || slurm.state("DiningTable") == "done");
+    slurm.harness(&["collect", "results"], 0);
+    let runs = folder.runs();
+    assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
+}
+
+#[test]
+fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
+    let examinations = &EXAMINATIONS[..8];
+    let more =
+        "[slurm]\nstage = \"stage\"\nmargin_s = 10\n[hosts]\nboot_deadline_s = 15\n[limits]\nwall_s = 25\n";
+    let folder = Folder::with_fake_qemu(1, examinations, more);
+    // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
+    folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
+    let slurm = Slurm::start(&folder);
+    let limit = slurm.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
+    assert!(limit.status.success(), "{limit:?}");
+    slurm.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
+    until("done", || slurm.state("DiningTable") == "done");
+    let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let batches: Vec<Value> = batches
+        .map(|batch| serde_json::from_str(&fs::read_to_string(batch.unwrap().path()).unwrap()).unwrap())
+        .collect();
+    let of = |reason: &str| batches.iter().filter(|batch| batch["reason"] == reason).count();
+    assert!(of("chain") > 0 && of("submit") == 1 && of("chain") + 1 == batches.len(), "{batches:#?}");
+    slurm.harness(&["collect", "results"], 0);
+    let runs = folder.runs();
+    assert_eq!(runs.len(), examinations.len());
+    for run in runs.values() {
+        assert_eq!((run.attempts, run.last.outcome.word()), (1, "finished"), "{run:?}");
+    }
+}
+
+/// Puts shell scripts with the names of Slurm's commands on PATH.
+fn fakes(folder: &Folder, scripts: &[(&str, &str)]) {
+    for (name, script) in scripts {
+        let path = folder.path().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}
+
+/// Runs mcc-harness and returns what it printed.
+fn harness(folder: &Folder, args: &[&str], exit: i32) -> String {
+    let done = assert_cmd::Command::from(folder.harness(args)).assert().code(exit);
+    let output = done.get_output();
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn submit(folder: &Folder, exit: i32) -> String {
+    harness(folder, &["submit", "campaign.toml", "--out", "results", "--allow-degraded"], exit)
+}
+
+/// The names of the submitted batches with their content, in the order of submission by the fake `sbatch`.
+fn batches(folder: &Folder) -> Vec<(String, Value)> {
+    let files = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+    let read = |file: fs::DirEntry| {
+        let name = file.path().file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap())
+    };
+    let mut batches: Vec<(String, Value)> = files.map(|file| read(file.unwrap())).collect();
+    batches.sort_by_key(|(_, batch)| batch["job"].as_str().unwrap().parse::<u64>().unwrap());
+    batches
+}
+
+/// Runs the first job of a batch on a node, and appends what it prints to its log, as Slurm does.
+fn job(folder: &Folder, batch: &str, node: &str, exit: i32) {
+    let mut command = folder.harness(&["shard", "results", "--batch", batch]);
+    command.env("SLURM_ARRAY_TASK_ID", "0").env("SLURMD_NODENAME", node);
+    let done = assert_cmd::Command::from(command).assert().code(exit);
+    let log = folder.results().join(format!("cluster/logs/{batch}.0.log"));
+    let mut log = fs::File::options().create(true).append(true).open(log).unwrap();
+    log.write_all(&[done.get_output().stdout.as_slice(), &done.get_output().stderr].concat()).unwrap();
+}
+
+/// The status of the only model.
+fn only_model(folder: &Folder) -> Value {
+    let args = ["status", "results", "--format", "json"];
+    let done = assert_cmd::Command::from(folder.harness(&args)).assert().code(0);
+    let mut status: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    status["models"][0].take()
+}
+
+const UNLIMITED: (&str, &str) = ("sinfo", "echo 'here*|infinite'");
+const ARRAYS: (&str, &str) = ("scontrol", "echo 'MaxArraySize = 1001'");
+const EMPTY: (&str, &str) = ("squeue", "");
+const NO_ACCOUNTS: (&str, &str) = ("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
+/// Gives jobs the numbers 1, 2, ... and keeps the arguments.
+const NUMBERED: (&str, &str) =
+    ("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; wc -l < \"$(dirname \"$0\")/asked\"");
+/// Job 1 has failed.
+const FAILED: (&str, &str) = (
+    "scontrol",
+    "case $* in *'show job'*) echo 'JobId=2 ArrayJobId=1 ArrayTaskId=0 JobState=FAILED Reason=NonZeroExitCode \
+     ExitCode=69:0';; *) echo 'MaxArraySize = 1001';; esac",
+);
+
+/// A campaign of one run in a fake machine, submitted to a fake Slurm.
+fn one_run() -> Folder {
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], "[slurm]\nstage = \"stage\"\n");
+    fakes(&folder, &[UNLIMITED, FAILED, EMPTY, NO_ACCOUNTS, NUMBERED]);
+    folder
+}
+
+#[test]
+fn a_node_that_refuses_a_job_does_not_keep_the_model() {
+    let folder = one_run();
+    // The fake QEMU has no KVM.
+    harness(&folder, &["submit", "campaign.toml", "--out", "results"], 0);
+    job(&folder, &batches(&folder)[0].0, "n1", 69);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["state"]), (&json!([]), &json!("open")), "{model}");
+
+    // The options of the last submission count.
+    let resume = ["submit", "campaign.toml", "--out", "results", "--resume", "--allow-degraded"];
+    harness(&folder, &resume, 0);
+    let (name, batch) = &batches(&folder)[1];
+    assert_eq!((&batch["node"], &batch["reason"]), (&Value::Null, &json!("resume")));
+    assert!(!fs::read_to_string(folder.path().join("bin/asked")).unwrap().contains("--nodelist"));
+    job(&folder, name, "n2", 0);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["state"]), (&json!(["n2"]), &json!("done")), "{model}");
+    assert_eq!(model["outcomes"], json!({"finished": 1}));
+}
+
+#[test]
+fn a_node_where_only_the_host_failed_does_not_keep_the_model() {
+    let folder = one_run();
+    submit(&folder, 0);
+    folder.fake_qemu("exit 1");
+    job(&folder, &batches(&folder)[0].0, "n1", 1);
+    let model = only_model(&folder);
+    assert_eq!((&model["nodes"], &model["outcomes"]), (&json!([]), &json!({"infrastructure": 1})), "{model}");
+}
+
+#[test]
+fn a_complete_model_gets_no_further_job() {
+    let folder = one_run();
+    submit(&folder, 0);
+    let name = &batches(&folder)[0].0;
+    job(&folder, name, "n1", 0);
+    // Slurm starts the job again on another node, because it was preempted at its end.
+    job(&folder, name, "n2", 0);
+    let log = fs::read_to_string(folder.results().join(format!("cluster/logs/{name}.0.log"))).unwrap();
+    assert!(log.ends_with("DiningTable: all 1 runs are recorded already\n"), "{log}");
+    // Its node is lost while such a job waits: the recorded runs are not repeated.
+    let waiting = format!("echo '{name}|1|0|PENDING||Resources'");
+    fakes(&folder, &[("squeue", &waiting)]);
+    assert_eq!(only_model(&folder)["state"], "done");
+    let said = harness(&folder, &["submit", "campaign.toml", "--out", "results", "--resume"], 0);
+    assert!(said.contains("nothing to submit: every model is recorded or has a job"), "{said}");
+    assert_eq!(batches(&folder).len(), 1);
+    assert!(folder.results().join("shards/DiningTable/record.db").exists());
+}
+
+#[test]
+fn status_shows_why_a_job_ended() {
+    let folder = one_run();
+    harness(&folder, &["submit", "campaign.toml", "--out", "results"], 0);
+    job(&folder, &batches(&folder)[0].0, "n1", 69);
+    let said = harness(&folder, &["status", "results"], 0);
+    let ended = "  job 1_0 ended: FAILED, exit code 69; the last line of its log: ";
+    let line = said.lines().find_map(|line| line.strip_prefix(ended)).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains("KVM is not usable on this host"), "{line}");
+    let ended = &only_model(&folder)["ended"];
+    assert_eq!(ended["task"], json!({"job": "1", "index": 0}));
+    assert_eq!((&ended["state"], &ended["exit_code"]), (&json!("FAILED"), &json!(69)));
+    // With accounts, and when Slurm does not know the job any more.
+    fakes(&folder, &[("sacct", "echo '1_0|CANCELLED by 0|0:15'")]);
+    let said = harness(&folder, &["status", "results"], 0);
+    assert!(said.contains("job 1_0 ended: CANCELLED, signal 15; the last line of its log: "), "{said}");
+    fakes(&folder, &[("sacct", "")]);
+    let said = harness(&folder, &["status", "results"], 0);
+    assert!(said.contains("job 1_0 ended; the last line of its log: "), "{said}");
+}
+
+#[test]
+fn a_dry_run_of_a_resumption_changes_nothing() {
+    let folder = one_run();
+    submit(&folder, 0);
+    let before = batches(&folder);
+    let dry = ["submit", "campaign.toml", "--out", "results", "--resume", "--dry-run"];
+    let said = harness(&folder, &dry, 0);
+    assert!(said.starts_with("job 1: DiningTable, per model "), "{said}");
+    assert_eq!(batches(&folder), before);
+    let facts = fs::read_to_string(folder.results().join("cluster/cluster.json")).unwrap();
+    assert!(facts.contains("\"allow_degraded\": true"), "{facts}");
+    let said =
+        harness(&folder, &dry.map(|word| if word == "--resume" { "--allow-degraded" } else { word }), 2);
+    assert!(said.contains("was already submitted"), "{said}");
+}
+
+#[test]
+fn a_refused_submission_leaves_nothing() {
+    let folder = one_run();
+    fs::create_dir(folder.results()).unwrap();
+    fs::write(folder.results().join("measured-host.json"), "{}").unwrap();
+    let left = || {
+        let files = fs::read_dir(folder.results()).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'")]);
+    submit(&folder, 2);
+    assert_eq!(left(), ["measured-host.json"]);
+    // With smaller limits the same folder can be used.
+    let path = folder.path().join("campaign.toml");
+    let campaign = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{campaign}[limits]\nwall_s = 600\n")).unwrap();
+    fakes(&folder, &[("sbatch", "echo 'Invalid account' >&2; exit 1")]);
+    let said = submit(&folder, 1);
+    assert!(said.contains("Invalid account"), "{said}");
+    assert_eq!(left(), ["measured-host.json"]);
+    // A job that may have been submitted is kept.
+    fakes(&folder, &[("squeue", "exit 1")]);
+    submit(&folder, 1);
+    assert!(folder.results().join("record.db").exists());
+    let said = submit(&folder, 2);
+    assert!(said.contains("use --resume to submit its open models"), "{said}");
+}
+
+#[test]
+fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[("sinfo", "echo 'here*|1:00:00'"), ARRAYS, EMPTY, ("sbatch", "exit 1")]);
+    let printed = submit(&folder, 2);
+    assert!(
+        printed.contains("ends jobs after 3600 s")
+            && printed.contains("a job needs 600 s beside it")
+            && printed.contains("choose another partition"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn what_slurm_refuses_is_reported_and_submitted_again() {
+    let folder = Folder::new(&campaign());
+    let refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", refused)]);
+    let printed = submit(&folder, 1);
+    assert!(printed.contains("Invalid account"), "{printed}");
+    assert!(!folder.results().exists());
+    fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
+    let printed = submit(&folder, 0);
+    assert!(
+        printed.contains("job 77: 2 models (DiningTable, ...), per model 2 cores, 17408 MB"),
+        "{printed}"
+    );
+    let arguments = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
+    for part in ["--array=0-1", "--cpus-per-task=2", "--mem=17408M", "--exclusive", "--signal=B:USR1@"] {
+        assert!(arguments.contains(part), "{part} in {arguments}");
+    }
+}
+
+#[test]
+fn collect_works_after_run_on_the_same_results() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
+    // As `run` opens it, which leaves the file in WAL mode.
+    drop(Record::create_or_open(&folder.results(), &facts, |_| {}).unwrap());
+    let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.contains("0 of 16 runs are recorded"), "{printed}");
+}
+
+#[test]
+fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    let cluster = Cluster::open(&folder.results()).unwrap();
+    let keys = folder.results().join("cluster/keys");
+    for (path, mode) in [(keys.clone(), 0o700), (keys.join("DiningTable"), 0o600)] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+    }
+    let key = |model: &str| cluster.key(model).unwrap();
+    assert_ne!(key("DiningTable").0, key("TokenLoop").0);
+    let whole = Record::open_readonly(&folder.results()).unwrap();
+    let recorded = |dir: &std::path::Path, model: &str, key: SealKey| {
+        let shard = Record::create_or_open_shared(dir, &whole.facts().shard(model)).unwrap().sealed_with(key);
+        let runs = whole.runs_of(model).unwrap();
+        shard.plan_runs(&runs).unwrap();
+        make(&shard, &runs[0].id(), FINISHED, "an answer");
+        runs[0].id()
+    };
+    let forged = recorded(&cluster.shard("DiningTable"), "DiningTable", key("TokenLoop"));
+    recorded(&cluster.shard("TokenLoop"), "TokenLoop", key("TokenLoop"));
+    let copy = folder.path().join("copy");
+    recorded(&copy, "DiningTable", SealKey("0".repeat(64)));
+    let collect = |more: &[&str], exit: i32| {
+        let collect = folder.harness(&[&["collect", "results"], more].concat());
+        let done = assert_cmd::Command::from(collect).assert().code(exit);
+        let output = done.get_output();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let refused = format!("attempt 1 at {forged} in the record ");
+    let printed = collect(&[], 2);
+    assert!(
+        printed.contains(&refused) && printed.contains("has no seal of the key of its model"),
+        "{printed}"
+    );
+    // What the other job recorded was collected.
+    fs::remove_dir_all(cluster.shard("DiningTable")).unwrap();
+    let printed = collect(&[], 1);
+    assert!(
+        printed.contains("new attempts: 0;") && printed.contains("1 of 16 runs are recorded"),
+        "{printed}"
+    );
+    assert!(collect(&["--from", "copy"], 2).contains(&refused));
+    fs::remove_dir_all(&copy).unwrap();
+    recorded(&copy, "DiningTable", key("DiningTable"));
+    assert!(collect(&["--from", "copy"], 1).contains("2 of 16 runs are recorded"));
+    fs::set_permissions(keys.join("TokenLoop"), PermissionsExt::from_mode(0o644)).unwrap();
+    assert!(collect(&[], 2).contains("keys/TokenLoop: other users may have read this key"));
+}
+
+#[test]
+fn status_and_judge_work_on_a_host_without_slurm() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
+    submit(&folder, 0);
+    // The job of a model was killed during its first run.
+    let whole = Record::open_readonly(&folder.results()).unwrap();
+    let shard = folder.results().join("shards/DiningTable");
+    let record = Record::create_or_open_shared(&shard, &whole.facts().shard("DiningTable")).unwrap();
+    let runs = whole.runs_of("DiningTable").unwrap();
+    record.plan_runs(&runs).unwrap();
+    std::mem::forget(record.begin_attempt(&runs[0].id()).unwrap());
+    drop(record);
+    let harness = |args: &[&str], exit: i32| {
+        let mut command = assert_cmd::Command::from(folder.harness(args));
+        let done = command.env("PATH", folder.path().join("bin")).assert().code(exit);
+        let output = done.get_output();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let printed = harness(&["status", "results"], 0);
+    let interrupted = format!("started, without a running job (1):\n  {}\n", runs[0].id());
+    assert!(printed.contains(&interrupted) && !printed.contains("\nrunning ("), "{printed}");
+    let json: Value = serde_json::from_str(&harness(&["status", "results", "--format", "json"], 0)).unwrap();
+    assert_eq!(json["interrupted"][0]["run"], runs[0].id().as_str());
+    fs::remove_file(folder.path().join("bin/squeue")).unwrap();
+    let printed = harness(&["status", "results"], 0);
+    assert!(printed.contains("open; its job is unknown: no Slurm here"), "{printed}");
+    let printed = harness(&["judge", "results", "--out", "judged"], 1);
+    assert!(printed.contains("0 of 16 runs are collected: `mcc-harness collect results`"), "{printed}");
+}
+
+#[test]
+fn without_a_submission_or_slurm_the_remedy_is_named() {
+    let folder = Folder::new(&campaign());
+    for verb in ["cancel", "collect"] {
+        let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);
+        let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(printed.contains("mcc-harness submit CAMPAIGN.toml --out results"), "{printed}");
+    }
+    let args = ["submit", "campaign.toml", "--out", "results"];
+    let mut command = assert_cmd::Command::from(folder.harness(&args));
+    let done = command.env("PATH", folder.path().join("bin")).assert().code(69);
+    let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(printed.contains("sinfo is not on PATH") && printed.contains("slurm-client"), "{printed}");
+}
+
+#[test]
+fn a_dry_run_prints_the_jobs_without_slurm_and_writes_nothing() {
+    let folder = Folder::new(&campaign());
+    let mut command = assert_cmd::Command::from(folder.harness(&[
+        "submit",
+        "campaign.toml",
+        "--out",
+        "results",
+        "--dry-run",
+    ]));
+    let done = command.env("PATH", folder.path().join("bin")).assert().code(0);
+    let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(printed.starts_with("job 1: ") && printed.contains("per model"), "{printed}");
+    assert!(!folder.path().join("results").exists());
+}
+
+#[test]
+fn a_host_outside_of_a_cluster_is_named() {
+    let folder = Folder::new(&campaign());
+    fakes(&folder, &[("sinfo", "echo 'Could not establish a configuration source' >&2; exit 1"), ARRAYS]);
+    let printed = submit(&folder, 1);
+    assert!(printed.contains("configuration source") && printed.contains("`submit --dry-run`"), "{printed}");
+}

@@ -1,0 +1,8 @@
+//! Faults of hosts, machines, guests and controllers.
+
+mod controller_kills;
+mod guest_ends;
+mod host_faults;
+mod machine_faults;
+#[path = "../support/mod.rs"]
+mod support;

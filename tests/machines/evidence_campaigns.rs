@@ -1,0 +1,199 @@
+//! `certify` after campaigns: wrong variants of a tool that outvote others in real machines, and evidence that tools wrote,
+//! which a fake machine sends.
+
+use crate::support::campaign;
+
+use assert_cmd::Command;
+use campaign::{Folder, on_fixtures};
+use mcc_harness::base::Mark;
+use mcc_harness::base::evidence::{MAX_FILE, MAX_PART};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures");
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut table =
+        csv::Reader::from_path(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    table.deserialize().map(Result::unwrap).collect()
+}
+
+/// Judges the results and certifies the values; returns the folder of the certification.
+fn certify(folder: &Folder, options: &[&str]) -> std::path::PathBuf {
+    let run = |args: &[&str]| Command::from(folder.harness(args)).assert().success();
+    run(&["judge", "results", "--out", "judged"]);
+    let command = ["certify", "judged", "--instances", FIXTURES, "--out", "certified"];
+    run(&[&command, options].concat());
+    folder.path().join("certified")
+}
+
+#[test]
+fn wrong_variants_that_outvote_right_tools_raise_alarms() {
+    const WRONG: [&str; 3] = ["wrong-1", "wrong-2", "wrong-3"];
+    let variants = WRONG.map(|entry| {
+        format!(
+            "[[tool]]\nentry = \"{entry}\"\ntool = \"wrong\"\nimage = \"{{build}}/images/wrong-on-purpose\"\nkind = \"sequential\"\n"
+        )
+    });
+    let folder = Folder::new(&on_fixtures(
+        &["DiningTable-PT-03"],
+        &["ReachabilityCardinality"],
+        &["breadth-first", "depth-first"],
+        &(variants.concat() + "[hosts]\njobs = 2\n"),
+    ));
+    folder.run(&[]).success();
+    let certified = certify(&folder, &[]);
+    let expected = rows(&Path::new(FIXTURES).join("expected/DiningTable-PT-03.csv"));
+    let alarms = rows(&certified.join("alarms.csv"));
+    let mut witnessed = 0;
+    for row in rows(&certified.join("certified.csv")) {
+        let position = row["position"].as_str();
+        let is_here = |of: &&BTreeMap<String, String>| of["position"] == position;
+        let right = expected.iter().filter(|of| of["examination"] == "ReachabilityCardinality").find(is_here);
+        assert_eq!(row["value"], right.unwrap()["value"], "{row:?}");
+        let tools: Vec<&str> = alarms.iter().filter(is_here).map(|of| of["tool"].as_str()).collect();
+        // At these positions the variants are wrong, and three votes outnumber two.
+        if ["01", "05", "09", "13"].contains(&position) {
+            assert_ne!(row["trusted"], row["value"], "{row:?}");
+            assert_eq!(tools, WRONG, "{row:?}");
+            witnessed += u32::from(row["method"] == "witness");
+        } else {
+            assert_eq!((&row["trusted"], tools), (&row["value"], vec![]), "{row:?}");
+        }
+    }
+    assert!(witnessed > 0);
+    let overrides = rows(&certified.join("overrides.csv"));
+    assert_eq!(overrides.len(), 4, "{overrides:?}");
+}
+
+/// The commands of a fake machine whose tool answers UpperBounds and leaves these files of evidence.
+fn machine_with(files: &[(&str, &str)]) -> String {
+    let answers: String = (0..16)
+        .map(|n| format!("FORMULA DiningTable-PT-03-UpperBounds-{n:02} 1 TECHNIQUES EXPLICIT\n"))
+        .collect();
+    let mut commands = format!("answers=$'{}'\n", answers.replace('\n', "\\n"));
+    commands += "power_on; ready; prepared; started; printf %s \"$answers\" >&\"$stdout\"; ended\n";
+    for (file, text) in files {
+        let text = text.replace('"', "\\\"");
+        commands += &format!("agent_event evidence '\"file\":\"{file}\",\"part\":\"{text}\"'\n");
+    }
+    commands + "drained \"${#answers}\"; answer_until quit\n"
+}
+
+fn witness(position: usize, steps: &str) -> String {
+    format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-{position:02}","value":"1","runs":[{{"steps":[{steps}]}}]}}"#
+    )
+}
+
+const ONE: &str = "tool-0/DiningTable-PT-03/UpperBounds";
+
+#[test]
+fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
+    let folder = Folder::with_fake_qemu(2, &["UpperBounds"], "");
+    let campaign = folder.path().join("campaign.toml");
+    let text = fs::read_to_string(&campaign).unwrap();
+    fs::write(&campaign, format!("tool_evidence = true\n{text}")).unwrap();
+    // Each fork is free, or one of its two neighbours holds it.
+    let weights = ["Fork_3", "Waiting_3", "Eating_3", "Eating_2"];
+    let weights = weights.map(|place| format!(r#"{{"place":"{place}","weight":"1"}}"#)).join(",");
+    let certificate = format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
+    );
+    let (right, disabled, other) = (witness(0, ""), witness(1, "\"TakeRight_1\""), witness(4, ""));
+    let trivial = witness(6, "").replace("\"value\":\"1\"", "\"value\":\"0\"");
+    // Fractions with almost the same denominators of 4093 digits: their sum has a denominator of all digits together.
+    let bound = |n: usize| format!("1{:04092}", 2 * n + 1);
+    let lemma = |n: usize| format!(r#"{{"inequality":{{"weights":[],"bound":"1/{}"}}}}"#, bound(n));
+    let factor = |n: usize| format!(r#"[{n},"1"]"#);
+    let (lemmas, factors): (Vec<_>, Vec<_>) = (0..8).map(|n| (lemma(n), factor(n))).unzip();
+    let slow = format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-07","value":"1","lemmas":[{}],"proof":[{{"contradiction":{{"lemmas":[{}],"assumptions":[]}}}}]}}"#,
+        lemmas.join(","),
+        factors.join(",")
+    );
+    let (start, end) = right.split_at(70);
+    let blanks = " ".repeat(MAX_PART);
+    let mut files = vec![
+        ("00.certificate.json", certificate.as_str()),
+        ("00.witness.json", start),
+        ("00.witness.json", end),
+        ("01.witness.json", &disabled),
+        ("02.witness.json", "no JSON"),
+    ];
+    files.extend((0..MAX_FILE as usize / MAX_PART).map(|_| ("03.witness.json", blanks.as_str())));
+    files.push(("03.witness.json", " "));
+    files.push(("05.witness.json", &other));
+    files.push(("06.witness.json", &trivial));
+    files.push(("07.certificate.json", &slow));
+    files.push(("40.witness.json", &other));
+    folder.fake_qemu(&machine_with(&files));
+    folder.run(&["--only", "tool-0/*"]).success();
+    let attempt = folder.record().attempts(&ONE.parse().unwrap()).unwrap().remove(0);
+    assert!(!attempt.marks.contains(&Mark::GUEST_MESSAGES), "{:?}", attempt.marks);
+    let kept: Vec<&str> = attempt.outputs.iter().map(|output| output.role.as_str()).collect();
+    assert!(kept.contains(&"00.certificate.json") && kept.contains(&"05.witness.json"), "{kept:?}");
+    assert_eq!(folder.output(ONE, 1, "00.witness.json"), right);
+    // A guest that sends more than the limit, or another name, is marked.
+    let unwanted = [("03.witness.json", blanks.as_str()); 33];
+    folder.fake_qemu(&machine_with(&[&unwanted[..], &[("../stolen", "x"), ("stdout", "x")]].concat()));
+    folder.run(&[]).success();
+    let attempt =
+        folder.record().attempts(&ONE.replace("tool-0", "tool-1").parse().unwrap()).unwrap().remove(0);
+    assert!(attempt.marks.contains(&Mark::GUEST_MESSAGES), "{:?}", attempt.marks);
+    let of_evidence: Vec<_> = attempt.outputs.iter().filter(|of| of.role.ends_with(".json")).collect();
+    assert_eq!((of_evidence.len(), of_evidence[0].bytes), (1, MAX_FILE));
+
+    let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
+    let checked: Vec<_> = rows(&certified.join("tool-evidence.csv"))
+        .into_iter()
+        .map(|row| {
+            let short = |key: &str| row[key].clone();
+            (
+                short("tool"),
+                short("position"),
+                short("kind"),
+                short("shown"),
+                short("verdict"),
+                short("reason"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("tool-0", "00", "certificate", "1", "accepted", ""),
+        ("tool-0", "00", "witness", "1", "accepted", ""),
+        ("tool-0", "01", "witness", "1", "refused", "TakeRight_1 is not enabled"),
+        ("tool-0", "02", "witness", "", "refused", "line 1"),
+        ("tool-0", "03", "witness", "", "refused", "longer than 4194304 bytes"),
+        (
+            "tool-0",
+            "05",
+            "witness",
+            "1",
+            "refused",
+            "it is of the property \"DiningTable-PT-03-UpperBounds-04\"",
+        ),
+        ("tool-0", "06", "witness", "0", "bound only", ""),
+        ("tool-0", "07", "certificate", "1", "not checked", "a number has more than 65536 bits"),
+        ("tool-0", "40", "witness", "1", "refused", "UpperBounds has no position 40"),
+        ("tool-1", "03", "witness", "", "refused", "line 1"),
+    ];
+    assert_eq!(checked.len(), expected.len(), "{checked:?}");
+    for (row, (tool, position, kind, shown, verdict, reason)) in checked.iter().zip(expected) {
+        let (found, why) = ((&*row.0, &*row.1, &*row.2, &*row.3, &*row.4), &row.5);
+        assert_eq!(found, (tool, position, kind, shown, verdict), "{row:?}");
+        assert!(why.contains(reason) && why.is_empty() == reason.is_empty(), "{row:?}");
+    }
+}
+
+#[test]
+fn evidence_of_tools_is_not_kept_by_default() {
+    let folder = Folder::with_fake_qemu(1, &["UpperBounds"], "");
+    folder.fake_qemu(&machine_with(&[("00.witness.json", "{}")]));
+    folder.run(&[]).success();
+    let attempt = folder.record().attempts(&ONE.parse().unwrap()).unwrap().remove(0);
+    assert!(!attempt.outputs.iter().any(|output| output.role.ends_with(".json")), "{:?}", attempt.outputs);
+    let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
+    assert_eq!(rows(&certified.join("tool-evidence.csv")), []);
+}

@@ -1,0 +1,19 @@
+//! Machines: how they are built, started, used and measured.
+
+mod container;
+mod disk_limit;
+mod doctor;
+mod evidence_campaigns;
+mod image;
+mod machine;
+mod progress;
+mod restored;
+mod run;
+mod ssh;
+#[path = "../support/mod.rs"]
+mod support;
+
+/// The backend of the machines of `machine`, which the program `libvirt` also includes.
+pub fn backend() -> mcc_harness::vm::Backend {
+    mcc_harness::vm::Backend::Qemu
+}

@@ -1,0 +1,632 @@
+//! `certify`: what evidence decides, which answers it contradicts, and that a killed certification continues.
+
+use crate::support::data;
+use crate::support::runs;
+use crate::support::tool;
+
+use assert_cmd::Command;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use mcc_checker::{Certificate, Instance, Witness};
+use mcc_harness::model::Archive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures");
+/// Instances that are explored within seconds.
+const SMALL: [&str; 4] =
+    ["DiningTable-PT-03", "TokenLoop-PT-03", "GreedyClerks-PT-03", "LibraryRoom-PT-R05W02"];
+const EXAMINATIONS: [&str; 9] = [
+    "StateSpace",
+    "UpperBounds",
+    "ReachabilityDeadlock",
+    "ReachabilityCardinality",
+    "ReachabilityFireability",
+    "CTLCardinality",
+    "CTLFireability",
+    "LTLCardinality",
+    "LTLFireability",
+];
+
+/// The right values of an instance by examination, in the order of positions.
+fn right(instance: &str) -> BTreeMap<String, Vec<String>> {
+    let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in rows(&Path::new(FIXTURES).join("expected").join(format!("{instance}.csv"))) {
+        values.entry(row["examination"].clone()).or_default().push(row["value"].clone());
+    }
+    values
+}
+
+/// A value that is not this one.
+fn wrong(value: &str) -> String {
+    match value {
+        "T" => "F".to_owned(),
+        "F" => "T".to_owned(),
+        number => (number.parse::<u64>().unwrap() / 2).to_string(),
+    }
+}
+
+/// A row of the compact table.
+fn answers(tool: &str, instance: &str, examination: &str, values: &[String]) -> String {
+    let all = values.join(if values.iter().all(|of| of == "T" || of == "F") { "" } else { " " });
+    format!("{tool},{instance},{examination},{all},\n")
+}
+
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut table =
+        csv::Reader::from_path(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    table.deserialize().map(Result::unwrap).collect()
+}
+
+fn harness(folder: &Path, line: &str) -> Command {
+    let mut command = Command::cargo_bin("mcc-harness").unwrap();
+    command.current_dir(folder).args(line.split_whitespace());
+    command
+}
+
+/// Returns the answer of a tool from the examination and the right value.
+type Answer = fn(&str, &str) -> String;
+
+/// Judges the answers of some tools on some instances; each tool gets the right values and returns its own.
+fn judged(tools: &[(&str, Answer)], instances: &[&str], examinations: &[&str]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let mut table = "tool,instance,examination,answers,wrong\n".to_owned();
+    for instance in instances {
+        let right = right(instance);
+        for examination in examinations {
+            let Some(right) = right.get(*examination) else { continue };
+            for (tool, give) in tools {
+                let given: Vec<String> = right.iter().map(|value| give(examination, value)).collect();
+                table += &answers(tool, instance, examination, &given);
+            }
+        }
+    }
+    fs::write(folder.path().join("answers.csv"), table).unwrap();
+    harness(
+        folder.path(),
+        &format!("judge answers.csv --edition mcc-2018 --models {FIXTURES}/models.csv --out judged"),
+    )
+    .assert()
+    .success();
+    folder
+}
+
+fn certify(folder: &Path, options: &str) -> Command {
+    harness(folder, &format!("certify judged --instances {FIXTURES} --out certified {options}"))
+}
+
+/// Three variants of a tool give a wrong value for deadlocks and reachability, and outvote two right tools.
+fn outvoted() -> TempDir {
+    let honest = |_: &str, value: &str| value.to_owned();
+    let faulty = |examination: &str, value: &str| match examination.starts_with("Reachability") {
+        true => wrong(value),
+        false => value.to_owned(),
+    };
+    let tools: [(&str, Answer); 5] = [
+        ("breadth-first", honest),
+        ("depth-first", honest),
+        ("wrong-1", faulty),
+        ("wrong-2", faulty),
+        ("wrong-3", faulty),
+    ];
+    judged(&tools, &SMALL, &EXAMINATIONS)
+}
+
+#[test]
+fn evidence_contradicts_three_wrong_tools_that_outvote_two() {
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join(name);
+    certify(folder.path(), "").assert().success();
+    let (mut witnessed, mut values) = (0, 0);
+    let alarms = rows(&at("certified/alarms.csv"));
+    for row in rows(&at("certified/certified.csv")) {
+        values += 1;
+        let place = |of: &BTreeMap<String, String>| {
+            (of["instance"].clone(), of["examination"].clone(), of["position"].clone())
+        };
+        let here: Vec<&str> = alarms
+            .iter()
+            .filter(|alarm| place(alarm) == place(&row))
+            .map(|alarm| alarm["tool"].as_str())
+            .collect();
+        // Every value is decided, because all are explored, and equals the known one.
+        let position: usize = row["position"].parse().unwrap();
+        assert_eq!(row["value"], right(&row["instance"])[&row["examination"]][position], "{row:?}");
+        match row["examination"].starts_with("Reachability") {
+            true => assert_eq!(here, ["wrong-1", "wrong-2", "wrong-3"], "{row:?}"),
+            false => assert_eq!(here, [""; 0], "{row:?}"),
+        }
+        assert!(row["evidence"].split(' ').all(|file| at("certified").join(file).is_file()), "{row:?}");
+        if row["method"] == "witness" {
+            witnessed += 1;
+            for file in row["evidence"].split(' ') {
+                let witness = fs::read_to_string(at("certified").join(file)).unwrap();
+                mcc_checker::Witness::read(&witness).unwrap();
+            }
+        }
+    }
+    assert_eq!(values, rows(&at("judged/trusted.csv")).len());
+    assert!(witnessed > 50, "{witnessed}");
+    // With the overrides the wrong tools lose, and the two right tools are right everywhere.
+    let judge = "judge answers.csv --edition mcc-2018 --out again --overrides certified/overrides.csv";
+    harness(folder.path(), judge).assert().success();
+    for score in rows(&at("again/scores.csv")) {
+        let faulty = score["tool"].starts_with("wrong") && score["examination"].starts_with("Reachability");
+        assert_eq!(score["wrong"] == "0", !faulty, "{score:?}");
+    }
+    let bundle = at("certified/bundles/wrong-1");
+    assert!(bundle.join("DiningTable-PT-03/DiningTable-PT-03.tgz").is_file());
+    assert!(rows(&bundle.join("answers.csv")).iter().all(|row| row["given"] != row["certified"]));
+    assert!(!at("certified/bundles/depth-first").exists());
+}
+
+#[test]
+fn certified_values_change_labels_and_no_points() {
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join(name);
+    certify(folder.path(), "--only weak").assert().success();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    harness(folder.path(), &format!("{judge} --models {FIXTURES}/models.csv")).assert().success();
+    for file in ["confidence.csv", "scores.csv", "podiums.csv", "awards.csv", "weak.csv", "overrides.csv"] {
+        let read = |of: &str| fs::read_to_string(at(of).join(file)).unwrap();
+        assert_eq!(read("judged"), read("labelled"), "{file}");
+    }
+    let mut labels = BTreeMap::<String, u64>::new();
+    for (mut row, before) in
+        rows(&at("labelled/trusted.csv")).into_iter().zip(rows(&at("judged/trusted.csv")))
+    {
+        *labels.entry(row.remove("certified").unwrap()).or_default() += 1;
+        assert_eq!(row, before);
+    }
+    // All wrong values are refuted; the others are not disputed, so they were not certified and rest on votes.
+    let reachability = SMALL.len() as u64 * 33;
+    assert_eq!(labels["refuted"], reachability, "{labels:?}");
+    assert_eq!(labels.keys().map(String::as_str).collect::<Vec<_>>(), ["refuted", "votes"]);
+    let explain =
+        "explain labelled --instance DiningTable-PT-03 --examination ReachabilityDeadlock --position 00";
+    let shown = harness(folder.path(), explain).assert().success();
+    let shown = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
+    assert!(
+        shown.contains("Refuted: the value is") && shown.contains("evidence/DiningTable-PT-03/"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_site_shows_contradicted_answers_with_their_evidence() {
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join(name);
+    certify(folder.path(), "--only disputed").assert().success();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    harness(folder.path(), judge).assert().success();
+    for judgement in ["judged", "labelled"] {
+        harness(folder.path(), &format!("report {judgement} --out site-{judgement}")).assert().success();
+    }
+    let read = |path: &str| fs::read_to_string(at(path)).unwrap();
+    let page = read("site-labelled/evidence.html");
+    for text in
+        ["wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE", "evidence/DiningTable-PT-03/", "<td>0.0 %</td>"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(read("site-labelled/instances/DiningTable-PT-03.js").contains("Refuted: the value is"));
+    // A judgement without certified values has neither.
+    assert!(!read("site-judged/evidence.html").contains("Certified values"));
+    assert!(!read("site-judged/instances/DiningTable-PT-03.js").contains("certified"));
+}
+
+const GPPP: &str = "GPPP-PT-C0010N1000000000";
+
+/// The places where evidence refutes the published value of 2025: constants of 2^31 and more were read as signed numbers of
+/// 32 bits. The first ones have ids of earlier years.
+const REFUTED_IN_2025: [&str; 10] = [
+    "CTLCardinality-01",
+    "CTLCardinality-11",
+    "LTLFireability-03",
+    "LTLFireability-10",
+    "ReachabilityCardinality-01",
+    "ReachabilityCardinality-02",
+    "ReachabilityCardinality-03",
+    "ReachabilityCardinality-07",
+    "ReachabilityCardinality-08",
+    "ReachabilityCardinality-15",
+];
+
+/// The ids of these instances are of one year or of several.
+#[test]
+fn the_alarms_of_2025_are_on_one_instance() {
+    let folder = TempDir::new().unwrap();
+    let published = data::published("mcc/2025");
+    let judge = format!("judge {}/answers.csv.gz --edition mcc-2025 --out judged", published.display());
+    harness(folder.path(), &judge).assert().success();
+    let models = published.join("models");
+    let certify = "certify judged --out certified --budget-s 4 --memory-mib 1024 --jobs 2 --instances";
+    harness(folder.path(), &format!("{certify} {}", models.display())).assert().success();
+    let certified = rows(&folder.path().join("certified/certified.csv"));
+    let instances: BTreeSet<&str> = certified.iter().map(|row| row["instance"].as_str()).collect();
+    assert_eq!(instances.len(), 5);
+    let alarms = rows(&folder.path().join("certified/alarms.csv"));
+    assert!(alarms.iter().all(|alarm| alarm["instance"] == GPPP), "{alarms:?}");
+    // Evidence contradicts the trusted value there, or an answer that the contest judged wrong too.
+    let refuted: BTreeSet<String> = alarms
+        .iter()
+        .filter(|alarm| alarm["given"] == alarm["trusted"])
+        .map(|alarm| format!("{}-{}", alarm["examination"], alarm["position"]))
+        .collect();
+    assert!(refuted.iter().all(|place| REFUTED_IN_2025.contains(&place.as_str())), "{refuted:?}");
+    assert!(refuted.contains("ReachabilityCardinality-02"), "{refuted:?}");
+}
+
+/// Checks the evidence that was found in a minute for each examination.
+#[test]
+fn the_refuted_values_of_2018_and_2025_stay_refuted() {
+    for (year, expected) in [(2018, 16), (2025, REFUTED_IN_2025.len())] {
+        let archive = data::published(&format!("mcc/{year}/models/{GPPP}.tgz"));
+        let checker = Instance::read(&Archive::open(&archive).unwrap()).unwrap();
+        let table = fs::File::open(data::published(&format!("mcc/{year}/answers.csv.gz"))).unwrap();
+        let consensus: BTreeMap<String, String> = csv::Reader::from_reader(GzDecoder::new(table))
+            .into_records()
+            .map(Result::unwrap)
+            .filter(|row| &row[0] == "BVT" && &row[1] == GPPP)
+            .map(|row| (row[2].to_owned(), row[3].to_owned()))
+            .collect();
+        let mut places = Vec::new();
+        for file in fs::read_dir(data::published(&format!("mcc/{year}/evidence"))).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let (place, kind) = name.split_once('.').unwrap();
+            let (examination, position) = place.rsplit_once('-').unwrap();
+            let (shown, property) = if kind == "witness.json" {
+                let witness = Witness::read(&text).unwrap();
+                checker.check_witness(&witness).unwrap();
+                (witness.value.to_string(), witness.property)
+            } else {
+                let certificate = Certificate::read(&text).unwrap();
+                checker.check_certificate(&certificate).unwrap();
+                (certificate.value.to_string(), certificate.property)
+            };
+            let (position, values) = (position.parse::<usize>().unwrap(), &consensus[examination]);
+            match shown.as_str() {
+                "TRUE" => assert_eq!(&values[position..=position], "F", "{year} {property}"),
+                "FALSE" => assert_eq!(&values[position..=position], "T", "{year} {property}"),
+                // A witness of a bound shows that it is at least this number.
+                number => {
+                    let published: f64 = values.split(' ').nth(position).unwrap().parse().unwrap();
+                    assert!(number.parse::<f64>().unwrap() > published, "{year} {property}");
+                }
+            }
+            places.push(place.to_owned());
+        }
+        assert_eq!(places.len(), expected, "{year}");
+        places.sort();
+        assert!(year != 2025 || places == REFUTED_IN_2025, "{places:?}");
+    }
+}
+
+/// In 2018 the consensus was two markings and at most 2 * 10^9 tokens in a place; the initial marking has 4 * 10^9.
+#[test]
+fn the_wrong_consensus_of_2018_is_refuted_by_a_witness() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("models")).unwrap();
+    let archive = data::published(&format!("mcc/2018/models/{GPPP}.tgz"));
+    fs::copy(archive, at("models").join(format!("{GPPP}.tgz"))).unwrap();
+    let published = data::published("mcc/2018/answers.csv.gz");
+    let judge = format!("judge {} --edition mcc-2018 --out judged", published.display());
+    harness(folder.path(), &judge).assert().success();
+    let certify = "certify judged --instances models --out certified --budget-s 2 --memory-mib 512";
+    harness(folder.path(), certify).assert().success();
+    let alarms = rows(&at("certified/alarms.csv"));
+    let of = |position: &str| {
+        let here = |alarm: &&BTreeMap<String, String>| {
+            alarm["examination"] == "StateSpace" && alarm["position"] == position
+        };
+        alarms.iter().filter(here).collect::<Vec<_>>()
+    };
+    let in_place = of("02");
+    assert_eq!(in_place.iter().map(|alarm| alarm["tool"].as_str()).collect::<Vec<_>>(), ["BVT", "smart"]);
+    for alarm in in_place {
+        assert_eq!((alarm["given"].as_str(), alarm["trusted"].as_str()), ("2.0000E+0009", "2.0000E+0009"));
+        let number: u64 = alarm["certified"].trim_start_matches(">=").parse().unwrap();
+        assert!(number >= 4_000_000_000, "{alarm:?}");
+        // The initial marking alone refutes it, whether or not the search found a larger number.
+        assert!(alarm["detail"].starts_with("the initial marking"), "{alarm:?}");
+        let evidence = alarm["evidence"].split(' ').next().unwrap();
+        let file = at("certified").join(evidence);
+        let witness = mcc_checker::Witness::read(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((witness.value.to_string().as_str(), witness.runs[0].steps.len()), ("4000000000", 0));
+        let check = format!("check-witness {} --instances models", file.display());
+        harness(folder.path(), &check).assert().success();
+    }
+    // An organizer can take the points away from the wrong values.
+    let overrides = rows(&at("certified/overrides.csv"));
+    assert!(overrides.iter().any(|row| row["examination"] == "StateSpace" && row["position"] == "02"));
+}
+
+/// Its property files of CTL and UpperBounds begin with ids of 2025, and ids of 2023 are at their end.
+const TWO_YEARS: &str = "ResAllocation-PT-R002C002";
+const OF_TWO_YEARS: [&str; 4] =
+    ["CTLCardinality", "CTLFireability", "ReachabilityFireability", "UpperBounds"];
+
+fn archive_of_2025(instance: &str) -> PathBuf {
+    data::published(&format!("mcc/2025/models/{instance}.tgz"))
+}
+
+/// Packs an archive again into `folder`, with its property files changed.
+fn repack(archive: &Path, folder: &Path, change: &dyn Fn(&str) -> String) {
+    fs::create_dir_all(folder).unwrap();
+    let to = fs::File::create(folder.join(archive.file_name().unwrap())).unwrap();
+    let mut packed = tar::Builder::new(GzEncoder::new(to, Compression::fast()));
+    for entry in tar::Archive::new(GzDecoder::new(fs::File::open(archive).unwrap())).entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let (mut header, path) = (entry.header().clone(), entry.path().unwrap().into_owned());
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        if path.file_name().is_some_and(|name| OF_TWO_YEARS.iter().any(|of| *name == *format!("{of}.xml"))) {
+            content = change(std::str::from_utf8(&content).unwrap()).into_bytes();
+        }
+        header.set_size(content.len() as u64);
+        packed.append_data(&mut header, path, content.as_slice()).unwrap();
+    }
+    packed.into_inner().unwrap().finish().unwrap();
+}
+
+/// A property file with its properties in the opposite order.
+fn reversed(file: &str) -> String {
+    let (start, rest) = file.split_once("<property>").unwrap();
+    let (properties, end) = rest.rsplit_once("</property>").unwrap();
+    let properties: Vec<&str> = properties.split("</property>").map(str::trim_start).collect();
+    let properties: Vec<&str> =
+        properties.iter().map(|one| one.strip_prefix("<property>").unwrap_or(one)).rev().collect();
+    format!("{start}<property>{}</property>{end}", properties.join("</property><property>"))
+}
+
+/// The words of a printed text, whose lines are wrapped.
+fn words(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Judges the native runs of the reference tool on this archive and on another instance. One entry gives wrong values.
+fn judged_runs(folder: &Path) {
+    let archives = [archive_of_2025(TWO_YEARS), Path::new(FIXTURES).join("TokenLoop-PT-03.tgz")];
+    runs::record(&folder.join("results"), &archives, &OF_TWO_YEARS, runs::printed);
+    harness(folder, "judge results --out judged").assert().success();
+    for archive in archives {
+        fs::create_dir_all(folder.join("models")).unwrap();
+        fs::copy(&archive, folder.join("models").join(archive.file_name().unwrap())).unwrap();
+    }
+}
+
+#[test]
+fn ids_of_two_years_accuse_nobody_but_the_liar() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    judged_runs(folder.path());
+    let certify = "certify judged --record results --instances";
+    harness(folder.path(), &format!("{certify} models --out certified")).assert().success();
+    let alarms = rows(&at("certified/alarms.csv"));
+    let accused: BTreeSet<&str> = alarms.iter().map(|alarm| alarm["tool"].as_str()).collect();
+    assert_eq!(accused.into_iter().collect::<Vec<_>>(), ["liar"]);
+    assert!(alarms.iter().any(|alarm| alarm["id"].ends_with("CTLCardinality-2023-13")), "{alarms:?}");
+    let certified = rows(&at("certified/certified.csv"));
+    assert_eq!(certified.len(), 2 * 4 * 16);
+    for row in certified {
+        assert_eq!(row["value"], row["trusted"], "{row:?}");
+    }
+    // The same properties in another order of the file.
+    repack(&archive_of_2025(TWO_YEARS), &at("reversed"), &reversed);
+    fs::copy(at("models/TokenLoop-PT-03.tgz"), at("reversed/TokenLoop-PT-03.tgz")).unwrap();
+    harness(folder.path(), &format!("{certify} reversed --out again")).assert().success();
+    for table in ["certified.csv", "alarms.csv", "overrides.csv", "bundles/liar/answers.csv"] {
+        let [first, again] =
+            ["certified", "again"].map(|out| fs::read_to_string(at(out).join(table)).unwrap());
+        assert_eq!(first, again, "{table}");
+    }
+}
+
+#[test]
+fn an_unknown_id_stops_its_instance_and_no_other() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    judged_runs(folder.path());
+    repack(&archive_of_2025(TWO_YEARS), &at("models"), &|file| file.replace("-2023-13<", "-2024-13<"));
+    let certify = "certify judged --instances models --out certified";
+    let output = harness(folder.path(), certify).assert().code(1);
+    let stdout = words(&output.get_output().stdout);
+    let reason = format!("has no property {TWO_YEARS}-CTLCardinality-2023-13, which was judged");
+    assert!(stdout.contains(&reason), "{stdout}");
+    let skipped = rows(&at("certified/skipped.csv"));
+    assert_eq!(skipped.len(), 1);
+    assert!(skipped[0]["instance"] == TWO_YEARS && skipped[0]["reason"].contains(&reason), "{skipped:?}");
+    for table in ["certified.csv", "alarms.csv"] {
+        let table = rows(&at("certified").join(table));
+        assert!(
+            !table.is_empty() && table.iter().all(|row| row["instance"] == "TokenLoop-PT-03"),
+            "{table:?}"
+        );
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_be_read_is_skipped() {
+    let honest = |_: &str, value: &str| value.to_owned();
+    let (broken, good) = ("DiningTable-PT-03", "TokenLoop-PT-03");
+    let folder = judged(&[("a", honest), ("b", honest)], &[broken, good], &["UpperBounds"]);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("models")).unwrap();
+    fs::write(at("models").join(format!("{broken}.tgz")), "no archive").unwrap();
+    let good_archive = format!("{good}.tgz");
+    fs::copy(Path::new(FIXTURES).join(&good_archive), at("models").join(&good_archive)).unwrap();
+    let certify = "certify judged --instances models --out certified --format json";
+    let output = harness(folder.path(), certify).assert().code(1);
+    let summary: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(
+        (&summary["skipped"][0]["instance"], &summary["examinations"][0]["values"]),
+        (&broken.into(), &16.into())
+    );
+    let certified = rows(&at("certified/certified.csv"));
+    assert!(certified.len() == 16 && certified.iter().all(|row| row["value"] == row["trusted"]));
+    // The same command goes on when the archive is there.
+    let archive = format!("{broken}.tgz");
+    fs::copy(Path::new(FIXTURES).join(&archive), at("models").join(&archive)).unwrap();
+    harness(folder.path(), certify).assert().success();
+    assert_eq!(rows(&at("certified/certified.csv")).len(), 32);
+    assert!(rows(&at("certified/skipped.csv")).is_empty());
+}
+
+/// Judges a table without ids in which three tools give these values, and certifies it with these archives.
+fn certify_table(folder: &Path, values: &BTreeMap<String, Vec<String>>, models: &str) -> Command {
+    let mut table = "tool,instance,examination,answers,wrong\n".to_owned();
+    for (examination, values) in values {
+        for tool in ["a", "b", "c"] {
+            table += &answers(tool, TWO_YEARS, examination, values);
+        }
+    }
+    fs::write(folder.join("answers.csv"), table).unwrap();
+    for old in ["judged-table", "certified"] {
+        let _ = fs::remove_dir_all(folder.join(old));
+    }
+    harness(folder, "judge answers.csv --edition mcc-2018 --out judged-table").assert().success();
+    harness(folder, &format!("certify judged-table --instances {models} --out certified"))
+}
+
+#[test]
+fn a_table_in_the_order_of_property_files_is_not_certified() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let archive = archive_of_2025(TWO_YEARS);
+    repack(&archive, &at("same"), &str::to_owned);
+    repack(&archive, &at("reversed"), &reversed);
+    // The right values by id, from the reference tool.
+    let unpacked = tool::unpack(&archive);
+    let mut by_id: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for examination in OF_TWO_YEARS {
+        let printed = tool::run(&unpacked.path, examination, "--strategy bfs");
+        by_id.insert(examination.to_owned(), printed.answers.into_values().collect());
+    }
+    for models in ["same", "reversed"] {
+        let output = certify_table(folder.path(), &by_id, models).assert().success();
+        let stdout = words(&output.get_output().stdout);
+        assert!(stdout.contains("matched by the order of the ids: 1"), "{stdout}");
+        assert!(rows(&at("certified/alarms.csv")).is_empty());
+        assert_eq!(rows(&at("certified/certified.csv")).len(), 64);
+    }
+    // The properties of these files are in the opposite order, and so are the values of the table.
+    let by_file: BTreeMap<String, Vec<String>> = OF_TWO_YEARS
+        .iter()
+        .map(|examination| {
+            let file = fs::read_to_string(unpacked.path.join(format!("{examination}.xml"))).unwrap();
+            let ids = file.rsplit("<id>").filter_map(|rest| Some(rest.split_once("</id>")?.0));
+            let printed = tool::run(&unpacked.path, examination, "--strategy bfs").answers;
+            ((*examination).to_owned(), ids.map(|id| printed[id].clone()).collect())
+        })
+        .collect();
+    let output = certify_table(folder.path(), &by_file, "reversed").assert().code(1);
+    let stdout = words(&output.get_output().stdout);
+    assert!(stdout.contains("in the order of the property files, 0;"), "{stdout}");
+    assert!(rows(&at("certified/alarms.csv")).is_empty() && rows(&at("certified/certified.csv")).is_empty());
+    // Values that no order explains give a warning, and all evidence.
+    let wrong: BTreeMap<_, Vec<String>> = by_id
+        .iter()
+        .map(|(name, values)| (name.clone(), values.iter().map(|value| wrong(value)).collect()))
+        .collect();
+    let output = certify_table(folder.path(), &wrong, "reversed").assert().success();
+    let stdout = words(&output.get_output().stdout);
+    assert!(stdout.starts_with(&format!("warning: {TWO_YEARS} ")), "{stdout}");
+    assert!(stdout.contains("CTLCardinality: evidence contradicts 16 of 16 trusted values"), "{stdout}");
+    assert!(rows(&at("certified/alarms.csv")).len() >= 3 * 48);
+}
+
+#[test]
+fn an_infinite_bound_is_compared_and_shown() {
+    let unbounded = |_: &str, _: &str| "+inf".to_owned();
+    let honest = |_: &str, value: &str| value.to_owned();
+    let tools: [(&str, Answer); 4] = [("a", unbounded), ("b", unbounded), ("c", unbounded), ("d", honest)];
+    let folder = judged(&tools, &["TokenLoop-PT-03"], &["UpperBounds"]);
+    certify(folder.path(), "").assert().success();
+    let alarms = rows(&folder.path().join("certified/alarms.csv"));
+    assert_eq!(alarms.len(), 3 * 16);
+    for alarm in alarms {
+        assert!(alarm["tool"] != "d" && alarm["given"] == "inf" && alarm["trusted"] == "inf", "{alarm:?}");
+        assert!(alarm["certified"].parse::<u64>().is_ok(), "{alarm:?}");
+    }
+}
+
+/// All files of a folder with their content.
+fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+    let files = files.filter(|item| item.file_type().is_file());
+    files
+        .map(|item| {
+            let name = item.path().strip_prefix(folder).unwrap().to_owned();
+            (name, fs::read(item.path()).unwrap())
+        })
+        .collect()
+}
+
+/// `KILLS`: the number of kills; `scripts/soak certify` sets it.
+#[test]
+fn a_killed_certification_ends_with_the_same_results() {
+    let kills: u32 = std::env::var("KILLS").map_or(4, |kills| kills.parse().unwrap());
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join(name);
+    let start = std::time::Instant::now();
+    certify(folder.path(), "--jobs 2").assert().success();
+    let whole = start.elapsed();
+    fs::rename(at("certified"), at("undisturbed")).unwrap();
+    let binary = assert_cmd::cargo::cargo_bin("mcc-harness");
+    for kill in 0..kills {
+        // The kills are spread over the whole run; each process continues the one before it.
+        let mut process = std::process::Command::new(&binary)
+            .current_dir(folder.path())
+            .args(["certify", "judged", "--instances", FIXTURES, "--out", "certified", "--jobs", "2"])
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(whole.mul_f64(f64::from(kill * 7 % kills + 1) / f64::from(kills + 1)));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        if kill % 5 == 4 {
+            // Later kills need work to interrupt.
+            for instance in SMALL {
+                let _ = fs::remove_file(at("certified/results").join(format!("{instance}.json")));
+            }
+        }
+    }
+    certify(folder.path(), "--jobs 2").assert().success();
+    let (undisturbed, killed) = (content(&at("undisturbed")), content(&at("certified")));
+    assert_eq!(undisturbed.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
+    for (name, bytes) in undisturbed {
+        assert!(killed[&name] == bytes, "{} differs", name.display());
+    }
+}
+
+#[test]
+fn a_wrong_folder_or_other_settings_are_refused() {
+    let honest = |_: &str, value: &str| value.to_owned();
+    let folder = judged(&[("a", honest), ("b", honest)], &["TokenLoop-PT-03"], &["ReachabilityDeadlock"]);
+    let refused = |line: &str, message: &str| {
+        let output = harness(folder.path(), line).timeout(Duration::from_secs(600)).assert().code(2);
+        let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(stderr.contains(message), "{line}: {stderr}");
+    };
+    certify(folder.path(), "--budget-s 30").assert().success();
+    let again = format!("certify judged --instances {FIXTURES} --out");
+    refused(&format!("{again} certified --budget-s 40"), "was begun with --budget-s 30, not 40");
+    refused(&format!("{again} judged"), "is not part of a certification");
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    refused("certify judged --instances empty --out new", "no archive (INSTANCE.tgz) of a judged instance");
+    let judge = "judge answers.csv --edition mcc-2018 --out again --certified";
+    refused(&format!("{judge} empty"), "cannot read");
+    let table = folder.path().join("certified/certified.csv");
+    let text = fs::read_to_string(&table).unwrap();
+    fs::write(&table, text.replace(",T,", ",maybe,").replace(",F,", ",maybe,")).unwrap();
+    refused(&format!("{judge} certified"), "certified.csv:2: column value: `maybe` is no certified value");
+}

@@ -1,0 +1,13 @@
+//! Instances, evidence, qualification and comparison of tools.
+
+mod certification;
+mod compare_runs;
+mod container_archives;
+mod fixtures;
+mod fuzz_corpus;
+mod model;
+mod obfuscate;
+mod qualify;
+mod shrink;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,9 @@
+//! What people see: pages in a browser, tutorials, packages, standard formats, the demo.
+
+mod browser;
+mod demo;
+mod package;
+mod standards;
+#[path = "../support/mod.rs"]
+mod support;
+mod tutorials;

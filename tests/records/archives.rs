@@ -1,0 +1,389 @@
+//! Archives of an earlier version, and archives that someone changed. `tests/data/archives` has a signed archive that version
+//! 0.1.0 wrote of `demo/campaign.toml`, and the public key of its signer. Its private key does not exist any more.
+
+use crate::support::data;
+
+use mcc_harness::archive::{ArchiveLimits, unpack};
+use mcc_harness::base::digest;
+use proptest::prelude::*;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const RUN: &str = "breadth-first/DiningTable-PT-05/StateSpace";
+
+fn archive() -> PathBuf {
+    data::published("archives/demo-0.1.0.tar.zst")
+}
+
+fn signers() -> String {
+    data::published("archives/signers").display().to_string()
+}
+
+/// A folder with the unpacked archive.
+fn unpacked() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    unpack(&archive(), folder.path(), ArchiveLimits::default()).unwrap();
+    folder
+}
+
+fn harness(args: &[&str]) -> Output {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.args(args).output().unwrap()
+}
+
+/// Runs a command that must end with this exit code, and returns what it printed.
+fn printed(args: &[&str], code: i32) -> String {
+    let output = harness(args);
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
+    text
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The paths of all files below a folder, `archive.json` first.
+fn files(folder: &Path) -> Vec<String> {
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+    let files = files.filter(|file| !file.file_type().is_dir());
+    let mut names: Vec<String> =
+        files.map(|file| text(file.path().strip_prefix(folder).unwrap()).to_owned()).collect();
+    names.sort_by_key(|name| name != "archive.json");
+    names
+}
+
+/// Writes SHA256SUMS for the files as they are, without a signature, as an attacker would.
+fn forge_sums(folder: &Path) {
+    let _ = fs::remove_file(folder.join("SHA256SUMS.sig"));
+    let _ = fs::remove_file(folder.join("SHA256SUMS"));
+    let line = |name: &String| format!("{}  {name}\n", digest::file(&folder.join(name)).unwrap().0);
+    let lines: String = files(folder).iter().map(line).collect();
+    fs::write(folder.join("SHA256SUMS"), lines).unwrap();
+}
+
+/// Packs the files of a folder as an archive.
+fn packed(folder: &Path) -> tempfile::NamedTempFile {
+    let archive = tempfile::NamedTempFile::new().unwrap();
+    let mut tar = tar::Builder::new(zstd::Encoder::new(archive.reopen().unwrap(), 1).unwrap());
+    for name in files(folder) {
+        add(&mut tar, &name, &fs::read(folder.join(&name)).unwrap());
+    }
+    tar.into_inner().unwrap().finish().unwrap();
+    archive
+}
+
+fn add<W: std::io::Write>(tar: &mut tar::Builder<W>, name: &str, content: &[u8]) {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).unwrap();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o644);
+    header.set_cksum();
+    tar.append(&header, content).unwrap();
+}
+
+#[test]
+fn an_archive_of_version_0_1_0_is_complete_and_signed() {
+    let archive = archive();
+    let said = printed(&["verify", text(&archive), "--allowed-signers", &signers()], 0);
+    for part in [
+        "signed by organizers@mcc.example, ED25519 key SHA256:",
+        "\nproved: every file is one that an archive can have, and has its digest in SHA256SUMS\n",
+        "\nproved: record.db has the tables of its format and no other, and its indices agree with them\n",
+        "\nproved: every run of the campaign is recorded, and every output has its digest in the record\n",
+        "\nproved: answers.csv follows from the outputs\n",
+        "\nproved: every answer, trusted value and point follows from the outputs by the rules\n",
+        "\nnot proved: that the outputs, times and memory are those of the runs",
+        "\ncomplete; runs: 36; ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let folder = unpacked();
+    let said = printed(&["verify", text(folder.path())], 0);
+    assert!(said.contains("not proved: who made the archive"), "{said}");
+    let judged = tempfile::tempdir().unwrap();
+    printed(&["judge", text(&archive), "--out", text(judged.path())], 0);
+    for table in ["trusted.csv", "scores.csv", "podiums.csv"] {
+        let read = |place: &Path| fs::read(place.join(table)).unwrap();
+        assert_eq!(read(judged.path()), read(&folder.path().join("judgement")), "{table}");
+    }
+}
+
+/// Makes a write-ahead log of SQLite with which `record.db` has another content and the same bytes.
+fn log_of(folder: &Path, change: &str) -> Vec<u8> {
+    let beside = tempfile::tempdir().unwrap();
+    let copy = beside.path().join("record.db");
+    fs::copy(folder.join("record.db"), &copy).unwrap();
+    let db = rusqlite::Connection::open(&copy).unwrap();
+    db.pragma_update(None, "journal_mode", "wal").unwrap();
+    db.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    db.execute_batch(change).unwrap();
+    fs::read(beside.path().join("record.db-wal")).unwrap()
+}
+
+#[test]
+fn a_log_beside_the_record_of_a_signed_archive_is_refused() {
+    let folder = unpacked();
+    let change = "UPDATE attempts SET facts = json_set(facts, '$.host.name', 'forged')";
+    let log = log_of(folder.path(), change);
+    assert!(log.len() > 4096);
+    for (name, content) in [("record.db-wal", &log[..]), ("record.db-shm", b""), ("record.db-journal", b"x")]
+    {
+        let path = folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        let said = printed(&["verify", text(folder.path()), "--allowed-signers", &signers()], 1);
+        assert!(said.contains(&format!("{name}: is not a file that an archive can have")), "{said}");
+        assert!(said.contains("INCOMPLETE OR CHANGED"), "{said}");
+        let out = tempfile::tempdir().unwrap();
+        let [site, judged] = ["site", "judged"].map(|name| text(&out.path().join(name)).to_owned());
+        for command in [
+            vec!["judge", text(folder.path()), "--out", &judged],
+            vec!["report", text(folder.path()), "--out", &site],
+            vec!["status", text(folder.path())],
+        ] {
+            let said = printed(&command, 2);
+            assert!(said.contains(name) && said.contains("download it again"), "{command:?}: {said}");
+        }
+        let archive = packed(folder.path());
+        let said = printed(&["verify", text(archive.path()), "--allowed-signers", &signers()], 2);
+        assert!(said.contains(&format!("entry `{name}` is not a file that an archive can have")), "{said}");
+        fs::remove_file(path).unwrap();
+    }
+    // The log has an effect on a record of which it is a part.
+    fs::write(folder.path().join("record.db-wal"), log).unwrap();
+    let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
+    let hosts = "SELECT count(*) FROM attempts WHERE json_extract(facts, '$.host.name') = 'forged'";
+    assert_eq!(db.query_row(hosts, [], |row| row.get::<_, u32>(0)).unwrap(), 36);
+}
+
+#[test]
+fn a_record_with_other_tables_or_indices_is_refused() {
+    let original = unpacked();
+    let endless = "(WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n)";
+    let view = |facts: &str| {
+        format!(
+            "ALTER TABLE attempts RENAME TO kept; CREATE VIEW attempts AS SELECT run, number, outcome, {facts} AS facts, ms \
+             FROM kept"
+        )
+    };
+    let exact = "is not as in a record of format 4";
+    for (change, part) in [
+        (view("replace(facts, 'a', strftime('%s', 'now'))"), exact),
+        (view(&format!("facts || {endless}")), exact),
+        (view("facts || printf('%.900000000c', ' ')"), exact),
+        ("CREATE TABLE more (x)".to_owned(), "more is not as in a record"),
+        ("CREATE TRIGGER late AFTER INSERT ON runs BEGIN SELECT 1; END".to_owned(), "late is not as in a record"),
+        ("DROP INDEX ends".to_owned(), "ends is not as in a record"),
+        ("ALTER TABLE facts ADD COLUMN more TEXT".to_owned(), "facts is not as in a record"),
+        ("PRAGMA user_version = 2".to_owned(), "is not as in a record of format 2"),
+        ("PRAGMA user_version = 6".to_owned(), "has format 6"),
+        ("PRAGMA application_id = 5".to_owned(), "is not a record"),
+        // An index that lists other attempts than its table.
+        (
+            "DROP INDEX ends; CREATE INDEX ends ON attempts (run, number, outcome, run); PRAGMA writable_schema = ON; \
+             UPDATE sqlite_schema SET sql = 'CREATE INDEX ends ON attempts (run, number, outcome, ms)' WHERE name = 'ends'"
+                .to_owned(),
+            "index ends",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        for name in files(original.path()) {
+            let to = folder.path().join(&name);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(original.path().join(&name), to).unwrap();
+        }
+        let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
+        db.execute_batch(&change).unwrap();
+        drop(db);
+        forge_sums(folder.path());
+        let out = folder.path().join("judged");
+        for command in [vec!["verify", text(folder.path())], vec!["judge", text(folder.path()), "--out", text(&out)]] {
+            let said = printed(&command, 2);
+            assert!(said.contains(part) && said.contains("record.db"), "{change}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_first_line_of_a_judgement_is_compared() {
+    let folder = unpacked();
+    let path = folder.path().join("judgement/judgement.json");
+    let original = fs::read_to_string(&path).unwrap();
+    assert!(original.starts_with("{\"version\":\"0.1.0\",\n"), "{}", &original[..100]);
+    for (change, code) in [
+        ("{\"version\":\"0.1.1\",\n", 0),
+        ("{\"version\":\"0.1.0\",\"podiums\":[],\n", 1),
+        ("{\"version\":[\"0.1.0\"],\n", 1),
+    ] {
+        fs::write(&path, original.replacen("{\"version\":\"0.1.0\",\n", change, 1)).unwrap();
+        forge_sums(folder.path());
+        let said = printed(&["verify", text(folder.path())], code);
+        assert_eq!(said.contains("judgement/judgement.json line 1: has `"), code == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_changed_title_of_the_edition_is_found_in_a_long_line() {
+    let folder = unpacked();
+    let path = folder.path().join("judgement/judgement.json");
+    let original = fs::read_to_string(&path).unwrap();
+    let line = original.lines().nth(1).unwrap();
+    let at = line.rfind("\"unknown\"").unwrap();
+    assert!(at > 1000);
+    let changed = format!("{}{}", &line[..at], line[at..].replacen(":\"", ":\"Forged ", 1));
+    fs::write(&path, original.replacen(line, &changed, 1)).unwrap();
+    forge_sums(folder.path());
+    let said = printed(&["verify", text(folder.path())], 1);
+    let difference = said.lines().find(|line| line.starts_with("judgement/judgement.json line 2")).unwrap();
+    let (stored, recomputed) = difference.split_once(", recomputed it is ").unwrap();
+    assert!(stored.contains("Forged") && !recomputed.contains("Forged"), "{difference}");
+}
+
+#[test]
+fn a_changed_output_is_not_judged() {
+    let folder = unpacked();
+    let stdout = folder.path().join("outputs").join(RUN).join("1/stdout");
+    let original = fs::read_to_string(&stdout).unwrap();
+    fs::write(&stdout, original.replacen("STATES", "STATES 1", 1)).unwrap();
+    let out = folder.path().join("judged");
+    let said = printed(&["judge", text(folder.path()), "--out", text(&out)], 2);
+    assert!(said.contains(&format!("the output of {RUN} has sha256 ")), "{said}");
+    assert!(said.contains("it was changed after it was recorded: restore the file"), "{said}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_small_archive_that_unpacks_to_gigabytes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bomb.tar.zst");
+    let mut out = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
+    let facts = fs::read(unpacked().path().join("archive.json")).unwrap();
+    let mut tar = tar::Builder::new(&mut out);
+    add(&mut tar, "archive.json", &facts);
+    let mut header = tar::Header::new_ustar();
+    header.set_path(format!("outputs/{RUN}/1/stdout")).unwrap();
+    header.set_size(2 << 30);
+    header.set_cksum();
+    tar.append(&header, std::io::Read::take(std::io::repeat(b'.'), 2 << 30)).unwrap();
+    tar.into_inner().unwrap();
+    out.finish().unwrap();
+    assert!(path.metadata().unwrap().len() < 1 << 20);
+    let said = printed(&["verify", text(&path)], 2);
+    let expected = format!("entry `outputs/{RUN}/1/stdout` of 2147483648 bytes makes the archive");
+    assert!(said.contains(&expected) && said.contains("larger than 1073741824 bytes"), "{said}");
+    assert!(said.contains("unpack it with `tar --zstd -xf` and give the folder"), "{said}");
+}
+
+#[test]
+fn a_replay_opens_no_file_that_a_record_names() {
+    let folder = unpacked();
+    let kernel = folder.path().join("kernel-of-this-host");
+    fs::write(&kernel, "code").unwrap();
+    let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
+    let sha256 = digest::bytes("code");
+    let disks = format!(r#"[{{"role":"kernel","sha256":"{sha256}","bytes":4}}]"#);
+    let machine = format!(r#"["-kernel",{:?}]"#, text(&kernel));
+    let changed = db.execute(
+        "UPDATE attempts SET facts = json_set(facts, '$.disks', json(?1), '$.machine', json(?2))",
+        [&disks, &machine],
+    );
+    assert_eq!(changed.unwrap(), 36);
+    drop(db);
+    let replay = ["replay", text(folder.path()), "--run", RUN];
+    let said = printed(&replay, 2);
+    assert!(said.contains(&format!("the kernel of 4 bytes with sha256 {sha256} is needed")), "{said}");
+    // The user may give the file.
+    let said = printed(&[&replay[..], &["--disk", text(&kernel)]].concat(), 2);
+    assert!(said.contains("no initrd"), "{said}");
+}
+
+#[test]
+fn a_bundle_of_one_team_has_no_files_of_a_contest() {
+    let folder = unpacked();
+    let path = folder.path().join("archive.json");
+    let facts = fs::read_to_string(&path).unwrap();
+    // Of a bundle no points are computed, so a forged judgement in one would not be found.
+    fs::write(&path, facts.replacen("\"tool\": null", "\"tool\": \"breadth-first\"", 1)).unwrap();
+    forge_sums(folder.path());
+    let said = printed(&["verify", text(folder.path())], 1);
+    assert!(said.contains("answers.csv: is not a file that the archive of one team can have"), "{said}");
+    assert!(said.contains("values.csv: is missing"), "{said}");
+    let archive = packed(folder.path());
+    let said = printed(&["verify", text(archive.path())], 2);
+    assert!(said.contains("is not a file that the archive of one team can have"), "{said}");
+}
+
+#[test]
+fn every_file_that_an_archive_needs_is_missed() {
+    let original = unpacked();
+    for name in files(original.path()) {
+        let needed = !["SHA256SUMS.sig", "CITATION.cff", "REUSE.toml", "publication.json"].contains(&&*name)
+            && !name.starts_with("LICENSES/");
+        let is_one_of_many = name.starts_with("outputs/") && !name.contains(RUN);
+        if !needed || is_one_of_many || name == "archive.json" {
+            continue;
+        }
+        let path = original.path().join(&name);
+        let content = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let sums = fs::read(original.path().join("SHA256SUMS")).unwrap_or_default();
+        if name != "SHA256SUMS" {
+            forge_sums(original.path());
+        }
+        let output = harness(&["verify", text(original.path())]);
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!([Some(1), Some(2)].contains(&output.status.code()), "{name}: {said}");
+        let file = name.rsplit('/').next().unwrap();
+        assert!(said.contains(file) && !said.contains("complete; runs"), "{name}: {said}");
+        fs::write(&path, content).unwrap();
+        if name != "SHA256SUMS" {
+            fs::write(original.path().join("SHA256SUMS"), sums).unwrap();
+        }
+    }
+}
+
+/// Names like those of an archive, and others.
+fn name() -> impl Strategy<Value = String> {
+    let known = files(unpacked().path());
+    let beside = "(-wal|-shm|-journal|~|\\.sig|\\.bak|[ -.0-~]{1,2})";
+    let other = "[a-zA-Z0-9._+-]{1,12}(/[a-zA-Z0-9._+-]{1,12}){0,6}";
+    let output =
+        format!("outputs/{RUN}/[1-9]/(stdin|stdout|stderr|qemu\\.log|ssh\\.log|0[1-3]\\.witness\\.json)");
+    prop_oneof![
+        (prop::sample::select(known.clone()), beside).prop_map(|(name, beside)| name + &beside),
+        (prop::sample::select(known.clone()), other).prop_map(|(name, file)| match name.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{file}"),
+            None => file,
+        }),
+        prop::sample::select(known).prop_map(|name| name.to_uppercase()),
+        prop::string::string_regex(&output).unwrap(),
+        "disks/[0-9a-f]{64}",
+        other,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// With right digests for all files, also for the one that was added.
+    #[test]
+    fn an_archive_with_any_extra_file_is_refused(name in name(), content in "[ -~]{0,20}") {
+        // Those are tested with archives made by hand: here they would write outside of the folder.
+        prop_assume!(!name.split('/').any(|part| matches!(part, "." | "..")));
+        let folder = unpacked();
+        let path = folder.path().join(&name);
+        let is_new = !path.exists() && fs::create_dir_all(path.parent().unwrap()).is_ok();
+        prop_assume!(is_new && fs::write(&path, content).is_ok());
+        forge_sums(folder.path());
+        let output = harness(&["verify", text(folder.path())]);
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        prop_assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {said}");
+        prop_assert!(said.contains(&name), "{name}: {said}");
+        let archive = packed(folder.path());
+        let output = harness(&["verify", text(archive.path())]);
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        prop_assert!(matches!(output.status.code(), Some(1 | 2)), "{name}: {said}");
+        prop_assert!(said.contains(&name), "{name}: {said}");
+    }
+}

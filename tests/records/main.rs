@@ -1,0 +1,12 @@
+//! Plans, records, shards and archives.
+
+mod archives;
+mod executor;
+mod hostile;
+mod plan;
+mod replay;
+mod shards;
+mod store;
+#[path = "../support/mod.rs"]
+mod support;
+mod terminal;

@@ -1,0 +1,282 @@
+//! The pictures of a contest: their SVG, their figures as CSV, and the podiums as LaTeX.
+
+use crate::support::contest;
+
+use mcc_harness::edition::Status;
+use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement, VariantRank};
+use mcc_harness::report::plots::{self, Picture, RecordedRun, Runs};
+use mcc_harness::report::tables;
+use mcc_harness::store::Sample;
+use std::path::Path;
+use std::{env, fs};
+
+/// Keeps the picture for inspection in the temporary folder of the tests.
+fn keep(picture: &Picture) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(format!("{}.svg", picture.name)), &picture.svg).expect("written");
+    fs::write(folder.join(format!("{}.csv", picture.name)), &picture.csv).expect("written");
+}
+
+/// Checks that the SVG is well-formed, has a title and a description for screen readers, loads no other file, and has
+/// all its texts and shapes inside its area.
+fn check(picture: &Picture) {
+    let name = &picture.name;
+    let document = roxmltree::Document::parse(&picture.svg).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let svg = document.root_element();
+    assert_eq!(svg.attribute("role"), Some("img"), "{name}");
+    for (word, text) in [("title", &picture.title), ("desc", &picture.description)] {
+        let element = svg.children().find(|child| child.has_tag_name(("http://www.w3.org/2000/svg", word)));
+        let element = element.unwrap_or_else(|| panic!("{name} has no {word}"));
+        assert_eq!(element.text(), Some(text.as_str()), "{name}");
+        let id = element.attribute("id").expect("an id");
+        assert!(
+            svg.attribute("aria-labelledby").is_some_and(|ids| ids.split(' ').any(|of| of == id)),
+            "{name}"
+        );
+    }
+    assert!(!picture.svg.contains("NaN") && !picture.svg.contains("inf\""), "{name}");
+    assert!(!picture.svg.replace("http://www.w3.org/2000/svg", "").contains("http"), "{name}");
+    let most = |axis: &str| svg.attribute(axis).and_then(|text| text.parse::<f64>().ok()).expect("a size");
+    for element in svg.descendants() {
+        for (at, size) in [("x", "width"), ("y", "height")] {
+            if let Some(place) = element.attribute(at) {
+                let place: f64 = place.parse().expect("a number");
+                assert!((0.0..=most(size)).contains(&place), "{name}: {at} = {place}");
+            }
+        }
+    }
+    keep(picture);
+}
+
+fn rows(picture: &Picture) -> Vec<Vec<String>> {
+    let mut rows = csv::Reader::from_reader(picture.csv.as_bytes());
+    let row = |row: csv::StringRecord| row.iter().map(String::from).collect();
+    rows.records().map(|of| row(of.expect("a row"))).collect()
+}
+
+fn named<'a>(pictures: &'a [Picture], name: &str) -> &'a Picture {
+    pictures.iter().find(|picture| picture.name == name).unwrap_or_else(|| panic!("no picture {name}"))
+}
+
+/// Five instances in one examination. The second tool is slower, has one wrong value in each of the first three
+/// instances and none in the others. The third tool resigned.
+fn duel() -> Judgement {
+    let names = ["fast", "slow & <sure>", "resigned"];
+    let entries = names.map(|name| contest::entry(name, name, Status::Competing));
+    let instances = (1..=5).map(|n| contest::instance(&format!("Net-PT-{n:03}"), "known")).collect();
+    let mut judgement = contest::empty(entries.into(), instances);
+    judgement.entries[2].status = Status::Resigned;
+    for number in 0..5_usize {
+        let trusted =
+            contest::trusted(&judgement.instances[number].instance, "StateSpace", &["1", "2", "3", "4"]);
+        let slow = if number < 3 { "+++-" } else { "...." };
+        let mut cells = vec![
+            contest::cell(0, &trusted, "++++", Ending::Answered),
+            contest::cell(1, &trusted, slow, Ending::Answered),
+            contest::cell(2, &trusted, "++++", Ending::Answered),
+        ];
+        for (cell, ms) in cells.iter_mut().zip([100, 7_000, 1]) {
+            let cpu_ms = ms * (number as u64 + 1);
+            cell.cost = Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(cpu_ms * 4) });
+        }
+        judgement.blocks.push(Block { examination: 0, instance: number, trusted, cells });
+    }
+    contest::sum_up(&mut judgement);
+    judgement
+}
+
+#[test]
+fn solved_values_over_time_add_up_for_each_tool() {
+    let judgement = duel();
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let solved = named(&pictures, "solved-StateSpace");
+    let rows = rows(solved);
+    let of = |tool: &str| -> Vec<&[String]> {
+        rows.iter().filter(|row| row[0] == tool).map(|row| &row[1..]).collect()
+    };
+    assert_eq!(of("fast"), [["4", "100"], ["8", "200"], ["12", "300"], ["16", "400"], ["20", "500"]]);
+    assert_eq!(of("slow & <sure>"), [["3", "7000"], ["6", "14000"], ["9", "21000"]]);
+    // Rule P-4: a resigned tool is left out.
+    assert!(of("resigned").is_empty() && !solved.svg.contains("resigned"));
+    assert!(solved.description.contains("fast has the most: 20."), "{}", solved.description);
+}
+
+#[test]
+fn right_values_by_time_of_arrival_add_up_for_each_tool() {
+    let mut judgement = duel();
+    for (number, block) in (0_u64..).zip(&mut judgement.blocks) {
+        block.cells[0].arrived_ms = [0, 10, 10, 20 + number].map(Some).into();
+        // The last value is wrong, and the time of the first is not known.
+        block.cells[1].arrived_ms = [None, Some(500), Some(600), Some(700)].into();
+        block.cells[2].arrived_ms = vec![Some(1); 4];
+    }
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let arrived = named(&pictures, "arrived-StateSpace");
+    check(arrived);
+    let shown: Vec<String> = rows(arrived).iter().map(|row| row.join(" ")).collect();
+    let fast = [(5, 0), (15, 10), (16, 20), (17, 21), (18, 22), (19, 23), (20, 24)];
+    let fast = fast.map(|(right, ms)| format!("fast {right} {ms}"));
+    let slow = ["slow & <sure> 3 500", "slow & <sure> 6 600"].map(String::from);
+    assert_eq!(shown, [&fast[..], &slow[..]].concat());
+    assert!(arrived.description.ends_with("unknown for 3 right values."), "{}", arrived.description);
+}
+
+#[test]
+fn what_was_not_measured_has_no_picture() {
+    let mut unmeasured = duel();
+    let cells = unmeasured.blocks.iter_mut().flat_map(|block| &mut block.cells);
+    cells.for_each(|cell| cell.cost = None);
+    let runs = Runs::of_contest(&unmeasured);
+    let names: Vec<String> = plots::pictures(&runs).into_iter().map(|picture| picture.name).collect();
+    assert_eq!(names, ["overlap-StateSpace"]);
+}
+
+#[test]
+fn the_overlap_picture_counts_every_value_once() {
+    let judgement = duel();
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let overlap = named(&pictures, "overlap-StateSpace");
+    assert_eq!(rows(overlap), [["11", "1", "fast"], ["9", "2", "fast slow & <sure>"]]);
+    check(overlap);
+}
+
+#[test]
+fn strips_show_quartiles_of_runs_with_a_right_value() {
+    let judgement = duel();
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let time = rows(named(&pictures, "time-StateSpace"));
+    assert_eq!(time[0], ["tool", "fast", "5", "100", "200", "300", "400", "500"]);
+    assert_eq!(time[1], ["tool", "slow & <sure>", "3", "7000", "7000", "14000", "21000", "21000"]);
+    check(named(&pictures, "memory-StateSpace"));
+}
+
+#[test]
+fn the_confidence_picture_shows_agreed_and_answered_values() {
+    let judgement = duel();
+    let picture = plots::confidence(&judgement).expect("a picture");
+    check(&picture);
+    assert_eq!(rows(&picture), [["fast", "20", "20", "1"], ["slow & <sure>", "9", "12", "3/4"]]);
+    assert!(picture.svg.contains("75 % (9 of 12)"));
+}
+
+#[test]
+fn the_picture_of_an_hour_long_run_is_small() {
+    let samples: Vec<Sample> = (1..=3600_u64)
+        .map(|second| Sample {
+            at_ms: second * 1000 + second % 7,
+            cpu_ms: second * 2400 + (second * 7919 % 611),
+            memory_kib: 50_000 + second * second / 2 + second * 104_729 % 90_000,
+            balloon_memory_kib: Some(250_000 + second * second / 2),
+            ..Sample::default()
+        })
+        .collect();
+    let picture = plots::samples("run", "LoLA on Net-PT-001 in StateSpace", 4, &samples).expect("a picture");
+    check(&picture);
+    assert!(picture.svg.len() < 40_000, "{}", picture.svg.len());
+    assert_eq!(rows(&picture).len(), 3600);
+    assert_eq!(rows(&picture)[1], ["2002", "5363", "79460", "250002"]);
+    assert_eq!(plots::samples("run", "none", 1, &[]), None);
+    check(&plots::samples("run-of-a-second", "short", 1, &samples[..1]).expect("a picture"));
+}
+
+#[test]
+fn progress_shows_recorded_runs_and_failures_over_time() {
+    let done = |minute: u64, infrastructure| RecordedRun {
+        started_at: format!("2018-06-01T{:02}:{:02}:00Z", 10 + minute / 60, minute % 60),
+        took_ms: 90_000,
+        infrastructure,
+    };
+    let runs: Vec<RecordedRun> = (0..200).map(|n| done(n * n / 100, n % 23 == 0)).collect();
+    let picture = plots::progress(500, &runs).expect("a picture");
+    check(&picture);
+    let rows = rows(&picture);
+    assert_eq!((rows.len(), rows[0].clone()), (200, vec!["90000".into(), "1".into(), "no".into()]));
+    assert!(
+        picture.description.contains("200 of 500 in 6 h 37 min 30 s, 9 of them infrastructure failures"),
+        "{}",
+        picture.description
+    );
+    assert_eq!(plots::progress(500, &[]), None);
+}
+
+#[test]
+fn sv_comp_has_the_same_pictures_and_score_pictures() {
+    let judgement = contest::other_contests();
+    let scores = plots::scores(&judgement);
+    assert_eq!(scores.len(), 1);
+    check(&scores[0]);
+    let expected = [["bold", "-4", ""], ["bold", "-2", "1/2"], ["careful", "0", ""], ["careful", "2", "30"]];
+    assert_eq!(rows(&scores[0]), expected);
+    assert!(scores[0].description.contains("careful has the highest score: 2.00."));
+    let runs = Runs::of_other_contest(&judgement);
+    let pictures = plots::pictures(&runs);
+    pictures.iter().for_each(check);
+    assert_eq!(pictures.len(), 4);
+    assert_eq!(rows(&pictures[0]), [["bold", "1", "500"], ["careful", "1", "30000"]]);
+    assert_eq!(rows(&pictures[1]), [["1", "2", "bold careful"], ["1", "0", ""]]);
+    let memory = ["1", "11718", "11718", "11718", "11718", "11718"];
+    assert_eq!(rows(&pictures[3]).iter().map(|row| &row[2..]).collect::<Vec<_>>(), [memory, memory]);
+    let latex = tables::other_podiums_latex(&judgement);
+    assert!(
+        latex.contains("1 & careful & 2 & gold") && latex.contains("Heap \\& \\textless{}Memory"),
+        "{latex}"
+    );
+}
+
+/// Sets times and memory that differ by decades between instances and tools, as in a real contest.
+fn with_times(judgement: &mut Judgement) {
+    // The mixing function of SplitMix64, scaled to 0..1.
+    let random = |seed: u64| {
+        let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % 100_000) as f64 / 1e5
+    };
+    for block in &mut judgement.blocks {
+        let hard = random((block.instance * 16 + block.examination) as u64) * 4.0;
+        for cell in &mut block.cells {
+            let seed = 1_000_000 + ((block.instance * 16 + block.examination) * 16 + cell.entry) as u64;
+            let decades = hard + 1.3 * random(seed) + 0.08 * cell.entry as f64;
+            let cpu_ms = ((30.0 * 10_f64.powf(decades)) as u64).min(3_600_000);
+            let memory_kib = ((4_000.0 * 10_f64.powf(decades * 0.6 + random(seed + 7))) as u64).min(16 << 20);
+            cell.cost = Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(memory_kib) });
+        }
+    }
+}
+
+#[test]
+fn at_the_size_of_2018_pictures_are_small_and_reproducible() {
+    let mut judgement = contest::full_size();
+    with_times(&mut judgement);
+    judgement.instances[0].instance = "<script>".into();
+    judgement.entries[0].entry = format!("<script>\u{1b}{}", "x".repeat(500));
+    let runs = Runs::of_contest(&judgement);
+    let mut pictures = plots::pictures(&runs);
+    pictures.extend(plots::confidence(&judgement));
+    assert_eq!(pictures.len(), 10 * 4 + 1);
+    for picture in &pictures {
+        check(picture);
+        assert!(picture.svg.len() < 100_000, "{}: {}", picture.name, picture.svg.len());
+        assert!(!picture.svg.contains("<script"));
+    }
+    let mut names: Vec<&str> = pictures.iter().map(|picture| picture.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), pictures.len());
+    let again = plots::pictures(&Runs::of_contest(&judgement));
+    assert_eq!(again[..], pictures[..again.len()]);
+}
+
+#[test]
+fn podiums_are_tables_in_latex_with_escaped_names() {
+    let mut judgement = duel();
+    judgement.podiums[0].places[1].variant = VariantRank::Best;
+    let latex = tables::podiums_latex(&judgement);
+    let rank_1 = "1 & fast & 107 & gold \\\\\n2 & slow \\& \\textless{}sure\\textgreater{} \\emph{(best variant)} & 16";
+    assert!(latex.contains(rank_1) && !latex.contains("resigned"), "{latex}");
+    assert!(latex.contains("\\caption{StateSpace}") && !latex.contains("PROVISIONAL"), "{latex}");
+    assert_eq!(latex.matches("\\begin{table}").count(), judgement.podiums.len());
+    let provisional = tables::podiums_latex(&contest::small());
+    assert!(provisional.contains("% PROVISIONAL") && provisional.contains("(provisional)}"), "{provisional}");
+}

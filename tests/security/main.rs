@@ -1,0 +1,7 @@
+//! Hostile tools, guests and users.
+
+mod hostile_tools;
+mod isolation;
+mod ssh_attacks;
+#[path = "../support/mod.rs"]
+mod support;
