@@ -239,9 +239,11 @@ impl Cluster {
             ));
         }
         match text.trim() {
-            key if key.len() == 64 => Ok(SealKey(key.to_owned())),
+            key if key.len() == 64 && key.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+                Ok(SealKey(key.to_owned()))
+            }
             _ => Err(bad(
-                "it is not a key of 64 digits; restore it from a copy, without it no job of the model is collected",
+                "it is not a key of 64 hexadecimal digits; restore it from a copy, without it no job of the model is collected",
             )),
         }
     }
