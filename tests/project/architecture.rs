@@ -9,12 +9,11 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 #[test]
 fn no_four_files_of_a_crate_depend_on_one_another() {
     let mut found = Vec::new();
-    for folder in
-        fs::read_dir(SOURCE).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
-    {
+    let roots = walkdir::WalkDir::new(SOURCE).into_iter().map(Result::unwrap);
+    let roots = roots.filter(|file| ["lib.rs", "main.rs"].contains(&file.file_name().to_str().unwrap()));
+    for folder in roots.map(|root| root.path().parent().unwrap().to_owned()) {
         let mut files = Files::new();
         read(&folder, &[], &mut files);
-        assert!(!files.is_empty(), "{} has no file", folder.display());
         let long = cycles(&files).into_iter().filter(|cycle| cycle.len() > 3);
         found.extend(long.map(|cycle| (folder.clone(), cycle)));
     }
