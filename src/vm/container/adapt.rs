@@ -2,9 +2,9 @@
 //! mounts. What the contest cannot respect is refused or noted.
 
 use crate::container::account::{self, HOME, USER};
-use crate::container::container::Container;
 use crate::container::entries::Meta;
 use crate::container::error::{ContainerError, io_at};
+use crate::container::merged::Container;
 use crate::container::tree::{Content, Id, NodeKind, ROOT};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;

@@ -7,17 +7,17 @@
 
 mod account;
 mod adapt;
-mod container;
 mod entries;
 mod error;
 mod manifest;
+mod merged;
 mod names;
 mod store;
 mod tree;
 mod write;
 
-pub use container::{Container, Facts};
 pub use error::ContainerError;
+pub use merged::{Container, Facts};
 
 /// Bounds of what is read, so that a small archive cannot fill the disk or the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
