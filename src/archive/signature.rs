@@ -28,9 +28,10 @@ pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
         .stdin(Stdio::from(text))
         .output()
         .map_err(io_at(Path::new(PROGRAM)))?;
-    match signed.status.success() && !signed.stdout.is_empty() {
-        true => Ok(signed.stdout),
-        false => Err(bad(format!("{PROGRAM} cannot sign with this key: {}", said(&signed)))),
+    if signed.status.success() && !signed.stdout.is_empty() {
+        Ok(signed.stdout)
+    } else {
+        Err(bad(format!("{PROGRAM} cannot sign with this key: {}", said(&signed))))
     }
 }
 

@@ -123,9 +123,10 @@ impl Verified {
             let file = file.map_err(|error| io_at(recomputed)(error.into()))?;
             let stored = folder.join(file.file_name());
             let shown = stored.display().to_string();
-            match stored.exists() {
-                true => self.same_lines(file.path(), &stored)?,
-                false => self.differs(shown, "is missing"),
+            if stored.exists() {
+                self.same_lines(file.path(), &stored)?
+            } else {
+                self.differs(shown, "is missing")
             }
         }
         Ok(())

@@ -207,9 +207,10 @@ const SIGNALS: RangeInclusive<u8> = 1..=64;
 
 fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     let number = u8::deserialize(from)?;
-    match SIGNALS.contains(&number) {
-        true => Ok(number),
-        false => Err(D::Error::custom(format!("{number} is no signal"))),
+    if SIGNALS.contains(&number) {
+        Ok(number)
+    } else {
+        Err(D::Error::custom(format!("{number} is no signal")))
     }
 }
 
@@ -221,11 +222,10 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 /// Reads a list of at most `MOST` texts.
 fn texts<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
-    match texts.len() <= MOST {
-        true => Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect()),
-        false => {
-            Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
-        }
+    if texts.len() <= MOST {
+        Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect())
+    } else {
+        Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
     }
 }
 

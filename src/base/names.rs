@@ -52,9 +52,10 @@ fn check_characters(name: &str) -> Result<(), &'static str> {
     if name.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Ok(());
     }
-    match name.chars().any(char::is_control) {
-        true => Err("contains a control character; leave it out"),
-        false => Err("contains a character that is not in ASCII; write it with ASCII characters"),
+    if name.chars().any(char::is_control) {
+        Err("contains a control character; leave it out")
+    } else {
+        Err("contains a character that is not in ASCII; write it with ASCII characters")
     }
 }
 
@@ -151,9 +152,10 @@ pub fn file_names<'n>(names: impl IntoIterator<Item = &'n str> + Clone) -> Vec<S
     }
     let unique = |name: &str| {
         let file = file_name(name);
-        match counts[&file.to_ascii_lowercase()].1 {
-            true => format!("{file}~~{}", &digest::bytes(name)[..24]),
-            false => file,
+        if counts[&file.to_ascii_lowercase()].1 {
+            format!("{file}~~{}", &digest::bytes(name)[..24])
+        } else {
+            file
         }
     };
     names.into_iter().map(unique).collect()

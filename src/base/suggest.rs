@@ -22,9 +22,8 @@ pub fn run_hint(wrong: &str, entries: &[&str], instances: &[&str], examinations:
     if parts.len() != known.len() {
         return String::new();
     }
-    let near = parts.iter().zip(known).map(|(part, known)| match part.contains(['*', '?', '[', '{']) {
-        true => Some(*part),
-        false => nearest(part, known.iter().copied()),
+    let near = parts.iter().zip(known).map(|(part, known)| {
+        if part.contains(['*', '?', '[', '{']) { Some(*part) } else { nearest(part, known.iter().copied()) }
     });
     match near.collect::<Option<Vec<&str>>>() {
         Some(near) if near != parts => format!("; did you mean `{}`?", near.join("/")),

@@ -147,13 +147,11 @@ impl Source<'_> {
 /// Checks a name that is used as the name of a folder; the error is a part of a message. The folders are published, so
 /// names that other systems reserve are refused too.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
-    match name.len() > 120 {
-        true => Err("is longer than 120 characters"),
-        false => check_folder(name),
-    }?;
-    match is_reserved(name) {
-        true => Err("is a reserved name on some systems, where the results could not be unpacked; rename it"),
-        false => Ok(()),
+    if name.len() > 120 { Err("is longer than 120 characters") } else { check_folder(name) }?;
+    if is_reserved(name) {
+        Err("is a reserved name on some systems, where the results could not be unpacked; rename it")
+    } else {
+        Ok(())
     }
 }
 
@@ -315,13 +313,14 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         }
         let entry = tool.entry.get_ref();
         if let Some(other) = tools.iter().find(|other| other.entry.eq_ignore_ascii_case(entry)) {
-            let message = match other.entry == *entry {
-                true => format!("entry \"{entry}\" is listed twice; rename one"),
-                false => format!(
+            let message = if other.entry == *entry {
+                format!("entry \"{entry}\" is listed twice; rename one")
+            } else {
+                format!(
                     "entries \"{}\" and \"{entry}\" differ only in upper and lower case, and some systems do not \
-                     distinguish their folders; rename one",
+                 distinguish their folders; rename one",
                     other.entry
-                ),
+                )
             };
             return Err(source.wrong(&tool.entry, message));
         }
@@ -338,13 +337,14 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
                 .unwrap_or_default(),
         });
     }
-    match tools.is_empty() {
-        false => Ok(tools),
-        true => Err(CampaignError::Wrong {
+    if !tools.is_empty() {
+        Ok(tools)
+    } else {
+        Err(CampaignError::Wrong {
             file: source.file.to_owned(),
             line: 1,
             message: "no [[tool]]; add at least one".to_owned(),
-        }),
+        })
     }
 }
 
@@ -376,9 +376,10 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     let key_file = |name: &str, key: &Spanned<PathBuf>| {
         let path = folder.join(key.get_ref());
         let path = std::path::absolute(&path).unwrap_or(path);
-        match path.is_file() {
-            true => Ok(path),
-            false => Err(source.wrong(key, format!("{name}: there is no file {}", path.display()))),
+        if path.is_file() {
+            Ok(path)
+        } else {
+            Err(source.wrong(key, format!("{name}: there is no file {}", path.display())))
         }
     };
     let path = key_file("ssh_key", key)?;

@@ -26,9 +26,10 @@ impl ModelRow {
         for (key, name) in [("instance", &self.instance), ("family", &self.family)] {
             check_name(name).map_err(|problem| format!("{key} \"{name}\" {problem}"))?;
         }
-        match STATUSES.contains(&self.status.as_str()) {
-            true => Ok(()),
-            false => Err(format!("status \"{}\"; allowed are {}", self.status, STATUSES.join(", "))),
+        if STATUSES.contains(&self.status.as_str()) {
+            Ok(())
+        } else {
+            Err(format!("status \"{}\"; allowed are {}", self.status, STATUSES.join(", ")))
         }
     }
 }

@@ -149,10 +149,7 @@ impl Plan {
         };
         let message =
             format!("matches no run; run ids are ENTRY/INSTANCE/EXAMINATION, and * also matches /{near}");
-        match has_runs {
-            true => Ok(plan),
-            false => Err(CampaignError::Filter { glob, message }),
-        }
+        if has_runs { Ok(plan) } else { Err(CampaignError::Filter { glob, message }) }
     }
 }
 
@@ -193,9 +190,10 @@ impl Campaign {
             let near = suggest::hint(unknown, all().map(|known| known.name.as_str()));
             return Err(wrong(format!("{} has no \"{unknown}\"; {known}{near}", edition.name)));
         }
-        match wanted.is_empty() {
-            false => Ok(all().filter(|known| wanted.contains(&known.name)).collect()),
-            true => Err(wrong("the list is empty; remove the key to take all".to_owned())),
+        if !wanted.is_empty() {
+            Ok(all().filter(|known| wanted.contains(&known.name)).collect())
+        } else {
+            Err(wrong("the list is empty; remove the key to take all".to_owned()))
         }
     }
 

@@ -210,11 +210,10 @@ fn doi<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
             let plain = |byte: u8| byte.is_ascii_graphic() && !b"<>\"\\{}|^`".contains(&byte);
             registrant.split('.').all(number) && !suffix.is_empty() && suffix.bytes().all(plain)
         });
-        match is_doi && text.len() <= 200 {
-            true => Ok(()),
-            false => {
-                Err("not a DOI; write it like 10.5281/zenodo.1234567, without https://doi.org/".to_owned())
-            }
+        if is_doi && text.len() <= 200 {
+            Ok(())
+        } else {
+            Err("not a DOI; write it like 10.5281/zenodo.1234567, without https://doi.org/".to_owned())
         }
     })
 }
@@ -224,11 +223,12 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
         let host = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
         let plain = |byte: u8| byte.is_ascii_graphic() && !b"<>\"\\{}|^`".contains(&byte);
         let is_link = host.is_some_and(|host| host.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        match is_link && text.len() <= 500 && text.bytes().all(plain) {
-            true => Ok(()),
-            false => Err("not an address of a page; write https://..., at most 500 characters of ASCII \
-                          without blanks"
-                .to_owned()),
+        if is_link && text.len() <= 500 && text.bytes().all(plain) {
+            Ok(())
+        } else {
+            Err("not an address of a page; write https://..., at most 500 characters of ASCII \
+                  without blanks"
+                .to_owned())
         }
     })
 }
@@ -236,13 +236,12 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 fn spdx<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     checked(from, |text| {
         let part = |byte: u8| byte.is_ascii_alphanumeric() || b" .-+()".contains(&byte);
-        match !text.is_empty() && text.len() <= 200 && text.bytes().all(part) {
-            true => Ok(()),
-            false => {
-                Err("not an SPDX expression of at most 200 characters; write it like GPL-3.0-or-later, or \
-                          LicenseRef-NAME for another licence"
-                    .to_owned())
-            }
+        if !text.is_empty() && text.len() <= 200 && text.bytes().all(part) {
+            Ok(())
+        } else {
+            Err("not an SPDX expression of at most 200 characters; write it like GPL-3.0-or-later, or \
+                      LicenseRef-NAME for another licence"
+                .to_owned())
         }
     })
 }

@@ -80,10 +80,7 @@ impl<'a> Limits<'a> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(Stop::Cancelled);
         }
-        match Instant::now() < self.deadline {
-            true => Ok(()),
-            false => Err(Stop::Time),
-        }
+        if Instant::now() < self.deadline { Ok(()) } else { Err(Stop::Time) }
     }
 
     /// Takes memory from the budget.

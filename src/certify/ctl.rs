@@ -137,9 +137,10 @@ impl<'a> Checker<'a> {
         if self.states(formula, labels, true)?.contains(0) {
             return Ok(Some(true));
         }
-        match self.graph.is_complete() || !self.states(formula, labels, false)?.contains(0) {
-            true => Ok(Some(false)),
-            false => Ok(None),
+        if self.graph.is_complete() || !self.states(formula, labels, false)?.contains(0) {
+            Ok(Some(false))
+        } else {
+            Ok(None)
         }
     }
 

@@ -252,12 +252,15 @@ impl Engine<'_> {
         let witness = |value, states: &[u32]| {
             witnessed(Value::Truth(value), states.iter().map(|state| path(*state)).collect())
         };
-        let number = |value: u128, at: u32| match complete {
-            true => explored(Value::Number(value)),
-            false => Outcome::Open {
-                reason: graph.stop.as_ref().map_or_else(String::new, ToString::to_string),
-                at_least: Some((value, Trace::Paths(vec![path(at)]))),
-            },
+        let number = |value: u128, at: u32| {
+            if complete {
+                explored(Value::Number(value))
+            } else {
+                Outcome::Open {
+                    reason: graph.stop.as_ref().map_or_else(String::new, ToString::to_string),
+                    at_least: Some((value, Trace::Paths(vec![path(at)]))),
+                }
+            }
         };
         // One path for each of the first states, without repetition.
         let all = |states: &[Option<u32>]| -> Option<Vec<u32>> {
@@ -269,9 +272,13 @@ impl Engine<'_> {
             states.dedup();
             Some(states)
         };
-        let is_live = match complete && self.count(|kind| matches!(kind, Kind::Liveness)) > 0 {
-            true if found.dead.is_none() || net.transitions() == 0 => Some(live(named, graph, limits)?),
-            _ => None,
+        let is_live = if complete
+            && self.count(|kind| matches!(kind, Kind::Liveness)) > 0
+            && (found.dead.is_none() || net.transitions() == 0)
+        {
+            Some(live(named, graph, limits)?)
+        } else {
+            None
         };
         let outcomes = self.outcomes.iter_mut().flatten();
         for (question, outcome) in self.examinations.iter().flat_map(|of| &of.questions).zip(outcomes) {

@@ -242,9 +242,10 @@ impl<'n> Names<'n> {
             Expr::Finally(inner) | Expr::Globally(inner) => {
                 let inner = part(inner)?;
                 // F p is not G not p.
-                match matches!(expr, Expr::Finally(_)) == truth {
-                    true => Ltl::Until(Box::new(Ltl::True), inner),
-                    false => Ltl::Release(Box::new(Ltl::False), inner),
+                if matches!(expr, Expr::Finally(_)) == truth {
+                    Ltl::Until(Box::new(Ltl::True), inner)
+                } else {
+                    Ltl::Release(Box::new(Ltl::False), inner)
                 }
             }
             Expr::Until(before, reach) => {

@@ -108,9 +108,10 @@ fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
             let old = result.clone();
             for state in 0..all {
                 let next = &graph.edges[state];
-                let continues = match some {
-                    true => next.iter().any(|next| old[*next]),
-                    false => !next.is_empty() && next.iter().all(|next| old[*next]),
+                let continues = if some {
+                    next.iter().any(|next| old[*next])
+                } else {
+                    !next.is_empty() && next.iter().all(|next| old[*next])
                 };
                 result[state] |= before[state] && continues;
             }

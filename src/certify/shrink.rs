@@ -210,10 +210,7 @@ impl Reducible {
         let mut gone: Vec<&str> = Vec::new();
         let mut renumbered = vec![None; places];
         for (place, new) in renumbered.iter_mut().enumerate() {
-            match part.contains(&place) {
-                true => gone.push(&self.net.places[place].id),
-                false => *new = number.next(),
-            }
+            if part.contains(&place) { gone.push(&self.net.places[place].id) } else { *new = number.next() }
         }
         let mut place = 0..;
         net.places.retain(|_| place.next().is_some_and(|place| !part.contains(&place)));

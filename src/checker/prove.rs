@@ -195,9 +195,10 @@ impl Context<'_> {
             self.meter.steps(KEPT)?;
             let need = |(place, count): &(usize, u128)| {
                 let count = BigInt::from(*count);
-                let need = match holds {
-                    true => self.at_most(1, [(*place, -BigInt::one())], -count),
-                    false => self.at_most(1, [(*place, BigInt::one())], count - 1),
+                let need = if holds {
+                    self.at_most(1, [(*place, -BigInt::one())], -count)
+                } else {
+                    self.at_most(1, [(*place, BigInt::one())], count - 1)
                 };
                 need.map(Rc::new)
             };

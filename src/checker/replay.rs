@@ -47,9 +47,10 @@ impl Instance {
             return run.shows(formula, truth, examination.starts_with("LTL"));
         }
         let last = run.last_marking()?;
-        let at_least = |found: u128, bound: &BigUint| match BigUint::from(found) >= *bound {
-            true => Ok(()),
-            false => {
+        let at_least = |found: u128, bound: &BigUint| {
+            if BigUint::from(found) >= *bound {
+                Ok(())
+            } else {
                 Err(CheckError::refused(format!("the last marking has {found} tokens there, not {bound}")))
             }
         };
@@ -67,9 +68,10 @@ impl Instance {
                 at_least(most, &BigUint::from(2_u8))
             }
             Claim::Liveness(false) if !model.net.transitions.is_empty() => {
-                match model.is_deadlock(&last, meter)? {
-                    true => Ok(()),
-                    false => Err(CheckError::refused("the last marking is not a deadlock".to_owned())),
+                if model.is_deadlock(&last, meter)? {
+                    Ok(())
+                } else {
+                    Err(CheckError::refused("the last marking is not a deadlock".to_owned()))
                 }
             }
             _ => Err(CheckError::refused(format!("no run shows that {property} is {value}"))),

@@ -48,9 +48,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     print::result(args.format, &report, || {
         print::text(&as_text(&report))?;
         let results = argument(&args.results);
-        match report.missing.is_empty() {
-            true => next(&format!("mcc-harness judge {results} --out judged")),
-            false => next(&format!("`mcc-harness status {results}` shows which models are open")),
+        if report.missing.is_empty() {
+            next(&format!("mcc-harness judge {results} --out judged"))
+        } else {
+            next(&format!("`mcc-harness status {results}` shows which models are open"))
         }
         Ok(())
     })?;

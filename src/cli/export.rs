@@ -135,7 +135,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     match &args.tool {
         Some(tool) => {
-            mcc_archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?
+            mcc_archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?;
         }
         None => {
             let mut disks = Vec::new();

@@ -224,9 +224,10 @@ fn fill_from_container(
     root: &Path,
     progress: Progress,
 ) -> Result<ContainerSource, AnyError> {
-    let sha256 = match archive.is_dir() {
-        true => digest::folder(archive),
-        false => digest::file(archive).map(|(digest, _)| digest),
+    let sha256 = if archive.is_dir() {
+        digest::folder(archive)
+    } else {
+        digest::file(archive).map(|(digest, _)| digest)
     };
     let sha256 = sha256.map_err(|error| format!("cannot read {}: {error}", archive.display()))?;
     let mut container = Container::read(archive, spool, Limits::for_disk(disk_bytes), progress)?;

@@ -93,10 +93,10 @@ impl Page {
 /// Prints `LABEL: TEXT` to standard error. On a terminal it is wrapped.
 pub fn message(label: &str, style: Style, text: &str) {
     let stderr = std::io::stderr();
-    let mut page = Page::of_width(match stderr.is_terminal() {
-        true => size(&stderr).map_or(DEFAULT_WIDTH, |(width, _)| width),
-        // A line of a log is not cut into several.
-        false => usize::MAX,
+    let mut page = Page::of_width(if stderr.is_terminal() {
+        size(&stderr).map_or(DEFAULT_WIDTH, |(width, _)| width)
+    } else {
+        usize::MAX
     });
     page.item(0, &format!("{label}:"), style, text);
     // Fails only if stderr is closed.
@@ -124,9 +124,10 @@ pub fn next(text: &str) {
 pub fn argument(argument: impl AsRef<std::path::Path>) -> String {
     let text = argument.as_ref().display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

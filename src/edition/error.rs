@@ -7,10 +7,7 @@ pub(super) type Fault = (Vec<String>, String);
 
 /// Returns a fault of a key unless its content is valid.
 pub(super) fn ensure(valid: bool, key: &[&str], message: impl Into<String>) -> Result<(), Fault> {
-    match valid {
-        true => Ok(()),
-        false => Err((key.iter().map(ToString::to_string).collect(), message.into())),
-    }
+    if valid { Ok(()) } else { Err((key.iter().map(ToString::to_string).collect(), message.into())) }
 }
 
 /// Why an edition cannot be loaded.

@@ -213,9 +213,10 @@ impl Judgement {
                     .to_owned(),
             );
         }
-        match self.confidence.iter().map(|c| c.entry).eq(0..entries) {
-            true => Ok(()),
-            false => broken("the confidences are not one per entry, in the order of the entries".to_owned()),
+        if self.confidence.iter().map(|c| c.entry).eq(0..entries) {
+            Ok(())
+        } else {
+            broken("the confidences are not one per entry, in the order of the entries".to_owned())
         }
     }
 }

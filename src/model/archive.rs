@@ -103,10 +103,7 @@ impl Archive {
     /// link or device, a second top folder, a second entry of one name, too many or too large files.
     pub fn open(path: &Path) -> Result<Archive, ArchiveError> {
         let io = |error| ArchiveError::Io { path: path.to_owned(), error };
-        match fs::metadata(path).map_err(io)?.is_dir() {
-            true => open_folder(path),
-            false => open_packed(path),
-        }
+        if fs::metadata(path).map_err(io)?.is_dir() { open_folder(path) } else { open_packed(path) }
     }
 
     /// The path of the archive or folder.
@@ -370,9 +367,10 @@ impl<'a> Contents<'a> {
         }
         if name == MODEL {
             self.has_model = true;
-            return match size > LARGEST_ARCHIVE {
-                true => Err(self.refuse(name, &format!("is larger than {LARGEST_ARCHIVE} bytes"))),
-                false => Ok(()),
+            return if size > LARGEST_ARCHIVE {
+                Err(self.refuse(name, &format!("is larger than {LARGEST_ARCHIVE} bytes")))
+            } else {
+                Ok(())
             };
         }
         self.rest = self.rest.saturating_add(size);

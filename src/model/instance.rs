@@ -37,9 +37,10 @@ impl InstanceName {
 
     /// The kind of the net.
     pub fn kind(&self) -> NetKind {
-        match self.name[self.family_end..].starts_with("-PT-") {
-            true => NetKind::PlaceTransition,
-            false => NetKind::Coloured,
+        if self.name[self.family_end..].starts_with("-PT-") {
+            NetKind::PlaceTransition
+        } else {
+            NetKind::Coloured
         }
     }
 }

@@ -258,9 +258,10 @@ impl Renamer<'_> {
             },
             |id| self.node(id),
         )?;
-        match collision {
-            true => Err(ObfuscateError::Collision { instance: self.instance.to_string() }),
-            false => Ok(()),
+        if collision {
+            Err(ObfuscateError::Collision { instance: self.instance.to_string() })
+        } else {
+            Ok(())
         }
     }
 
@@ -277,9 +278,12 @@ impl Renamer<'_> {
         // The order of the contest, which the new ids keep: each position has the same answer.
         ids.sort();
         let new: HashMap<String, String> = (ids.iter().enumerate())
-            .map(|(position, id)| match id == examination {
-                true => (id.clone(), id.clone()),
-                false => (id.clone(), format!("{}-{examination}-{position:02}", self.new)),
+            .map(|(position, id)| {
+                if id == examination {
+                    (id.clone(), id.clone())
+                } else {
+                    (id.clone(), format!("{}-{examination}-{position:02}", self.new))
+                }
             })
             .collect();
         for id in &ids {

@@ -156,10 +156,7 @@ fn read_document<'a>(document: &'a Document<'a>) -> Result<Vec<Property>, Fault<
         };
         properties.push(property);
     }
-    match properties.is_empty() {
-        true => Err(missing(root, "<property>")),
-        false => Ok(properties),
-    }
+    if properties.is_empty() { Err(missing(root, "<property>")) } else { Ok(properties) }
 }
 
 fn read_property<'a>(node: Node<'a, 'a>) -> Result<Property, Fault<'a>> {
@@ -245,9 +242,12 @@ fn read_count<'a>(node: Node<'a, 'a>) -> Result<Count, Fault<'a>> {
 /// Reads the places or transitions of an atom. The list may be empty, as in some contest files (BART-PT-002): then the
 /// sum is 0, and `is-fireable` is false.
 fn names<'a>(node: Node<'a, 'a>, element: &str) -> Result<Vec<String>, Fault<'a>> {
-    let name = |child: Node<'a, 'a>| match child.tag_name().name() == element {
-        true => words(child),
-        false => Err(unexpected(child, &format!("<{element}>"))),
+    let name = |child: Node<'a, 'a>| {
+        if child.tag_name().name() == element {
+            words(child)
+        } else {
+            Err(unexpected(child, &format!("<{element}>")))
+        }
     };
     elements(node).map(name).collect()
 }

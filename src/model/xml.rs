@@ -183,9 +183,10 @@ impl<R: BufRead> Xml<R> {
 fn check_name(start: &BytesStart<'_>) -> Result<(), String> {
     let name = start.name().into_inner();
     one_colon(name)?;
-    match name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':') {
-        true => Ok(()),
-        false => Err("an element name that does not begin with a letter".to_owned()),
+    if name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':') {
+        Ok(())
+    } else {
+        Err("an element name that does not begin with a letter".to_owned())
     }
 }
 

@@ -293,9 +293,10 @@ impl Judgement {
             podium.category < categories && podium.places.iter().all(|place| place.entry < entries)
         });
         let quantiles = self.quantiles.iter().all(|of| known(of.entry, of.category));
-        match blocks && nested && scores && podiums && quantiles {
-            true => Ok(()),
-            false => Err(JudgementError::Broken("an index refers to no entry or category".to_owned())),
+        if blocks && nested && scores && podiums && quantiles {
+            Ok(())
+        } else {
+            Err(JudgementError::Broken("an index refers to no entry or category".to_owned()))
         }
     }
 }

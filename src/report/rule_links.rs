@@ -17,9 +17,10 @@ pub fn with_links(html: &str, root: &str) -> String {
     while !rest.is_empty() {
         let (text, markup) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
         for (is_code, part) in rule_codes(text, &known) {
-            match is_code && unlinked == 0 {
-                true => out += &format!("<a href=\"{root}{PATH}#{part}\">{part}</a>"),
-                false => out += part,
+            if is_code && unlinked == 0 {
+                out += &format!("<a href=\"{root}{PATH}#{part}\">{part}</a>")
+            } else {
+                out += part
             }
         }
         let (tag, after) = markup.split_at(markup.find('>').map_or(markup.len(), |end| end + 1));

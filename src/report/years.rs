@@ -224,9 +224,12 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     for table in &tables {
         let mut rows = vec![header(&table.row.to_lowercase())];
         rows.extend(table.rows.iter().map(|(name, cells)| {
-            let text = |cell: &YearCell| match cell.medals.is_empty() {
-                true => cell.text.replace([' ', '%', '\u{202F}'], ""),
-                false => cell.note.clone(),
+            let text = |cell: &YearCell| {
+                if cell.medals.is_empty() {
+                    cell.text.replace([' ', '%', '\u{202F}'], "")
+                } else {
+                    cell.note.clone()
+                }
             };
             std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
         }));

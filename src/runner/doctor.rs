@@ -89,10 +89,8 @@ impl HostReport {
                 }
                 let tcg = Accelerator::Tcg.probe(&qemu);
                 checks.extend(accelerators(&kvm, &tcg));
-                let (accelerator, probe) = match kvm.usable {
-                    true => (Accelerator::Kvm, &kvm),
-                    false => (Accelerator::Tcg, &tcg),
-                };
+                let (accelerator, probe) =
+                    if kvm.usable { (Accelerator::Kvm, &kvm) } else { (Accelerator::Tcg, &tcg) };
                 checks.push(cpu_flags(&needs.machine, accelerator, probe));
             }
             Err(HostError::NotInstalled { program, package }) => {
@@ -176,12 +174,11 @@ fn accelerators(kvm: &Probe, tcg: &Probe) -> [Check; 2] {
             check("kvm", CheckState::Missing, found, "use a host whose KVM runs guests")
         }
     };
-    let mut tcg_check = match tcg.usable {
-        true => ok("tcg", tcg.evidence.clone()),
-        false => {
-            let remedy = "reinstall qemu-system-x86; it is needed where KVM is not usable";
-            check("tcg", CheckState::Missing, format!("unusable: {}", tcg.evidence), remedy)
-        }
+    let mut tcg_check = if tcg.usable {
+        ok("tcg", tcg.evidence.clone())
+    } else {
+        let remedy = "reinstall qemu-system-x86; it is needed where KVM is not usable";
+        check("tcg", CheckState::Missing, format!("unusable: {}", tcg.evidence), remedy)
     };
     tcg_check.blocking = !kvm.usable;
     [kvm_check, tcg_check]
@@ -208,9 +205,10 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
     if !enabled.is_empty() {
         found += &format!("; also: {}", enabled.join(" "));
     }
-    match missing.is_empty() {
-        true => ok("cpu-flags", found),
-        false => check("cpu-flags", CheckState::Degraded, found, &remedy),
+    if missing.is_empty() {
+        ok("cpu-flags", found)
+    } else {
+        check("cpu-flags", CheckState::Degraded, found, &remedy)
     }
 }
 
@@ -273,12 +271,13 @@ fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
     for file in &ignored {
         found += &format!("; ignored: {file}");
     }
-    let (state, remedy) = match ignored.is_empty() {
-        true => (CheckState::Ok, String::new()),
-        false => (
+    let (state, remedy) = if ignored.is_empty() {
+        (CheckState::Ok, String::new())
+    } else {
+        (
             CheckState::Degraded,
             format!("remove the ignored files, or list the numbers of their users in {LEASE_USERS_VARIABLE}"),
-        ),
+        )
     };
     Check { blocking: false, ..check("leases", state, found, &remedy) }
 }
@@ -331,15 +330,14 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
         memory.available_mib / machine.memory_mib.max(1),
         machine.memory_mib
     );
-    let memory = match memory.available_mib >= machine.memory_mib {
-        true => ok("memory", found),
-        false => {
-            let remedy = format!(
-                "end other programs to free memory, or use --allow-degraded (memory is overcommitted, runs are marked {})",
-                Mark::OVERCOMMITTED_MEMORY
-            );
-            check("memory", CheckState::Degraded, found, &remedy)
-        }
+    let memory = if memory.available_mib >= machine.memory_mib {
+        ok("memory", found)
+    } else {
+        let remedy = format!(
+            "end other programs to free memory, or use --allow-degraded (memory is overcommitted, runs are marked {})",
+            Mark::OVERCOMMITTED_MEMORY
+        );
+        check("memory", CheckState::Degraded, found, &remedy)
     };
     [cores, memory]
 }
@@ -352,12 +350,11 @@ fn disk(folder: &Path) -> Result<Check, HostError> {
     #[allow(clippy::unnecessary_cast)]
     let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;
     let found = format!("{free_mib} MiB free in {}", folder.display());
-    Ok(match free_mib >= FREE_MIB {
-        true => ok("disk", found),
-        false => {
-            let remedy = format!("free {FREE_MIB} MiB, or give another folder with --dir");
-            check("disk", CheckState::Missing, found, &remedy)
-        }
+    Ok(if free_mib >= FREE_MIB {
+        ok("disk", found)
+    } else {
+        let remedy = format!("free {FREE_MIB} MiB, or give another folder with --dir");
+        check("disk", CheckState::Missing, found, &remedy)
     })
 }
 

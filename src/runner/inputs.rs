@@ -37,9 +37,12 @@ pub(super) fn inputs_disk(
         GenericProperties::Keep => None,
         GenericProperties::Remove => Some(VERDICTS),
     };
-    let fits = |image: Image| match image.facts.left_out.as_deref() == left_out {
-        true => Ok(image),
-        false => Err(RunnerError::OtherGenericProperties(image.folder)),
+    let fits = |image: Image| {
+        if image.facts.left_out.as_deref() == left_out {
+            Ok(image)
+        } else {
+            Err(RunnerError::OtherGenericProperties(image.folder))
+        }
     };
     if campaign.inputs.join(ARCHIVES).is_dir() {
         let image = fits(Image::open(&campaign.inputs)?)?;

@@ -123,9 +123,10 @@ impl Measurement<'_> {
     }
 
     fn check_stop(&self) -> Result<(), RunnerError> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(RunnerError::Measured("stopped as requested".to_owned())),
-            false => Ok(()),
+        if self.stop.load(Ordering::Relaxed) {
+            Err(RunnerError::Measured("stopped as requested".to_owned()))
+        } else {
+            Ok(())
         }
     }
 

@@ -82,9 +82,12 @@ pub fn rerun(
     match record.rerun(wanted, reason)?.len() {
         0 => {
             // Other words than those given: a name that is known gets no suggestion.
-            let near = |wrong: &str, known: Vec<String>| match known.iter().any(|known| known == wrong) {
-                true => String::new(),
-                false => hint(wrong, known.iter().map(String::as_str)),
+            let near = |wrong: &str, known: Vec<String>| {
+                if known.iter().any(|known| known == wrong) {
+                    String::new()
+                } else {
+                    hint(wrong, known.iter().map(String::as_str))
+                }
             };
             let tools =
                 entries.iter().flat_map(|facts| [facts.entry.to_string(), facts.tool.clone()]).collect();

@@ -462,9 +462,10 @@ impl Record {
     pub(super) fn run_of_row(&self, position: i64, id: &str, facts: &str) -> Result<Run, StoreError> {
         let row = Row("runs", position);
         let run: Run = self.parse(row, facts)?;
-        match run.id() == id {
-            true => Ok(run),
-            false => Err(self.bad_row(row, format!("its id is {id:?}, but its facts are of {}", run.id()))),
+        if run.id() == id {
+            Ok(run)
+        } else {
+            Err(self.bad_row(row, format!("its id is {id:?}, but its facts are of {}", run.id())))
         }
     }
 

@@ -290,11 +290,10 @@ pub enum StoreError {
 
 /// The remedy of a full or failing disk.
 fn disk_full_hint(needed: bool) -> &'static str {
-    match needed {
-        true => {
-            "; nothing recorded is lost: free space on that disk (or repair it), then `run` again to resume"
-        }
-        false => "",
+    if needed {
+        "; nothing recorded is lost: free space on that disk (or repair it), then `run` again to resume"
+    } else {
+        ""
     }
 }
 

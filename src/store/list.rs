@@ -109,9 +109,10 @@ impl Record {
         let attempts: Vec<(u32, String)> = self.rows(query, [position])?;
         (1..)
             .zip(&attempts)
-            .map(|(expected, (number, text))| match *number == expected {
-                true => self.attempt_of_row(run, *number, text),
-                false => {
+            .map(|(expected, (number, text))| {
+                if *number == expected {
+                    self.attempt_of_row(run, *number, text)
+                } else {
                     let row = format!("attempt {number} at {run}");
                     Err(self
                         .bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))

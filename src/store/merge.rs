@@ -127,9 +127,10 @@ impl Record {
         let has_news = merged.attempts.len() > here.len() || merged.reruns.len() > reruns.len();
         let (_, recorded): (i64, bool) =
             self.one("SELECT position, recorded FROM runs WHERE id = ?1", &run)?;
-        match has_news && recorded && !supersedes {
-            true => Err(StoreError::Supersedes { run, dir }),
-            false => Ok(has_news),
+        if has_news && recorded && !supersedes {
+            Err(StoreError::Supersedes { run, dir })
+        } else {
+            Ok(has_news)
         }
     }
 

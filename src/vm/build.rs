@@ -273,10 +273,7 @@ fn container_disk(
 }
 
 pub(super) fn check_root() -> Result<(), BuildError> {
-    match nix::unistd::Uid::effective().is_root() {
-        true => Ok(()),
-        false => Err(BuildError::NotRoot),
-    }
+    if nix::unistd::Uid::effective().is_root() { Ok(()) } else { Err(BuildError::NotRoot) }
 }
 
 /// Checks that the `rootfs.tar` of a reference image is the one from which its disk was made. Images of version 0.1 do not
@@ -325,12 +322,11 @@ pub fn last_part(path: &Path) -> String {
 }
 
 pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
-    match tool.join("BenchKit_head.sh").is_file() {
-        true => Ok(()),
-        false => {
-            let reason = "it has no BenchKit_head.sh, the program that is started in the machine";
-            Err(BuildError::Tool { path: tool.to_owned(), reason })
-        }
+    if tool.join("BenchKit_head.sh").is_file() {
+        Ok(())
+    } else {
+        let reason = "it has no BenchKit_head.sh, the program that is started in the machine";
+        Err(BuildError::Tool { path: tool.to_owned(), reason })
     }
 }
 
@@ -351,10 +347,7 @@ const PLACEHOLDER_TOOL: &str = "no-tool";
 
 pub(super) fn remove_placeholder_tool(out: &Path) -> Result<(), BuildError> {
     let placeholder = out.join(PLACEHOLDER_TOOL);
-    match placeholder.exists() {
-        true => fs::remove_dir_all(&placeholder).map_err(io_at(&placeholder)),
-        false => Ok(()),
-    }
+    if placeholder.exists() { fs::remove_dir_all(&placeholder).map_err(io_at(&placeholder)) } else { Ok(()) }
 }
 
 /// Makes `rootfs.tar` in `out`, with Debian or with `base` and more packages. Returns the packages that it contains.
@@ -495,9 +488,10 @@ pub(super) fn recipe(
         }
     }
     let _ = reader.join();
-    match child.wait().map_err(at())?.success() {
-        true => Ok(()),
-        false => Err(BuildError::Recipe { recipe: name, output }),
+    if child.wait().map_err(at())?.success() {
+        Ok(())
+    } else {
+        Err(BuildError::Recipe { recipe: name, output })
     }
 }
 

@@ -115,9 +115,10 @@ fn parent(mount: &Path, own: &str) -> Result<(Version, PathBuf), String> {
     let v1 = lines.iter().find(|line| line.len() == 3 && line[1].split(',').any(|name| name == "memory"));
     if let Some(line) = v1 {
         let path = below(mount.join("memory"), line[2]);
-        return match path.is_dir() {
-            true => Ok((Version::V1, path)),
-            false => Err(format!("{} does not exist", path.display())),
+        return if path.is_dir() {
+            Ok((Version::V1, path))
+        } else {
+            Err(format!("{} does not exist", path.display()))
         };
     }
     let v2 = lines.iter().find(|line| line.len() == 3 && line[0] == "0");

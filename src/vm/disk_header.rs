@@ -123,12 +123,13 @@ pub(super) fn open(path: &Path) -> Result<File, DiskError> {
     // Without blocking, if it is a FIFO.
     let flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let file = File::options().read(true).custom_flags(flags.bits()).open(path).map_err(io_at)?;
-    match file.metadata().map_err(io_at)?.is_file() {
-        true => Ok(file),
-        false => Err(DiskError::Refused {
+    if file.metadata().map_err(io_at)?.is_file() {
+        Ok(file)
+    } else {
+        Err(DiskError::Refused {
             path: path.to_owned(),
             problem: "it is no regular file; give a disk file".into(),
-        }),
+        })
     }
 }
 

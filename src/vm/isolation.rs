@@ -266,9 +266,10 @@ impl User {
 
     fn check_permission(&self, path: &Path, what: u32) -> Result<(), String> {
         let found = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        match self.permission_bits(&found) & what == what {
-            true => Ok(()),
-            false => Err(format!("{} is not open to {}", path.display(), self.name)),
+        if self.permission_bits(&found) & what == what {
+            Ok(())
+        } else {
+            Err(format!("{} is not open to {}", path.display(), self.name))
         }
     }
 

@@ -142,12 +142,11 @@ fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), OriginalError> {
     let mut command = child_process::command("qemu-img", Purpose::Local);
     let done = command.args(args).stdin(Stdio::null()).output();
     let done = done.map_err(OriginalError::NoQemuImg)?;
-    match done.status.success() {
-        true => Ok(()),
-        false => {
-            let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-            Err(OriginalError::Unreadable { path: disk.to_owned(), message })
-        }
+    if done.status.success() {
+        Ok(())
+    } else {
+        let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+        Err(OriginalError::Unreadable { path: disk.to_owned(), message })
     }
 }
 

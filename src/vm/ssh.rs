@@ -458,9 +458,10 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
             let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
             setrlimit(Resource::RLIMIT_FSIZE, LOG_CAP.min(hard), hard)?;
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            match nix::unistd::getppid().as_raw() as u32 == controller {
-                true => Ok(()),
-                false => Err(io::ErrorKind::BrokenPipe.into()),
+            if nix::unistd::getppid().as_raw() as u32 == controller {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::BrokenPipe.into())
             }
         });
     }

@@ -110,11 +110,10 @@ impl View {
 
     /// The names of the namespaces, for the record.
     pub fn describe(&self) -> &'static str {
-        match self.namespaces.contains(CloneFlags::CLONE_NEWNET) {
-            true => "namespaces mount (no file of the host but programs and libraries), ipc and network",
-            false => {
-                "namespaces mount (no file of the host but programs and libraries) and ipc; network of the host for ssh"
-            }
+        if self.namespaces.contains(CloneFlags::CLONE_NEWNET) {
+            "namespaces mount (no file of the host but programs and libraries), ipc and network"
+        } else {
+            "namespaces mount (no file of the host but programs and libraries) and ipc; network of the host for ssh"
         }
     }
 
@@ -129,12 +128,11 @@ impl View {
 
     fn bind(&mut self, path: &Path) -> io::Result<()> {
         let real = fs::canonicalize(path)?;
-        match real.is_dir() {
-            true => self.folder(path)?,
-            false => {
-                self.folder(path.parent().unwrap_or(Path::new("/")))?;
-                self.steps.push(Step::File(c_string(path)?));
-            }
+        if real.is_dir() {
+            self.folder(path)?
+        } else {
+            self.folder(path.parent().unwrap_or(Path::new("/")))?;
+            self.steps.push(Step::File(c_string(path)?));
         }
         let from = [OLD_ROOT.to_bytes(), real.as_os_str().as_bytes()].concat();
         self.steps.push(Step::Bind { from: CString::new(from)?, at: c_string(path)? });

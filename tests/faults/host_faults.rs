@@ -551,9 +551,10 @@ fn other_users_can_read_no_file_of_a_record() {
         let open_to_others = if item.file_type().is_dir() { 0o066 } else { 0o077 };
         let mode = item.metadata().unwrap().permissions().mode();
         assert_eq!(mode & open_to_others, 0, "{}: {mode:o}", item.path().display());
-        match item.file_type().is_dir() {
-            true => folders += 1,
-            false => files.push(item.file_name().to_string_lossy().into_owned()),
+        if item.file_type().is_dir() {
+            folders += 1
+        } else {
+            files.push(item.file_name().to_string_lossy().into_owned())
         }
     }
     assert!(folders > 5, "{folders}");

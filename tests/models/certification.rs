@@ -103,9 +103,8 @@ fn certify(folder: &Path, options: &str) -> Command {
 /// Three variants of a tool give a wrong value for deadlocks and reachability, and outvote two right tools.
 fn outvoted() -> TempDir {
     let honest = |_: &str, value: &str| value.to_owned();
-    let faulty = |examination: &str, value: &str| match examination.starts_with("Reachability") {
-        true => wrong(value),
-        false => value.to_owned(),
+    let faulty = |examination: &str, value: &str| {
+        if examination.starts_with("Reachability") { wrong(value) } else { value.to_owned() }
     };
     let tools: [(&str, Answer); 5] = [
         ("breadth-first", honest),
@@ -137,9 +136,10 @@ fn evidence_contradicts_three_wrong_tools_that_outvote_two() {
         // Every value is decided, because all are explored, and equals the known one.
         let position: usize = row["position"].parse().unwrap();
         assert_eq!(row["value"], right(&row["instance"])[&row["examination"]][position], "{row:?}");
-        match row["examination"].starts_with("Reachability") {
-            true => assert_eq!(here, ["wrong-1", "wrong-2", "wrong-3"], "{row:?}"),
-            false => assert_eq!(here, [""; 0], "{row:?}"),
+        if row["examination"].starts_with("Reachability") {
+            assert_eq!(here, ["wrong-1", "wrong-2", "wrong-3"], "{row:?}")
+        } else {
+            assert_eq!(here, [""; 0], "{row:?}")
         }
         assert!(row["evidence"].split(' ').all(|file| at("certified").join(file).is_file()), "{row:?}");
         if row["method"] == "witness" {

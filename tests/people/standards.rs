@@ -44,10 +44,7 @@ fn problems(what: &str, path: &Path, input: &str) -> String {
     validator.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let ended = validator.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match ended.status.success() {
-        true => String::new(),
-        false => text(&ended.stdout) + &text(&ended.stderr),
-    }
+    if ended.status.success() { String::new() } else { text(&ended.stdout) + &text(&ended.stderr) }
 }
 
 /// The archive of a campaign without machines, unpacked.

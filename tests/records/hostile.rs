@@ -378,9 +378,10 @@ fn copy(from: &Path, to: &Path) {
     for item in walkdir::WalkDir::new(from) {
         let item = item.unwrap();
         let place = to.join(item.path().strip_prefix(from).unwrap());
-        match item.file_type().is_dir() {
-            true => fs::create_dir_all(place).unwrap(),
-            false => drop(fs::copy(item.path(), place).unwrap()),
+        if item.file_type().is_dir() {
+            fs::create_dir_all(place).unwrap()
+        } else {
+            drop(fs::copy(item.path(), place).unwrap())
         }
     }
 }

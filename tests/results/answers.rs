@@ -429,9 +429,10 @@ fn outputs_of_real_tools_agree_with_the_oracles() {
                 file.strip_suffix(".stdout").unwrap().rsplit_once('-').unwrap();
             let examination = examination(examination_name);
             let archive = inputs.join(format!("{instance}.tgz"));
-            let questions = match archive.exists() {
-                true => Questions::of(&Archive::open(&archive).unwrap(), &examination).unwrap(),
-                false => Questions::as_printed(&examination),
+            let questions = if archive.exists() {
+                Questions::of(&Archive::open(&archive).unwrap(), &examination).unwrap()
+            } else {
+                Questions::as_printed(&examination)
             };
             let output = fs::read(folder.join(tool).join(&file)).unwrap();
             let answers = read_as(&output, &questions, Reading { strict: true, published: false });

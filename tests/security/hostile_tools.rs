@@ -99,12 +99,11 @@ impl Plan {
         let tools = hostile_tools();
         let is_short = runs <= tools.iter().map(|tool| tool.runs).sum();
         let mut plan = Self {
-            examinations: match is_short {
-                true => {
-                    ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability", "LTLCardinality"]
-                        .to_vec()
-                }
-                false => campaign::EXAMINATIONS.to_vec(),
+            examinations: if is_short {
+                ["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLFireability", "LTLCardinality"]
+                    .to_vec()
+            } else {
+                campaign::EXAMINATIONS.to_vec()
             },
             instances: vec![INSTANCES[0]],
             entries: String::new(),

@@ -38,10 +38,7 @@ impl AnswerLines {
 }
 
 fn keep(arrived: &mut Vec<(u64, Instant)>, dropped: &mut u64, line: u64, at: Instant) {
-    match arrived.len() < MOST_ANSWER_LINES {
-        true => arrived.push((line, at)),
-        false => *dropped += 1,
-    }
+    if arrived.len() < MOST_ANSWER_LINES { arrived.push((line, at)) } else { *dropped += 1 }
 }
 
 #[cfg(test)]

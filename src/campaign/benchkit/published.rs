@@ -216,11 +216,12 @@ impl Table {
 
     /// Checks that every quote in the rows read so far is closed.
     fn closed(&self) -> Result<(), String> {
-        match self.unclosed.get().is_some_and(|at| at < self.rows.position().byte()) {
-            true => Err("a quote is not closed, or text follows the closing one, so the rows after it would be lost; \
-                         close it before the comma or the line break, and write a quote inside as `\"\"`"
-                .to_owned()),
-            false => Ok(()),
+        if self.unclosed.get().is_some_and(|at| at < self.rows.position().byte()) {
+            Err("a quote is not closed, or text follows the closing one, so the rows after it would be lost; \
+                 close it before the comma or the line break, and write a quote inside as `\"\"`"
+        .to_owned())
+        } else {
+            Ok(())
         }
     }
 

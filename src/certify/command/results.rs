@@ -97,15 +97,14 @@ impl ResultsFolder {
         }
         let folder = Self { dir: dir.to_owned(), _lock: lock };
         folder.remove_temporary_files(dir, 2).map_err(io(dir))?;
-        match known.exists() {
-            true => {
-                let begun: Settings = read_json(&known)?;
-                if begun != *settings {
-                    let difference = begun.difference(settings);
-                    return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
-                }
+        if known.exists() {
+            let begun: Settings = read_json(&known)?;
+            if begun != *settings {
+                let difference = begun.difference(settings);
+                return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
             }
-            false => folder.write(SETTINGS, &json(settings)?)?,
+        } else {
+            folder.write(SETTINGS, &json(settings)?)?
         }
         // After the settings: a folder without them must hold nothing else.
         for name in [RESULTS, EVIDENCE] {
@@ -157,9 +156,10 @@ impl ResultsFolder {
             return Ok(None);
         }
         let result: InstanceResult = read_json(&path)?;
-        match result.archive_sha256 == archive_sha256 {
-            true => Ok(Some(result)),
-            false => Err(CertificationError::OtherArchive { instance: instance.to_owned(), path }),
+        if result.archive_sha256 == archive_sha256 {
+            Ok(Some(result))
+        } else {
+            Err(CertificationError::OtherArchive { instance: instance.to_owned(), path })
         }
     }
 

@@ -260,9 +260,10 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
 pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
     let half = BigRational::new(1.into(), 2.into());
-    let majority = match edition.judging.majority == half {
-        true => "half".to_owned(),
-        false => edition.judging.majority.to_string(),
+    let majority = if edition.judging.majority == half {
+        "half".to_owned()
+    } else {
+        edition.judging.majority.to_string()
     };
     match trusted.basis {
         Basis::Unanimous => "all tools that answered agree".to_owned(),

@@ -257,14 +257,10 @@ fn read_answers(
     let recorded = attempt.outputs.iter().find(|output| output.role == "stdout");
     let recorded = recorded.map_or("no digest", |output| &output.sha256);
     let found = stdout.digest();
-    match found == recorded {
-        true => Ok(answers),
-        false => Err(RecordError::Changed {
-            run: attempt.run.to_string(),
-            path,
-            found,
-            recorded: recorded.to_owned(),
-        }),
+    if found == recorded {
+        Ok(answers)
+    } else {
+        Err(RecordError::Changed { run: attempt.run.to_string(), path, found, recorded: recorded.to_owned() })
     }
 }
 

@@ -104,9 +104,10 @@ const MOST_ENTRIES: usize = 1000;
 
 /// Refuses more than `MOST_ENTRIES` entries.
 pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
-    match ballots.entries.names.len() > MOST_ENTRIES {
-        true => Err(format!("more than {MOST_ENTRIES} tools; check the column tool")),
-        false => Ok(()),
+    if ballots.entries.names.len() > MOST_ENTRIES {
+        Err(format!("more than {MOST_ENTRIES} tools; check the column tool"))
+    } else {
+        Ok(())
     }
 }
 

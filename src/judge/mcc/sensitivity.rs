@@ -93,9 +93,10 @@ impl fmt::Display for Sensitivity {
             let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
             let few_values = if *few_values { format!("fewer than {}", self.few) } else { String::new() };
-            let ahead = match rival.is_empty() {
-                true => String::new(),
-                false => format!("{} points before {rival}", decimals(points_ahead)),
+            let ahead = if rival.is_empty() {
+                String::new()
+            } else {
+                format!("{} points before {rival}", decimals(points_ahead))
             };
             vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, few_values]
         };

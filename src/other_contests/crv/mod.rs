@@ -304,9 +304,10 @@ fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experimen
     judged.sort();
     let differ = judged.iter().any(|(of, _)| *of != judged[0].0);
     let ((correctness, verdict, why), answer) = judged.swap_remove(0);
-    let why = match differ {
-        true => format!("{} experiments of different verdicts: the worst counts", experiments.len()),
-        false => why.to_owned(),
+    let why = if differ {
+        format!("{} experiments of different verdicts: the worst counts", experiments.len())
+    } else {
+        why.to_owned()
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));

@@ -91,10 +91,7 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
             results.notes.push(format!("{name} is not read: it is no table of measurements or totals"));
         }
     }
-    match results.inputs.is_empty() {
-        true => Err(CrvError::Nothing { path: path.to_owned() }),
-        false => Ok(results),
-    }
+    if results.inputs.is_empty() { Err(CrvError::Nothing { path: path.to_owned() }) } else { Ok(results) }
 }
 
 /// Facts that may be stated once only, by track and name, with the place where they are stated (`FILE:LINE`).

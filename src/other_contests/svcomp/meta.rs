@@ -153,9 +153,8 @@ pub(super) fn score(
     for (at, parents) in parents.iter().enumerate() {
         parents.iter().for_each(|parent: &usize| children[*parent].push(at));
     }
-    let counted = |(at, of): (usize, &Category)| match children[at].is_empty() {
-        true => CountedAnswers::All,
-        false => edition.counted_answers(&of.name),
+    let counted = |(at, of): (usize, &Category)| {
+        if children[at].is_empty() { CountedAnswers::All } else { edition.counted_answers(&of.name) }
     };
     let counted: Vec<CountedAnswers> = categories.iter().enumerate().map(counted).collect();
     let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
@@ -243,9 +242,10 @@ impl CategoryTree<'_> {
         for (entry, counted) in
             (0..self.entries.len()).flat_map(|entry| kinds.iter().map(move |of| (entry, *of)))
         {
-            let value = match is_meta {
-                true => self.meta(entry, category, counted),
-                false => self.plain_score(entry, category, counted),
+            let value = if is_meta {
+                self.meta(entry, category, counted)
+            } else {
+                self.plain_score(entry, category, counted)
             };
             if let Some(value) = value {
                 self.values.insert((entry, category, counted), value);

@@ -186,9 +186,10 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
             entry: name.clone(),
             tool: edition.team_of(name).to_owned(),
             status: if unqualified { status.max(Status::OutOfCompetition) } else { status },
-            note: match unqualified {
-                true => format!("not qualified: started on {started} of {tasks} tasks"),
-                false => StatusRule::note_of(&edition.statuses, name).to_owned(),
+            note: if unqualified {
+                format!("not qualified: started on {started} of {tasks} tasks")
+            } else {
+                StatusRule::note_of(&edition.statuses, name).to_owned()
             },
         }
     };

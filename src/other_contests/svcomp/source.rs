@@ -124,9 +124,10 @@ fn is_structure(path: &Path) -> bool {
 /// # Errors
 /// The file cannot be read or has wrong content.
 pub fn with_categories(edition: &SvcompEdition, path: &Path) -> Result<SvcompEdition, SvcompError> {
-    match is_structure(path) {
-        true => Ok(edition.clone().with_structure(CategoryStructure::read(path)?)),
-        false => Ok(edition.clone()),
+    if is_structure(path) {
+        Ok(edition.clone().with_structure(CategoryStructure::read(path)?))
+    } else {
+        Ok(edition.clone())
     }
 }
 
@@ -209,9 +210,10 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
             Err(error) => return Err(error.into()),
         }
     }
-    match files.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
-        true => Ok(files),
-        false => Err(SvcompError::Nothing { path: path.to_owned() }),
+    if files.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
+        Ok(files)
+    } else {
+        Err(SvcompError::Nothing { path: path.to_owned() })
     }
 }
 
@@ -459,10 +461,7 @@ impl ResultFiles {
                 let key = ((*entry).to_owned(), run.raw.name.clone(), run.raw.properties.clone());
                 self.confirmed.get(&key).is_some_and(|answers| answers.iter().any(confirms))
             });
-            run.confirmation = match confirmed {
-                true => Confirmation::Confirmed,
-                false => Confirmation::Unconfirmed,
-            };
+            run.confirmation = if confirmed { Confirmation::Confirmed } else { Confirmation::Unconfirmed };
         }
     }
 }

@@ -145,9 +145,10 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
         let parents = parents.into_iter().collect();
         categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim()) });
         lines.push(line(row));
-        match categories.len() > MOST_CATEGORIES {
-            true => Err(format!("more than {MOST_CATEGORIES} categories")),
-            false => Ok(()),
+        if categories.len() > MOST_CATEGORIES {
+            Err(format!("more than {MOST_CATEGORIES} categories"))
+        } else {
+            Ok(())
         }
     })?;
     match check_categories(&categories) {

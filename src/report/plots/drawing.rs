@@ -166,10 +166,7 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
 /// The visible text, cut to at most `most` characters.
 pub(super) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['…']).collect(),
-        false => text,
-    }
+    if text.chars().count() > most { text.chars().take(most - 1).chain(['…']).collect() } else { text }
 }
 
 fn escaped(text: &str) -> String {

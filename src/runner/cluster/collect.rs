@@ -90,8 +90,5 @@ fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
         }
     }
     shards.sort();
-    match shards.is_empty() {
-        true => Err(StoreError::NoRecord { dir: folder.to_owned() }.into()),
-        false => Ok(shards),
-    }
+    if shards.is_empty() { Err(StoreError::NoRecord { dir: folder.to_owned() }.into()) } else { Ok(shards) }
 }

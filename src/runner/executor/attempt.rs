@@ -440,9 +440,10 @@ impl AttemptRunner<'_> {
         phases.guest_end = Some(capped(&error.to_string(), MAX_REASON));
         let out_of_memory = tool.machine.names_exhausted_memory()
             || tool.meter.kernel_log.iter().any(|line| guest_kernel_log::names_exhausted_memory(line));
-        Ok(match out_of_memory && matches!(error, VmError::GuestEnded { .. }) {
-            true => Outcome::MemoryLimit,
-            false => Outcome::ToolCrash { signal: i32::from(SIGKILL) },
+        Ok(if out_of_memory && matches!(error, VmError::GuestEnded { .. }) {
+            Outcome::MemoryLimit
+        } else {
+            Outcome::ToolCrash { signal: i32::from(SIGKILL) }
         })
     }
 

@@ -311,16 +311,16 @@ impl Scheduler<'_> {
                 return None;
             }
             let (competes, vcpus) = shared.open.front().map(|open| (open.competes, open.vcpus))?;
-            let lease = match competes {
-                // T-4: the run has no machine.
-                false => Some(None),
-                true => match self.lease(&mut shared, vcpus) {
+            let lease = if !competes {
+                Some(None)
+            } else {
+                match self.lease(&mut shared, vcpus) {
                     Ok(lease) => lease.map(Some),
                     Err(error) => {
                         shared.error = Some(error);
                         continue;
                     }
-                },
+                }
             };
             match lease {
                 Some(lease) => return shared.open.pop_front().map(|open| (open, lease)),

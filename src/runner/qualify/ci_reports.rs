@@ -53,9 +53,10 @@ impl Checked<'_> {
         };
         let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
             findings.iter().partition(|finding| finding.severity == Severity::Error);
-        let mut status = match errors.is_empty() {
-            true => TestCaseStatus::success(),
-            false => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        let mut status = if errors.is_empty() {
+            TestCaseStatus::success()
+        } else {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
         };
         if let Some(first) = errors.first() {
             let more = match errors.len() {

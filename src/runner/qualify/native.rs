@@ -180,16 +180,15 @@ fn make_home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf>
     fs::create_dir(&benchkit)?;
     let unpacked = home.join("unpacked");
     // `Archive::open` rejects unsafe entries.
-    match archive.path().is_dir() {
-        true => {
-            fs::create_dir(&unpacked)?;
-            fs::create_dir(unpacked.join(archive.instance.as_str()))?;
-            for file in fs::read_dir(archive.path())? {
-                let file = file?;
-                fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
-            }
+    if archive.path().is_dir() {
+        fs::create_dir(&unpacked)?;
+        fs::create_dir(unpacked.join(archive.instance.as_str()))?;
+        for file in fs::read_dir(archive.path())? {
+            let file = file?;
+            fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
         }
-        false => tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?,
+    } else {
+        tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?
     }
     copy(&tool.canonicalize()?, &benchkit)?;
     fs::create_dir(benchkit.join("results"))?;

@@ -101,10 +101,7 @@ impl Oracle {
                 oracle.read(&file, Some(&instance))?;
             }
         }
-        match is_empty {
-            true => Err(OracleError::Empty(path.to_owned())),
-            false => Ok(oracle),
-        }
+        if is_empty { Err(OracleError::Empty(path.to_owned())) } else { Ok(oracle) }
     }
 
     fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {

@@ -423,9 +423,10 @@ impl Qualification {
             path.to_str().map(str::to_owned).ok_or_else(|| QualifyError::Path(path.clone()))
         };
         let Settings { edition_source, instances, examinations, kind, limit_s, .. } = &self.settings;
-        let edition = match edition_source.contains('/') || edition_source.ends_with(".toml") {
-            true => absolute(Path::new(edition_source))?,
-            false => edition_source.clone(),
+        let edition = if edition_source.contains('/') || edition_source.ends_with(".toml") {
+            absolute(Path::new(edition_source))?
+        } else {
+            edition_source.clone()
         };
         let limit = u64::from(limit_s.get());
         let more = match self.settings.purpose {

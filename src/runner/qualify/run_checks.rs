@@ -196,9 +196,10 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
                     .at("stderr", None),
                 None => Finding::new("E-1.7", format!("{problem}; stderr is empty"), fix),
             };
-            match without_answer {
-                true => Some(finding(format!("exit code {exit_code} without an answer"))),
-                false => Some(finding(format!("exit code {exit_code}; what was printed counts")).warning()),
+            if without_answer {
+                Some(finding(format!("exit code {exit_code} without an answer")))
+            } else {
+                Some(finding(format!("exit code {exit_code}; what was printed counts")).warning())
             }
         }
         Outcome::CpuLimit | Outcome::WallLimit if lost => {

@@ -94,12 +94,13 @@ impl Container {
         let settings = self.config.config().as_ref();
         let user = settings.and_then(|settings| settings.user().as_deref()).unwrap_or_default();
         let name = user.split(':').next().unwrap_or_default();
-        match name.is_empty() || ["root", "0", USER].contains(&name) || *name == uid.to_string() {
-            true => Ok(()),
-            false => Err(self.unsuitable(format!(
-                "its USER is {name:?}, and the contest runs tools as the user mcc: end the Dockerfile with `USER root` or \
-                 `USER mcc`, and see that mcc may read the files of the tool"
-            ))),
+        if name.is_empty() || ["root", "0", USER].contains(&name) || *name == uid.to_string() {
+            Ok(())
+        } else {
+            Err(self.unsuitable(format!(
+            "its USER is {name:?}, and the contest runs tools as the user mcc: end the Dockerfile with `USER root` or \
+             `USER mcc`, and see that mcc may read the files of the tool"
+        )))
         }
     }
 
@@ -261,9 +262,10 @@ impl Container {
         let start = self.content(content, 20)?;
         // ELF: 64 bits, the lower byte first, the machine x86-64.
         let is_elf = start.starts_with(b"\x7fELF");
-        Ok(match is_elf && (start.get(4..6) != Some(&[2, 1]) || start.get(18..20) != Some(&[62, 0])) {
-            true => Found::OtherProcessor,
-            false => Found::Program,
+        Ok(if is_elf && (start.get(4..6) != Some(&[2, 1]) || start.get(18..20) != Some(&[62, 0])) {
+            Found::OtherProcessor
+        } else {
+            Found::Program
         })
     }
 

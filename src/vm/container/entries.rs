@@ -88,12 +88,13 @@ impl Budget {
 
     /// The message for an error of reading.
     pub(crate) fn reason(&self, error: &io::Error) -> String {
-        match self.is_exceeded.get() {
-            true => format!(
+        if self.is_exceeded.get() {
+            format!(
                 "more than {} bytes after decompression: if this is intended, give the disk a larger --size",
                 self.limits.bytes
-            ),
-            false => error.to_string(),
+            )
+        } else {
+            error.to_string()
         }
     }
 }
@@ -175,9 +176,10 @@ fn read_all<R: Read>(
         each(entry, &mut Content { raw: &mut raw, left, budget })?;
         last = name;
     }
-    match extensions == Extensions::default() {
-        true => Ok(()),
-        false => Err(Fault::Entry(last, "after this entry: an extension belongs to no entry".to_owned())),
+    if extensions == Extensions::default() {
+        Ok(())
+    } else {
+        Err(Fault::Entry(last, "after this entry: an extension belongs to no entry".to_owned()))
     }
 }
 

@@ -74,11 +74,10 @@ pub(crate) fn find(store: &Store, path: &Path) -> Result<Manifest, ContainerErro
     } else if store.has("manifest.json") {
         reader.docker()?
     } else {
-        let hint = match ["etc/passwd", "bin", "usr/bin/env"].iter().any(|name| store.has(name)) {
-            true => {
-                "it looks like a file system (docker export): use docker save, which keeps ENV and the layers"
-            }
-            false => "make it with `docker save NAME -o FILE` or `skopeo copy ... oci-archive:FILE`",
+        let hint = if ["etc/passwd", "bin", "usr/bin/env"].iter().any(|name| store.has(name)) {
+            "it looks like a file system (docker export): use docker save, which keeps ENV and the layers"
+        } else {
+            "make it with `docker save NAME -o FILE` or `skopeo copy ... oci-archive:FILE`"
         };
         return Err(reader.refused(format!("it has neither index.json nor manifest.json: {hint}")));
     };
@@ -116,10 +115,7 @@ impl Reader<'_> {
     fn described<T: DeserializeOwned>(&self, descriptor: &Descriptor) -> Result<T, ContainerError> {
         let (file, stated) = self.blob_file(descriptor)?;
         let (value, found) = self.json(&file)?;
-        match found == stated {
-            true => Ok(value),
-            false => Err(self.refused(wrong_digest(&file, &found, &stated))),
-        }
+        if found == stated { Ok(value) } else { Err(self.refused(wrong_digest(&file, &found, &stated))) }
     }
 
     /// The file of a descriptor, and its digest.

@@ -56,9 +56,10 @@ impl Spool {
             return Ok(kept);
         }
         let mut file = File::create_new(self.path(kept))?;
-        match io::copy(&mut content.take(size), &mut file)? < size {
-            true => Err(io::ErrorKind::UnexpectedEof.into()),
-            false => Ok(kept),
+        if io::copy(&mut content.take(size), &mut file)? < size {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        } else {
+            Ok(kept)
         }
     }
 }

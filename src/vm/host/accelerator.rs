@@ -74,9 +74,10 @@ impl Accelerator {
             return Err(HostError::NoKvm { evidence: kvm.evidence });
         }
         let tcg = Self::Tcg.probe(qemu);
-        match tcg.usable {
-            true => Ok(Self::Tcg),
-            false => Err(HostError::NoAccelerator { kvm: kvm.evidence, tcg: tcg.evidence }),
+        if tcg.usable {
+            Ok(Self::Tcg)
+        } else {
+            Err(HostError::NoAccelerator { kvm: kvm.evidence, tcg: tcg.evidence })
         }
     }
 

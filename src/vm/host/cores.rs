@@ -112,9 +112,10 @@ fn last_cache(cpu: &Path) -> Result<u32, HostError> {
 /// Returns the CPUs of slower cores: Intel's hybrid processors have a performance counter unit for each kind of core.
 fn efficiency(root: &Path) -> Result<BTreeSet<u32>, HostError> {
     let of = |kind: &str| root.join("sys/devices").join(kind).join("cpus");
-    match of("cpu_core").exists() && of("cpu_atom").exists() {
-        true => list(of("cpu_atom")),
-        false => Ok(BTreeSet::new()),
+    if of("cpu_core").exists() && of("cpu_atom").exists() {
+        list(of("cpu_atom"))
+    } else {
+        Ok(BTreeSet::new())
     }
 }
 

@@ -102,12 +102,10 @@ pub(super) fn check_folder(folder: &Path) -> io::Result<()> {
 pub(super) fn open(path: &Path, more: OFlag) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | more;
     File::options().read(true).custom_flags(flags.bits()).open(path).map_err(|error| {
-        match error.raw_os_error() == Some(Errno::ELOOP as i32) {
-            true => refused(format!(
-                "it is a link, and links are not followed; remove it (rm {})",
-                path.display()
-            )),
-            false => error,
+        if error.raw_os_error() == Some(Errno::ELOOP as i32) {
+            refused(format!("it is a link, and links are not followed; remove it (rm {})", path.display()))
+        } else {
+            error
         }
     })
 }
@@ -149,9 +147,10 @@ pub(super) fn check_writers(found: &Metadata, trusted: &TrustedUsers) -> io::Res
 pub(super) fn read_text(file: &File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > MAX_BYTES {
-        true => Err(refused(format!("it has more than {MAX_BYTES} bytes"))),
-        false => Ok(text),
+    if text.len() as u64 > MAX_BYTES {
+        Err(refused(format!("it has more than {MAX_BYTES} bytes")))
+    } else {
+        Ok(text)
     }
 }
 

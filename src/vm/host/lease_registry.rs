@@ -186,10 +186,7 @@ impl LeaseRegistry {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let since = *self.busy_since.get_or_insert_with(Instant::now);
-                return match since.elapsed() < LOCK_TIMEOUT {
-                    true => Ok(None),
-                    false => Err(at(&self.folder)(error)),
-                };
+                return if since.elapsed() < LOCK_TIMEOUT { Ok(None) } else { Err(at(&self.folder)(error)) };
             }
             Err(error) => return Err(at(&self.folder)(error)),
         };

@@ -177,18 +177,18 @@ impl Leases {
             }
             (None, Policy::Contest) => {
                 let most = grouped(self.leasable.iter(), by_socket).values().map(Vec::len).max().unwrap_or(0);
-                return match most < vcpus as usize {
-                    true => Err(LeaseError::TooFewCores { vcpus, have: most }),
-                    false => Ok(None),
+                return if most < vcpus as usize {
+                    Err(LeaseError::TooFewCores { vcpus, have: most })
+                } else {
+                    Ok(None)
                 };
             }
         };
         if !memory_fits && policy == Policy::Contest {
-            return match memory_mib > self.memory_mib {
-                true => {
-                    Err(LeaseError::TooLittleMemory { needed_mib: memory_mib, have_mib: self.memory_mib })
-                }
-                false => Ok(None),
+            return if memory_mib > self.memory_mib {
+                Err(LeaseError::TooLittleMemory { needed_mib: memory_mib, have_mib: self.memory_mib })
+            } else {
+                Ok(None)
             };
         }
         if !memory_fits {

@@ -166,9 +166,10 @@ fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -
         loop {
             let grown = all(&|at| {
                 let next = &edges[at];
-                let after = match some {
-                    true => next.iter().any(|next| result[*next]),
-                    false => !next.is_empty() && next.iter().all(|next| result[*next]),
+                let after = if some {
+                    next.iter().any(|next| result[*next])
+                } else {
+                    !next.is_empty() && next.iter().all(|next| result[*next])
                 };
                 result[at] || before[at] && after
             });
@@ -194,9 +195,10 @@ fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -
             match &**path {
                 Expr::Next(inner) => {
                     let inner = of(inner);
-                    match some {
-                        true => all(&|at| edges[at].iter().any(|next| inner[*next])),
-                        false => all(&|at| edges[at].iter().all(|next| inner[*next])),
+                    if some {
+                        all(&|at| edges[at].iter().any(|next| inner[*next]))
+                    } else {
+                        all(&|at| edges[at].iter().all(|next| inner[*next]))
                     }
                 }
                 Expr::Finally(inner) => until(anywhere, of(inner), some),
