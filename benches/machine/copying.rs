@@ -19,7 +19,7 @@ pub fn cost(setup: &MachineSetup, rounds: usize) {
             format!("exec perl -e 'my $all = \"x\" x ({written} << 20); for (1 .. 20_000_000) {{}}'");
         let mut times = [vec![], vec![]];
         for _ in 0..rounds {
-            let saved = states.of(&boots, "", Duration::from_secs(300)).expect("the machine boots");
+            let saved = states.get_or_boot(&boots, "", Duration::from_secs(300)).expect("the machine boots");
             let restored = MachineSpec { start: Start::Restore(saved), ..boots.clone() };
             for (machine, times) in [&boots, &restored].into_iter().zip(&mut times) {
                 let facts = one_run(setup, machine, &script).facts.expect("the tool ran");

@@ -94,7 +94,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
 fn waiting_mib(spec: &MachineSpec, setup: &MachineSetup) -> u64 {
     let timeout = Duration::from_secs(60);
     let states = SavedStates::new(setup.folder.to_owned());
-    let saved = states.of(spec, "", timeout).expect("the machine boots");
+    let saved = states.get_or_boot(spec, "", timeout).expect("the machine boots");
     let restored = MachineSpec { start: Start::Restore(saved), ..spec.clone() };
     let logs = tempfile::tempdir_in(setup.folder).unwrap();
     let mut machine = Machine::start(&restored, logs.path(), 0, timeout).expect("the state is restored");

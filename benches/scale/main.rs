@@ -47,8 +47,8 @@ fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-fn percent(of: u64) -> u64 {
-    of * number("PERCENT", 100) as u64 / 100
+fn percent(whole: u64) -> u64 {
+    whole * number("PERCENT", 100) as u64 / 100
 }
 
 fn project() -> PathBuf {

@@ -29,7 +29,7 @@ pub fn run(command: &mut Command) -> (Measurement, String) {
     };
     let wall = begun.elapsed();
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{command:?}: status {status}");
-    let time = |of: libc::timeval| Duration::new(of.tv_sec as u64, of.tv_usec as u32 * 1000);
+    let time = |spent: libc::timeval| Duration::new(spent.tv_sec as u64, spent.tv_usec as u32 * 1000);
     let took = Measurement {
         wall,
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
@@ -53,14 +53,14 @@ pub fn in_turns<const N: usize>(
 ) -> [Measurement; N] {
     let mut all: [Vec<Measurement>; N] = std::array::from_fn(|_| Vec::new());
     for _ in 0..rounds {
-        for (of, measure) in all.iter_mut().zip(&mut measured) {
-            of.push(measure());
+        for (results, measure) in all.iter_mut().zip(&mut measured) {
+            results.push(measure());
         }
     }
     all.map(|took| {
-        let median = |mut of: Vec<Duration>| {
-            of.sort();
-            of[of.len() / 2]
+        let median = |mut times: Vec<Duration>| {
+            times.sort();
+            times[times.len() / 2]
         };
         Measurement {
             wall: median(took.iter().map(|took| took.wall).collect()),

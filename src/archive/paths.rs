@@ -138,11 +138,11 @@ impl ArchivePaths<'_> {
 /// The edition in the record is not valid.
 pub fn cores(record: &Record) -> Result<Cores, ArchiveError> {
     let machine = edition_of(record)?.machine;
-    let of = |kind: EntryKind| match kind {
+    let cores_of = |kind: EntryKind| match kind {
         EntryKind::Sequential => machine.sequential_cores,
         EntryKind::Concurrent => machine.concurrent_cores,
     };
-    Ok(record.facts().entries.iter().map(|entry| (entry.entry.to_string(), of(entry.kind))).collect())
+    Ok(record.facts().entries.iter().map(|entry| (entry.entry.to_string(), cores_of(entry.kind))).collect())
 }
 
 fn json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {

@@ -23,7 +23,7 @@ pub struct Measured {
 
 impl Measured {
     /// The measurements of an attempt.
-    pub fn of(attempt: &Attempt) -> Self {
+    pub fn from_attempt(attempt: &Attempt) -> Self {
         let facts = attempt.facts.as_ref();
         Self {
             outcome: attempt.outcome.word().to_owned(),
@@ -49,7 +49,7 @@ pub struct Median {
 
 impl Median {
     /// The median of the known values; None if there are none.
-    pub fn of(values: impl Iterator<Item = Option<u64>>) -> Option<Self> {
+    pub fn from_values(values: impl Iterator<Item = Option<u64>>) -> Option<Self> {
         let mut values: Vec<u64> = values.flatten().collect();
         values.sort_unstable();
         let (least, most) = (*values.first()?, *values.last()?);
@@ -113,13 +113,14 @@ pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Opti
     for (number, (_, replayed)) in replays.iter().enumerate() {
         different.extend(differences(number + 1, answers, replayed.as_ref()));
     }
-    let measured: Vec<Measured> = replays.iter().map(|(attempt, _)| Measured::of(attempt)).collect();
-    let median = |of: fn(&Measured) -> Option<u64>| Median::of(measured.iter().map(of));
+    let measured: Vec<Measured> =
+        replays.iter().map(|(attempt, _)| Measured::from_attempt(attempt)).collect();
+    let median = |figure: fn(&Measured) -> Option<u64>| Median::from_values(measured.iter().map(figure));
     Comparison {
         run: attempt.run.clone(),
         answers_equal: different.is_empty(),
         different,
-        original: Measured::of(attempt),
+        original: Measured::from_attempt(attempt),
         cpu_ms: median(|measured| measured.cpu_ms),
         wall_ms: median(|measured| measured.wall_ms),
         memory_kib: median(|measured| measured.memory_kib),
@@ -174,10 +175,10 @@ mod tests {
 
     #[test]
     fn the_median_is_a_value_that_was_measured() {
-        let of = |values: &[u64]| Median::of(values.iter().copied().map(Some));
-        assert_eq!(of(&[9, 1, 5]), Some(Median { median: 5, least: 1, most: 9 }));
-        assert_eq!(of(&[4, 2]), Some(Median { median: 2, least: 2, most: 4 }));
-        assert_eq!(Median::of([None].into_iter()), None);
+        let median = |values: &[u64]| Median::from_values(values.iter().copied().map(Some));
+        assert_eq!(median(&[9, 1, 5]), Some(Median { median: 5, least: 1, most: 9 }));
+        assert_eq!(median(&[4, 2]), Some(Median { median: 2, least: 2, most: 4 }));
+        assert_eq!(Median::from_values([None].into_iter()), None);
     }
 
     #[test]

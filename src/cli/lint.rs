@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let run_questions = match &args.instance {
         Some(path) => {
             let archive = Archive::open(path).map_err(Failure::usage)?;
-            let run_questions = RunQuestions::of(&archive, examination).map_err(Failure::usage)?;
+            let run_questions = RunQuestions::read(&archive, examination).map_err(Failure::usage)?;
             match args.oracle.as_deref().map(Oracle::open).transpose().map_err(Failure::usage)? {
                 Some(oracle) => {
                     let run_questions =

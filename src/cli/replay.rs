@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let record_source = open(&args.input)?;
     let record = Record::open_readonly(&record_source.folder).map_err(Failure::usage)?;
-    let replay = Replay::of(&record, &args.run, &args.disk)?;
+    let replay = Replay::from_record(&record, &args.run, &args.disk)?;
     let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
 

@@ -51,7 +51,7 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
                 folder.display()
             )));
         }
-        years.push(Year::of(&Judgement::read(folder).map_err(Failure::usage)?));
+        years.push(Year::from_judgement(&Judgement::read(folder).map_err(Failure::usage)?));
     }
     write_years(years, out).map_err(fail)?;
     print::text(&format!("{}: years: {}\n", out.join("index.html").display(), folders.len()))?;

@@ -214,7 +214,7 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
     let PreparedCampaign { campaign, edition, plan, .. } = prepared;
     let memory_mib = leased_memory_mib(edition.machine.memory_mib, campaign.start == Start::Restore);
-    Ok(ModelDemand::of(plan, memory_mib, &campaign.slurm, &history_of(history)?))
+    Ok(ModelDemand::from_plan(plan, memory_mib, &campaign.slurm, &history_of(history)?))
 }
 
 fn submission_line(job: &str, batch: &Batch) -> String {

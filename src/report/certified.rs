@@ -57,7 +57,9 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
         for (position, trusted) in block.trusted.iter().enumerate() {
             *values += 1;
             *labels.entry(trusted.certified_label()).or_default() += 1;
-            alarms.extend(trusted.certified.as_ref().and_then(|of| alarm(contest, block, position, of)));
+            alarms.extend(
+                trusted.certified.as_ref().and_then(|certified| alarm(contest, block, position, certified)),
+            );
         }
     }
     let more = alarms.len().saturating_sub(MOST_ALARMS);

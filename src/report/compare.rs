@@ -69,8 +69,8 @@ pub fn write_other(
     site: &NewSite,
 ) -> Result<bool, ReportError> {
     let (columns, limits) = match &judgement.edition {
-        OtherEdition::Svcomp(of) => {
-            let limit = of.limits.cpu_s.saturating_mul(1000);
+        OtherEdition::Svcomp(edition) => {
+            let limit = edition.limits.cpu_s.saturating_mul(1000);
             ("category,instance,property", vec![limit])
         }
         OtherEdition::Crv(_) => ("category,instance", vec![]),
@@ -79,23 +79,23 @@ pub fn write_other(
         return Ok(false);
     }
     let mut entries = Vec::new();
-    let files = file_names(judgement.entries.iter().map(|of| of.entry.as_str()));
-    for (entry, of) in judgement.entries.iter().enumerate() {
-        let tables = tables(runs, entry);
+    let files = file_names(judgement.entries.iter().map(|entry| entry.entry.as_str()));
+    for (number, entry) in judgement.entries.iter().enumerate() {
+        let tables = tables(runs, number);
         if tables.is_empty() {
             continue;
         }
-        let data = format!("runs/{}.js", files[entry]);
+        let data = format!("runs/{}.js", files[number]);
         site.file(&data, &script::call("mcc_matrices", &tables))?;
-        let votes = of.status == Status::Competing;
-        entries.push(json!({ "name": visible(&of.entry), "data": data, "votes": votes }));
+        let votes = entry.status == Status::Competing;
+        entries.push(json!({ "name": visible(&entry.entry), "data": data, "votes": votes }));
     }
     let category = |name: &&str| json!({ "name": visible(name) });
     let instances = judgement.blocks.iter().map(|block| [&block.instance, &block.property]);
     let names = json!({
         "entries": entries,
         // One for each block: a task may be in several categories, with several properties.
-        "instances": instances.map(|of| of.map(|text| visible(text))).collect::<Vec<_>>(),
+        "instances": instances.map(|pair| pair.map(|text| visible(text))).collect::<Vec<_>>(),
         "examinations": runs.groups.iter().map(category).collect::<Vec<_>>(),
         "time_limits": limits,
         "memory_limits": [],

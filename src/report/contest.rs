@@ -74,7 +74,8 @@ impl<'a> Contest<'a> {
         let examinations: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
         let mut judged: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.instance).collect();
         let dropped = judgement.unresolved.iter().chain(&judgement.excluded);
-        let place = |run: &RunName| judgement.instances.iter().position(|of| of.instance == run.instance);
+        let place =
+            |run: &RunName| judgement.instances.iter().position(|instance| instance.instance == run.instance);
         judged.extend(dropped.filter_map(place));
         let hidden = |&i: &usize| material.embargo && judgement.instances[i].status == "surprise";
         let mut instances: Vec<usize> = judged.into_iter().filter(|i| !hidden(i)).collect();
@@ -86,7 +87,7 @@ impl<'a> Contest<'a> {
             }
         }
         marks.insert(Vec::new(), 0);
-        marks.values_mut().enumerate().for_each(|(number, of)| *of = number);
+        marks.values_mut().enumerate().for_each(|(number, mark)| *mark = number);
         let files = FileNames {
             entries: file_names(judgement.entries.iter().map(|entry| entry.entry.as_str())),
             instances: file_names(judgement.instances.iter().map(|instance| instance.instance.as_str())),
@@ -233,13 +234,14 @@ impl<'a> Contest<'a> {
     }
 
     /// Link and name of a value; None if its instance is not shown.
-    pub fn value_link(&self, of: Position) -> Option<(String, String)> {
-        self.instance_number(of.instance)?;
+    pub fn value_link(&self, value: Position) -> Option<(String, String)> {
+        self.instance_number(value.instance)?;
         let judgement = self.judgement;
         let (instance, examination) =
-            (&judgement.instances[of.instance].instance, &judgement.examinations[of.examination]);
-        let link = format!("{}&position={:02}", self.block_link(of.instance, of.examination), of.position);
-        Some((link, visible(&format!("{instance} {examination} {:02}", of.position))))
+            (&judgement.instances[value.instance].instance, &judgement.examinations[value.examination]);
+        let link =
+            format!("{}&position={:02}", self.block_link(value.instance, value.examination), value.position);
+        Some((link, visible(&format!("{instance} {examination} {:02}", value.position))))
     }
 
     /// The number of an entry in the data of pages; None if it is not shown.
@@ -309,24 +311,24 @@ impl<'a> Contest<'a> {
 
     /// How many instances the embargo hides.
     pub fn hidden(&self) -> usize {
-        self.judgement.instances.iter().filter(|of| self.is_hidden(of)).count()
+        self.judgement.instances.iter().filter(|instance| self.is_hidden(instance)).count()
     }
 
     /// Whether the embargo hides the instance (rule M-6).
-    pub fn is_hidden(&self, of: &Instance) -> bool {
-        self.embargo && of.status == "surprise"
+    pub fn is_hidden(&self, instance: &Instance) -> bool {
+        self.embargo && instance.status == "surprise"
     }
 
     /// Whether a text names a model that the embargo hides.
     pub fn names_hidden(&self, text: &str) -> bool {
-        let mut hidden = self.judgement.instances.iter().filter(|of| self.is_hidden(of));
-        hidden.any(|of| text.contains(&of.family) || text.contains(&of.instance))
+        let mut hidden = self.judgement.instances.iter().filter(|instance| self.is_hidden(instance));
+        hidden.any(|instance| text.contains(&instance.family) || text.contains(&instance.instance))
     }
 
     /// Whether the run may be named: its entry has not resigned (P-4) and its model is not under embargo (M-6).
     pub fn is_shown(&self, run: &RunName) -> bool {
-        let instance = self.judgement.instances.iter().find(|of| of.instance == run.instance);
-        let hidden = instance.is_some_and(|of| self.is_hidden(of));
+        let instance = self.judgement.instances.iter().find(|instance| instance.instance == run.instance);
+        let hidden = instance.is_some_and(|instance| self.is_hidden(instance));
         !hidden && !self.is_resigned(run)
     }
 
@@ -338,7 +340,8 @@ impl<'a> Contest<'a> {
 
     /// The title of the campaign; else that of the edition.
     pub fn title(&self) -> String {
-        let campaign = self.judgement.publication.as_ref().and_then(|of| of.title.as_deref());
+        let campaign =
+            self.judgement.publication.as_ref().and_then(|publication| publication.title.as_deref());
         visible(campaign.unwrap_or(&self.judgement.edition.title))
     }
 
@@ -393,7 +396,7 @@ pub struct CellCounts {
 }
 
 impl CellCounts {
-    pub fn of(block: &Block, cell: &Cell) -> Self {
+    pub fn count(block: &Block, cell: &Cell) -> Self {
         let count = |verdict| cell.verdicts.count(verdict) as usize;
         let (right, wrong) = (count(ValueVerdict::Right), count(ValueVerdict::Wrong));
         Self { right, wrong, unjudged: count(ValueVerdict::Unjudged), all: block.trusted.len() }
@@ -418,7 +421,7 @@ pub const ENDINGS: [Ending; 12] = [
 
 /// The number of an ending in the data of pages.
 pub fn ending_number(ending: Ending) -> usize {
-    ENDINGS.iter().position(|&of| of == ending).expect("ENDINGS has every ending")
+    ENDINGS.iter().position(|&known| known == ending).expect("ENDINGS has every ending")
 }
 
 /// The code of an ending in the cells of tables; empty for an answer and where the source does not state the ending.

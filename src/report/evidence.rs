@@ -90,13 +90,14 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
         .map(|(why, count)| (why.to_owned(), show::counted(count, "value", "values")))
         .collect();
     let flags = flags(contest);
-    let judged = judgement.best_virtual.iter().filter(|of| contest.examinations.contains(&of.examination));
-    let best_virtual = judged.map(|of| {
+    let judged =
+        judgement.best_virtual.iter().filter(|score| contest.examinations.contains(&score.examination));
+    let best_virtual = judged.map(|score| {
         [
-            visible(&judgement.examinations[of.examination]),
-            format!("{} of {}", show::thousands(of.right), show::thousands(of.values)),
-            show::points(&of.points),
-            show::points(&of.normalized),
+            visible(&judgement.examinations[score.examination]),
+            format!("{} of {}", show::thousands(score.right), show::thousands(score.values)),
+            show::points(&score.points),
+            show::points(&score.normalized),
         ]
     });
     let tables = [("Ranks without each tool", "sensitivity.csv")];
@@ -251,16 +252,16 @@ pub fn techniques(contest: &Contest, entry: Option<usize>) -> Vec<TechniqueRow> 
         }
     }
     let count = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
-    let row = |(name, of): (&str, Technique)| TechniqueRow {
+    let row = |(name, technique): (&str, Technique)| TechniqueRow {
         name: visible(name),
-        entries: visible(&of.entries.into_iter().collect::<Vec<_>>().join(", ")),
-        right: show::thousands(of.right.values().sum()),
-        wrong: count(of.wrong),
-        unjudged: count(of.unjudged),
+        entries: visible(&technique.entries.into_iter().collect::<Vec<_>>().join(", ")),
+        right: show::thousands(technique.right.values().sum()),
+        wrong: count(technique.wrong),
+        unjudged: count(technique.unjudged),
         by_examination: contest
             .examinations
             .iter()
-            .map(|e| count(of.right.get(e).copied().unwrap_or_default()))
+            .map(|e| count(technique.right.get(e).copied().unwrap_or_default()))
             .collect(),
     };
     all.into_iter().map(row).collect()

@@ -207,7 +207,7 @@ pub fn write(
     if record.runs() > 0 {
         size.push(number(record.runs(), "run", "runs"));
     }
-    let endings = Endings::of(contest, |_, _| true);
+    let endings = Endings::by_entry(contest, |_, _| true);
     let (points, other_points) = points(contest);
     let (medal_columns, medals) = medals(contest);
     let page = FrontPage {
@@ -232,9 +232,9 @@ pub fn write(
             .entries
             .iter()
             .filter(|entry| !is_virtual(entry))
-            .map(|&entry| {
-                let of = contest.entry(entry);
-                (visible(&of.entry), contest::status_text(of.status), endings.row(entry))
+            .map(|&number| {
+                let entry = contest.entry(number);
+                (visible(&entry.entry), contest::status_text(entry.status), endings.row(number))
             })
             .collect(),
         confidence: confidence(contest),
@@ -252,7 +252,10 @@ pub fn write(
         citation: citation(contest),
         entries: entries(contest),
         has_kinds: !contest.kinds.is_empty(),
-        has_authors: judgement.publication.as_ref().is_some_and(|of| !of.entries.is_empty()),
+        has_authors: judgement
+            .publication
+            .as_ref()
+            .is_some_and(|publication| !publication.entries.is_empty()),
         has_notes: contest.entries.iter().any(|&entry| !contest.entry(entry).note.is_empty()),
         excluded: links(contest, &judgement.excluded),
         excluded_reason: contest.excluded_reason(),
@@ -271,8 +274,10 @@ fn entries(contest: &Contest) -> Vec<EntryRow> {
         let link = contest.tool_path(entry, "html");
         let entry = contest.entry(entry);
         let publication = contest.judgement.publication.as_ref();
-        let stated =
-            publication.and_then(|of| of.entries.get(entry.entry.as_str())).cloned().unwrap_or_default();
+        let stated = publication
+            .and_then(|publication| publication.entries.get(entry.entry.as_str()))
+            .cloned()
+            .unwrap_or_default();
         let text = |text: Option<String>| text.map_or(String::new(), |text| visible(&text));
         EntryRow {
             authors: visible(&stated.authors.join("; ")),
@@ -402,9 +407,9 @@ fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
         .map(|e| show::places(judgement.scores.iter().filter(|s| s.examination == e).map(|s| &s.normalized)))
         .collect();
     let competing = |entry: usize| contest.entry(entry).status == Status::Competing;
-    let of = |e: usize| judgement.scores.iter().filter(move |s| s.examination == e && competing(s.entry));
+    let scores = |e: usize| judgement.scores.iter().filter(move |s| s.examination == e && competing(s.entry));
     let best: Vec<Option<&BigRational>> =
-        (0..judgement.examinations.len()).map(|e| of(e).map(|s| &s.normalized).max()).collect();
+        (0..judgement.examinations.len()).map(|e| scores(e).map(|s| &s.normalized).max()).collect();
     let cell = |entry: usize, e: usize| match by_cell.get(&(entry, e)) {
         None => (String::new(), String::new(), ""),
         Some(score) if score.right + score.wrong + score.unjudged == 0 => {
@@ -436,11 +441,11 @@ fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
 fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
     let shown = |points: &BigRational| (show::decimal(points, 0), points.to_string());
     let best = |&examination: &usize| {
-        let best = contest.judgement.best_virtual.iter().find(|of| of.examination == examination);
-        best.map_or_else(Default::default, |of| shown(&of.normalized))
+        let best = contest.judgement.best_virtual.iter().find(|score| score.examination == examination);
+        best.map_or_else(Default::default, |score| shown(&score.normalized))
     };
     let most = |&examination: &usize| shown(&contest.places.maximum(&[examination], None));
-    let row = |of: &dyn Fn(&usize) -> (String, String)| contest.examinations.iter().map(of).collect();
+    let row = |cell: &dyn Fn(&usize) -> (String, String)| contest.examinations.iter().map(cell).collect();
     let mut bounds = vec![("Every value right", row(&most))];
     if !contest.judgement.best_virtual.is_empty() {
         bounds.insert(0, ("Best virtual tool", row(&best)));
@@ -471,7 +476,7 @@ fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
         };
         let places: Vec<Option<(u32, &'static str)>> =
             podiums.iter().map(|(_, podium)| place(podium)).collect();
-        let count = |medal: &str| places.iter().flatten().filter(|(_, of)| *of == medal).count();
+        let count = |medal: &str| places.iter().flatten().filter(|(_, won)| *won == medal).count();
         let counts = ["gold", "silver", "bronze"].map(count);
         let ranks: usize = places.iter().flatten().map(|(rank, _)| *rank as usize).sum();
         let shown = |count: usize| if count == 0 { String::new() } else { count.to_string() };
@@ -486,7 +491,9 @@ fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
         };
         rows.push((counts, ranks, row));
     }
-    rows.sort_by(|(a, x, of), (b, y, other)| b.cmp(a).then(x.cmp(y)).then_with(|| of.tool.cmp(&other.tool)));
+    rows.sort_by(|(a, x, row), (b, y, other)| {
+        b.cmp(a).then(x.cmp(y)).then_with(|| row.tool.cmp(&other.tool))
+    });
     (columns.collect(), rows.into_iter().map(|(_, _, row)| row).collect())
 }
 
@@ -525,7 +532,8 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             facts.push(("Organizers", publication.organizers.iter().map(|name| visible(name)).collect()));
         }
         facts.extend(publication.date.as_ref().map(|date| ("Date", vec![visible(date)])));
-        let licence = publication.licence.map(|of| format!("{} ({})", of.spdx(), of.address()));
+        let licence =
+            publication.licence.map(|licence| format!("{} ({})", licence.spdx(), licence.address()));
         facts.extend(licence.map(|licence| ("Licence of the results", vec![licence])));
         facts.extend(publication.doi.as_ref().map(|doi| ("DOI", vec![visible(doi)])));
     }
@@ -591,11 +599,11 @@ fn measured_lines(measured: &MeasuredHost) -> Vec<String> {
     let mut workloads: Vec<&String> = figures.iter().map(|figure| &figure.workload).collect();
     workloads.dedup();
     lines.extend(workloads.into_iter().map(|workload| {
-        let of = figures.iter().filter(|figure| figure.workload == *workload).map(|of| {
-            let note = if of.fit { "" } else { ", not fit" };
-            format!("{of}{note}")
+        let shown = figures.iter().filter(|figure| figure.workload == *workload).map(|figure| {
+            let note = if figure.fit { "" } else { ", not fit" };
+            format!("{figure}{note}")
         });
-        format!("{}: {}", visible(workload), of.collect::<Vec<_>>().join("; "))
+        format!("{}: {}", visible(workload), shown.collect::<Vec<_>>().join("; "))
     }));
     lines
 }

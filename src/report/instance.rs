@@ -75,8 +75,8 @@ struct RareFields {
 #[derive(Serialize)]
 struct Arrived(Vec<Option<u64>>, [Option<u64>; 2]);
 
-fn is_zero(of: &usize) -> bool {
-    *of == 0
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Texts by position; one text if all are equal.
@@ -133,18 +133,19 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
         number.and_then(|number| number.parse().ok()) == Some(position)
     };
     let plain = block.trusted.iter().enumerate().all(is_plain) && *name == visible(name);
-    let mut ids: Vec<String> = block.trusted.iter().map(|of| visible(&of.id)).collect();
+    let mut ids: Vec<String> = block.trusted.iter().map(|trusted| visible(&trusted.id)).collect();
     if ids.iter().all(String::is_empty) {
         ids.clear();
     }
-    let weak = |(position, of): (usize, &Trusted)| of.weak.map(|weak| (position, weak));
-    let reasons =
-        |(position, of): (usize, &Trusted)| (!of.reason.is_empty()).then(|| (position, visible(&of.reason)));
+    let weak = |(position, trusted): (usize, &Trusted)| trusted.weak.map(|weak| (position, weak));
+    let reasons = |(position, trusted): (usize, &Trusted)| {
+        (!trusted.reason.is_empty()).then(|| (position, visible(&trusted.reason)))
+    };
     BlockData {
         examination: block.examination,
         ids: (!plain).then_some(ids),
-        values: block.trusted.iter().map(|of| of.value.as_ref().map(show::value)).collect(),
-        bases: PerPosition::new(block.trusted.iter().map(|of| of.basis.to_string()).collect()),
+        values: block.trusted.iter().map(|trusted| trusted.value.as_ref().map(show::value)).collect(),
+        bases: PerPosition::new(block.trusted.iter().map(|trusted| trusted.basis.to_string()).collect()),
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
         reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
         certified: certified::labels(contest, block),

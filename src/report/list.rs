@@ -43,18 +43,18 @@ impl From<Option<usize>> for Field {
 
 /// The instances with the numbers of their values, trusted values, complete runs and wrong values.
 fn instances(contest: &Contest) -> List {
-    let row = |(number, &instance): (usize, &usize)| {
-        let of = &contest.judgement.instances[instance];
-        let blocks = || contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
+    let row = |(number, &index): (usize, &usize)| {
+        let instance = &contest.judgement.instances[index];
+        let blocks = || contest.examinations.iter().filter_map(|&e| contest.block(e, index));
         let values: usize = blocks().map(|block| block.trusted.len()).sum();
-        let known = |block: &Block| block.trusted.iter().filter(|of| of.value.is_some()).count();
+        let known = |block: &Block| block.trusted.iter().filter(|trusted| trusted.value.is_some()).count();
         let cells = || blocks().flat_map(|block| &block.cells);
         let shown = |cell: &&Cell| contest.entry_number(cell.entry).is_some();
         let wrong: u64 = cells().filter(shown).map(|cell| cell.verdicts.count(ValueVerdict::Wrong)).sum();
         vec![
             Field::from(number),
-            Field::Text(visible(&of.family)),
-            Field::Text(visible(&of.status)),
+            Field::Text(visible(&instance.family)),
+            Field::Text(visible(&instance.status)),
             Field::from(values),
             Field::from(blocks().map(known).sum::<usize>()),
             Field::from(cells().filter(shown).filter(|cell| cell.complete).count()),
@@ -80,7 +80,7 @@ pub fn evidence(contest: &Contest) -> List {
     let mut rows = Vec::new();
     for block in contest.shown_blocks() {
         for (position, trusted) in block.trusted.iter().enumerate() {
-            let of = |verdicts: &[ValueVerdict]| -> Vec<usize> {
+            let entries_with = |verdicts: &[ValueVerdict]| -> Vec<usize> {
                 // A virtual entry is no witness: it repeats the values of others.
                 let has_verdict = |cell: &&Cell| {
                     verdicts.contains(&cell.verdicts[position])
@@ -93,7 +93,7 @@ pub fn evidence(contest: &Contest) -> List {
                     .filter_map(|cell| contest.entry_number(cell.entry))
                     .collect()
             };
-            let against = of(&[ValueVerdict::Wrong]);
+            let against = entries_with(&[ValueVerdict::Wrong]);
             let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
             let is_weak = trusted.weak.is_some_and(|weak| weak.to_string() == why);
             rows.push((
@@ -108,7 +108,7 @@ pub fn evidence(contest: &Contest) -> List {
                         show::shortened(&value).unwrap_or(value)
                     })),
                     Field::Text(trusted.basis.to_string()),
-                    Field::Numbers(of(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
+                    Field::Numbers(entries_with(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
                     Field::Numbers(against),
                 ],
             ));

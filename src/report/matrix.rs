@@ -12,7 +12,8 @@ pub struct Matrix {
     /// `entries` or `examinations`: the kind of the columns.
     across: &'static str,
     /// The number of the examination or entry to which all cells belong.
-    of: usize,
+    #[serde(rename = "of")]
+    owner: usize,
     /// The numbers of the entries or examinations.
     columns: Vec<usize>,
     /// Whether the time of any run is known.
@@ -27,7 +28,7 @@ pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
 /// A cell as numbers: right, wrong, unjudged and not computed values; number of the ending; number of the set of marks;
 /// and, if measured, CPU time and wall-clock time in ms and memory in KiB.
 fn numbers(contest: &Contest, block: &Block, cell: &Cell) -> Vec<u64> {
-    let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
+    let CellCounts { right, wrong, unjudged, all } = CellCounts::count(block, cell);
     let ending = contest::ending_number(cell.ending);
     let mut numbers = Vec::with_capacity(9);
     numbers.extend([right, wrong, unjudged, all - right - wrong - unjudged, ending].map(|n| n as u64));
@@ -60,7 +61,7 @@ impl Matrix {
     /// # Errors
     /// The entry is not shown.
     pub fn of_entry(contest: &Contest, entry: usize) -> Result<Self, JudgementError> {
-        let of = contest.shown_entry(entry)?;
+        let owner = contest.shown_entry(entry)?;
         let mut rows = Vec::new();
         for (number, &instance) in contest.instances.iter().enumerate() {
             let cell = |&examination: &usize| {
@@ -73,12 +74,12 @@ impl Matrix {
                 rows.push(MatrixRow(number, cells));
             }
         }
-        Ok(Self::new("examinations", of, contest.examinations.clone(), rows))
+        Ok(Self::new("examinations", owner, contest.examinations.clone(), rows))
     }
 
-    fn new(across: &'static str, of: usize, columns: Vec<usize>, rows: Vec<MatrixRow>) -> Self {
+    fn new(across: &'static str, owner: usize, columns: Vec<usize>, rows: Vec<MatrixRow>) -> Self {
         let costs = rows.iter().flat_map(|row| row.1.iter().flatten()).any(|cell| cell.len() > 6);
-        Self { across, of, columns, costs, rows }
+        Self { across, owner, columns, costs, rows }
     }
 
     pub fn len(&self) -> usize {
@@ -92,9 +93,10 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
     let row = |(block, cell): (&Block, &Cell)| {
-        let of = &contest.judgement.instances[block.instance];
-        let CellCounts { right, wrong, unjudged, all } = CellCounts::of(block, cell);
-        let names = [&of.instance, &of.family, &of.status, &contest.entry(cell.entry).entry];
+        let instance = &contest.judgement.instances[block.instance];
+        let CellCounts { right, wrong, unjudged, all } = CellCounts::count(block, cell);
+        let names =
+            [&instance.instance, &instance.family, &instance.status, &contest.entry(cell.entry).entry];
         let counts = [right, wrong, unjudged, all].map(|count| count.to_string());
         let memory = cell.cost.and_then(|cost| cost.memory_kib);
         let costs = [cell.cost.map(|cost| cost.cpu_ms), cell.cost.map(|cost| cost.wall_ms), memory];

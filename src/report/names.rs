@@ -55,26 +55,27 @@ struct EntryName {
 pub fn names(contest: &Contest) -> SiteNames {
     let judgement = contest.judgement;
     let judging = &judgement.edition.judging;
-    let entry = |&entry: &usize| {
-        let of = contest.entry(entry);
-        let confidence = &judgement.confidence[entry].confidence;
+    let entry = |&number: &usize| {
+        let entry = contest.entry(number);
+        let confidence = &judgement.confidence[number].confidence;
         EntryName {
-            name: visible(&of.entry),
-            data: contest.tool_path(entry, "js"),
-            status: contest::status_text(of.status),
-            votes: of.status.votes(),
+            name: visible(&entry.entry),
+            data: contest.tool_path(number, "js"),
+            status: contest::status_text(entry.status),
+            votes: entry.status.votes(),
             time_limits: contest
                 .kinds
-                .get(&of.entry)
+                .get(&entry.entry)
                 .map(|&kind| plots::time_limits(&judgement.edition, |known| known == kind)),
             confidence: (confidence.to_string(), show::percent(confidence)),
         }
     };
-    let instance = |&instance: &usize| {
-        let of = &judgement.instances[instance];
-        let mut parts = vec![visible(&of.instance), visible(&of.family), visible(&of.status)];
-        let file = contest.instance_file(instance);
-        if file != of.instance {
+    let instance = |&number: &usize| {
+        let instance = &judgement.instances[number];
+        let mut parts =
+            vec![visible(&instance.instance), visible(&instance.family), visible(&instance.status)];
+        let file = contest.instance_file(number);
+        if file != instance.instance {
             parts.push(file.to_owned());
         }
         parts

@@ -109,7 +109,7 @@ fn shown(judgement: &Judgement) -> Vec<usize> {
 
 /// The path of the page of a category; with another file name ending, of its data.
 fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
-    let files = file_names(judgement.categories.iter().map(|of| of.category.as_str()));
+    let files = file_names(judgement.categories.iter().map(|category| category.category.as_str()));
     format!("categories/{}.{ending}", files[category])
 }
 
@@ -163,11 +163,11 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     ];
     let row = |number: usize| {
         let cell = |category: usize| {
-            let of = |score: &&Score| score.entry == number && score.category == category;
+            let belongs = |score: &&Score| score.entry == number && score.category == category;
             let podium = judgement.podiums.iter().find(|podium| podium.category == category);
             let place = podium.and_then(|podium| podium.places.iter().find(|place| place.entry == number));
             let medal = place.map_or("", |place| place.medal.word());
-            let (points, note) = match judgement.scores.iter().find(of) {
+            let (points, note) = match judgement.scores.iter().find(belongs) {
                 None => (String::new(), "no result".to_owned()),
                 Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
                 Some(Score { points: Some(Points(points)), note, .. }) => {
@@ -200,9 +200,16 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
         entries: judgement
             .entries
             .iter()
-            .map(|of| (visible(&of.entry), visible(&of.tool), of.status.word().to_owned(), visible(&of.note)))
+            .map(|entry| {
+                (
+                    visible(&entry.entry),
+                    visible(&entry.tool),
+                    entry.status.word().to_owned(),
+                    visible(&entry.note),
+                )
+            })
             .collect(),
-        inputs: judgement.inputs.iter().map(|of| (visible(&of.file), visible(&of.sha256))).collect(),
+        inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
         data,
         rules: toml::to_string_pretty(&judgement.edition)
             .map_err(|error| JudgementError::Broken(error.to_string()))?,
@@ -240,8 +247,8 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
 }
 
 fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
-    let of = &judgement.categories[category];
-    let name = visible(&of.category);
+    let judged = &judgement.categories[category];
+    let name = visible(&judged.category);
     let picture = plots::score_name(judgement, category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
     columns.extend(judgement.parts.iter().map(|part| visible(part)));
@@ -259,15 +266,15 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
     CategoryPage {
         frame: frame(judgement, name.clone(), "../"),
         category: name,
-        note: visible(&of.note),
+        note: visible(&judged.note),
         podium: judgement
             .podiums
             .iter()
             .find(|podium| podium.category == category)
             .map(|podium| card(judgement, podium, "../")),
         columns,
-        scores: judgement.scores.iter().filter(|of| of.category == category).map(score).collect(),
-        picture: scores.iter().find(|of| of.name == picture).map(PictureEntry::of),
+        scores: judgement.scores.iter().filter(|score| score.category == category).map(score).collect(),
+        picture: scores.iter().find(|drawn| drawn.name == picture).map(PictureEntry::from_picture),
         data: last_part(&path(judgement, category, "js")),
         runs: runs.rows.len(),
     }

@@ -28,7 +28,7 @@ pub struct PictureEntry {
 }
 
 impl PictureEntry {
-    pub fn of(picture: &Picture) -> Self {
+    pub fn from_picture(picture: &Picture) -> Self {
         let Picture { name, title, description, .. } = picture;
         Self { name: name.clone(), title: title.clone(), description: description.clone() }
     }
@@ -40,8 +40,8 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let mut runs = Runs::of_contest(judgement);
     // Rule M-6.
     if contest.embargo {
-        let hidden = judgement.instances.iter().filter(|of| contest.is_hidden(of));
-        let hidden: BTreeSet<&str> = hidden.map(|of| of.instance.as_str()).collect();
+        let hidden = judgement.instances.iter().filter(|instance| contest.is_hidden(instance));
+        let hidden: BTreeSet<&str> = hidden.map(|instance| instance.instance.as_str()).collect();
         runs.leave_out(|instance| hidden.contains(instance));
     }
     if contest.has_record {
@@ -96,10 +96,10 @@ fn grouped(
     for picture in pictures {
         write_one("pictures", &picture, site)?;
         // The longest matching name counts: `solved-ReachSafety-Loops` is not a picture of `Loops`.
-        let of = |file: &str| picture.name.ends_with(&format!("-{file}"));
-        let fitting = files.iter().enumerate().filter(|(_, file)| of(file));
+        let shows = |file: &str| picture.name.ends_with(&format!("-{file}"));
+        let fitting = files.iter().enumerate().filter(|(_, file)| shows(file));
         let group = fitting.max_by_key(|(_, file)| file.len()).map_or(0, |(at, _)| at + 1);
-        groups[group].1.push(PictureEntry::of(&picture));
+        groups[group].1.push(PictureEntry::from_picture(&picture));
     }
     groups.retain(|(_, shown)| !shown.is_empty());
     Ok(groups)

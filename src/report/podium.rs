@@ -82,7 +82,7 @@ pub struct MarginRow {
 /// How each rank up to 3 of a podium could be lost, for a page with the relative path `root` to the top of the site.
 pub fn margins(contest: &Contest, number: usize, root: &str) -> Vec<MarginRow> {
     let podium = &contest.judgement.podiums[number];
-    contest.places.margins(number).filter_map(|of| margin_row(contest, podium, of, root)).collect()
+    contest.places.margins(number).filter_map(|margin| margin_row(contest, podium, margin, root)).collect()
 }
 
 /// Writes the page of each podium.
@@ -107,17 +107,17 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
     let examinations: Vec<usize> =
         within.iter().copied().filter(|examination| contest.examinations.contains(examination)).collect();
     let statuses = contest.statuses();
-    let bound = |name, of: &Bound| {
+    let bound = |name, limit: &Bound| {
         let shown = |points: Option<BigRational>| points.as_ref().map_or(String::new(), show::points);
-        let by_status = statuses.iter().map(|status| shown(of(&examinations, Some(status)))).collect();
-        let by_examination = examinations.iter().map(|&e| shown(of(&[e], None))).collect();
-        (name, shown(of(&examinations, None)), by_status, by_examination)
+        let by_status = statuses.iter().map(|status| shown(limit(&examinations, Some(status)))).collect();
+        let by_examination = examinations.iter().map(|&e| shown(limit(&[e], None))).collect();
+        (name, shown(limit(&examinations, None)), by_status, by_examination)
     };
-    let best = |of: &[usize], status: Option<&str>| {
-        let scores = judgement.best_virtual.iter().filter(|score| of.contains(&score.examination));
+    let best = |within: &[usize], status: Option<&str>| {
+        let scores = judgement.best_virtual.iter().filter(|score| within.contains(&score.examination));
         status.is_none().then(|| scores.map(|score| &score.normalized).sum())
     };
-    let most = |of: &[usize], status: Option<&str>| Some(contest.places.maximum(of, status));
+    let most = |within: &[usize], status: Option<&str>| Some(contest.places.maximum(within, status));
     let duels: Vec<DuelRow> =
         contest.places.duels(number).filter_map(|duel| duel_row(contest, podium, duel)).collect();
     PodiumPage {
@@ -180,16 +180,17 @@ fn rows(contest: &Contest, podium: &Podium, examinations: &[usize], statuses: &[
     let best = ranked.first().copied();
     let most = contest.places.maximum(examinations, None);
     let row = |place: &PodiumPlace| {
-        let of = contest.entry(place.entry);
+        let entry = contest.entry(place.entry);
         let tally = contest.places.of_status(place.entry, examinations, None);
-        let points =
-            |of: &[usize], status| show::points(&contest.places.of_status(place.entry, of, status).points);
+        let points = |within: &[usize], status| {
+            show::points(&contest.places.of_status(place.entry, within, status).points)
+        };
         Row {
             rank: place.rank.map_or("–".to_owned(), |rank| rank.to_string()),
             medal: place.medal.word(),
-            entry: visible(&of.entry),
+            entry: visible(&entry.entry),
             link: format!("../{}", contest.tool_path(place.entry, "html")),
-            note: contest::status_text(of.status),
+            note: contest::status_text(entry.status),
             points: show::decimal(&place.points, decimals),
             exact: place.points.to_string(),
             behind: match best.filter(|_| place.rank.is_some()) {
@@ -246,7 +247,7 @@ fn duel_row(contest: &Contest, podium: &Podium, duel: &Duel) -> Option<DuelRow> 
 fn margin_row(contest: &Contest, podium: &Podium, margin: &DecidedPlace, root: &str) -> Option<MarginRow> {
     contest.entry_number(margin.holder).zip(contest.entry_number(margin.rival))?;
     let deciding: Vec<(String, String)> =
-        margin.deciding.iter().filter_map(|&of| contest.value_link(of)).collect();
+        margin.deciding.iter().filter_map(|&value| contest.value_link(value)).collect();
     let [holder, rival] = [margin.holder, margin.rival].map(|entry| points_of(podium, entry));
     let (holder, rival) = holder.zip(rival)?;
     Some(MarginRow {

@@ -37,7 +37,9 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
         }
     }
     let examinations: Vec<usize> = (0..judgement.examinations.len())
-        .filter(|&e| contest.examinations.contains(&e) || open.keys().any(|&(_, of)| of == e))
+        .filter(|&e| {
+            contest.examinations.contains(&e) || open.keys().any(|&(_, examination)| examination == e)
+        })
         .collect();
     let row = |(number, &entry): (usize, &usize)| {
         let count =

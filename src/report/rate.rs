@@ -65,15 +65,23 @@ pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
 }
 
 fn entry(rating: &EntryRating) -> RatedEntry {
-    let places = show::places(rating.examinations.iter().map(|of| &of.points));
-    let examinations = rating.examinations.iter().map(|of| {
-        let mut counts = vec![of.right, of.wrong, of.missed, of.nobody, of.alone, of.unjudged, of.not_run];
+    let places = show::places(rating.examinations.iter().map(|examination| &examination.points));
+    let examinations = rating.examinations.iter().map(|examination| {
+        let mut counts = vec![
+            examination.right,
+            examination.wrong,
+            examination.missed,
+            examination.nobody,
+            examination.alone,
+            examination.unjudged,
+            examination.not_run,
+        ];
         if rating.has_baseline {
-            counts.extend([of.regressions, of.gains]);
+            counts.extend([examination.regressions, examination.gains]);
         }
         let mut cells: Vec<String> = counts.into_iter().map(show::thousands).collect();
-        cells.push(show::decimal(&of.points, places));
-        (visible(&of.examination), cells)
+        cells.push(show::decimal(&examination.points, places));
+        (visible(&examination.examination), cells)
     });
     RatedEntry {
         name: visible(&rating.entry),
@@ -85,18 +93,20 @@ fn entry(rating: &EntryRating) -> RatedEntry {
     }
 }
 
-fn place(of: &WouldBePlace) -> Vec<String> {
+fn place(place: &WouldBePlace) -> Vec<String> {
     let points = |points: &BigRational| show::decimal(points, 2);
     let rival = |rival: &Option<Rival>| {
-        rival.as_ref().map_or(String::new(), |of| format!("{} by {}", visible(&of.entry), points(&of.points)))
+        rival
+            .as_ref()
+            .map_or(String::new(), |rival| format!("{} by {}", visible(&rival.entry), points(&rival.points)))
     };
     vec![
-        visible(&of.category),
-        of.rank.map_or("–".to_owned(), |rank| format!("{rank} of {}", of.ranked)),
-        of.medal.to_string(),
-        points(&of.points),
-        rival(&of.behind),
-        rival(&of.ahead),
+        visible(&place.category),
+        place.rank.map_or("–".to_owned(), |rank| format!("{rank} of {}", place.ranked)),
+        place.medal.to_string(),
+        points(&place.points),
+        rival(&place.behind),
+        rival(&place.ahead),
     ]
 }
 
@@ -109,16 +119,16 @@ fn values(rating: &EntryRating) -> List {
         let text = value.as_ref().map_or(String::new(), show::value);
         Field::Text(show::shortened(&text).unwrap_or(text))
     };
-    let row = |of: &RatedValue| {
+    let row = |value: &RatedValue| {
         vec![
-            Field::Text(of.kind.to_string()),
-            Field::Text(visible(&of.instance)),
-            Field::Text(visible(&of.examination)),
-            Field::from(of.position),
-            short(&of.given),
-            short(&of.baseline),
-            short(&of.trusted),
-            Field::from(of.others_right),
+            Field::Text(value.kind.to_string()),
+            Field::Text(visible(&value.instance)),
+            Field::Text(visible(&value.examination)),
+            Field::from(value.position),
+            short(&value.given),
+            short(&value.baseline),
+            short(&value.trusted),
+            Field::from(value.others_right),
         ]
     };
     List {
@@ -142,18 +152,18 @@ fn csv(rating: &Rating) -> Vec<u8> {
         "kind,entry,instance,examination,position,given,baseline,trusted,others_right,backers".split(',');
     let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
     for EntryRating { entry, values, .. } in &rating.entries {
-        rows.extend(values.iter().map(|of| {
+        rows.extend(values.iter().map(|value| {
             vec![
-                of.kind.to_string(),
+                value.kind.to_string(),
                 entry.clone(),
-                of.instance.clone(),
-                of.examination.clone(),
-                format!("{:02}", of.position),
-                text(&of.given),
-                text(&of.baseline),
-                text(&of.trusted),
-                of.others_right.to_string(),
-                of.backers.join(" "),
+                value.instance.clone(),
+                value.examination.clone(),
+                format!("{:02}", value.position),
+                text(&value.given),
+                text(&value.baseline),
+                text(&value.trusted),
+                value.others_right.to_string(),
+                value.backers.join(" "),
             ]
         }));
     }

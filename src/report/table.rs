@@ -59,18 +59,18 @@ pub struct ScoreRow {
 pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let name = visible(&judgement.examinations[examination]);
-    let endings = Endings::of(contest, |e, _| e == examination);
+    let endings = Endings::by_entry(contest, |e, _| e == examination);
     let matrix = Matrix::of_examination(contest, examination);
     let [page, data, csv] = ["html", "js", "csv"].map(|ending| contest.table_path(examination, ending));
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     site.file(&csv, &matrix::csv(contest, examination))?;
-    let of = judgement.scores.iter().filter(|score| score.examination == examination);
+    let own_scores = judgement.scores.iter().filter(|score| score.examination == examination);
     let content = ExaminationPage {
         frame: contest.frame(name.clone(), "../"),
         name,
         values: values(contest, examination),
         instances: matrix.len(),
-        scores: scores(contest, of.collect(), &endings, |score| {
+        scores: scores(contest, own_scores.collect(), &endings, |score| {
             let entry = contest.entry(score.entry);
             (visible(&entry.entry), contest.tool_path(score.entry, "html"), entry.status, score.entry)
         }),
@@ -92,8 +92,8 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
 fn best_virtual(contest: &Contest, examination: usize) -> BigRational {
     let mut scores = contest.judgement.best_virtual.iter();
     scores
-        .find(|of| of.examination == examination)
-        .map_or_else(BigRational::default, |of| of.normalized.clone())
+        .find(|score| score.examination == examination)
+        .map_or_else(BigRational::default, |score| score.normalized.clone())
 }
 
 /// The codes of endings and their texts.
@@ -102,15 +102,15 @@ pub fn legend() -> Vec<(&'static str, &'static str)> {
     coded.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).collect()
 }
 
-/// Links and names of the pages of one kind, for the page of `this`, which has no link. `of` returns the path and name
-/// of a page.
+/// Links and names of the pages of one kind, for the page of `this`, which has no link. `page_of` returns the path and
+/// name of a page.
 pub fn siblings<'a>(
     pages: &[usize],
     this: usize,
-    of: impl Fn(usize) -> (String, &'a str),
+    page_of: impl Fn(usize) -> (String, &'a str),
 ) -> Vec<(String, String)> {
     let link = |&page: &usize| {
-        let (path, name) = of(page);
+        let (path, name) = page_of(page);
         (if page == this { String::new() } else { format!("../{path}") }, visible(name))
     };
     pages.iter().map(link).collect()
@@ -162,7 +162,7 @@ pub fn scores(
     });
     let statuses = contest.statuses();
     let row = |score: &Score| {
-        let (name, link, status, of) = name(score);
+        let (name, link, status, number) = name(score);
         let tally = |status| contest.places.of_status(score.entry, &[score.examination], status);
         ScoreRow {
             name,
@@ -178,7 +178,7 @@ pub fn scores(
             by_status: statuses.iter().map(|status| show::points(&tally(Some(status)).points)).collect(),
             unique: show::thousands(tally(None).unique),
             best_virtual: show::decimal(&best_virtual(contest, score.examination), normalized),
-            endings: endings.row(of),
+            endings: endings.row(number),
         }
     };
     scores.into_iter().map(row).collect()
@@ -194,7 +194,7 @@ pub struct Endings {
 
 impl Endings {
     /// Counts by entry, of the runs for which `wanted(examination, entry)` holds.
-    pub fn of(contest: &Contest, wanted: impl Fn(usize, usize) -> bool) -> Self {
+    pub fn by_entry(contest: &Contest, wanted: impl Fn(usize, usize) -> bool) -> Self {
         Self::by(contest, contest.judgement.entries.len(), wanted, |_, entry| entry)
     }
 

@@ -70,7 +70,7 @@ pub fn podiums_latex(judgement: &Judgement) -> String {
     let entries = &judgement.entries;
     // A resigned entry and its unresolved runs are left out (rule P-4).
     let resigned = |entry: &Entry| entry.status == Status::Resigned;
-    let is_of_resigned = |name: &str| entries.iter().any(|of| of.entry == name && resigned(of));
+    let is_of_resigned = |name: &str| entries.iter().any(|entry| entry.entry == name && resigned(entry));
     let provisional = judgement.unresolved.iter().any(|run| !is_of_resigned(&run.entry));
     let mut latex = latex_preamble(&judgement.edition.title, &judgement.version, provisional);
     for podium in &judgement.podiums {

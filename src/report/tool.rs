@@ -71,8 +71,8 @@ const MOST_ROWS: usize = 15;
 /// Writes the page of an entry and its data.
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
     let judgement = contest.judgement;
-    let of = contest.entry(entry);
-    let name = visible(&of.entry);
+    let tool = contest.entry(entry);
+    let name = visible(&tool.entry);
     let matrix = Matrix::of_entry(contest, entry)?;
     let data = contest.tool_path(entry, "js");
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
@@ -85,9 +85,9 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let page = ToolPage {
         frame: contest.frame(name.clone(), "../"),
         name,
-        tool: visible(&of.tool),
-        status: contest::status_text(of.status),
-        note: visible(&of.note),
+        tool: visible(&tool.tool),
+        status: contest::status_text(tool.status),
+        note: visible(&tool.note),
         confidence: show::percent(&confidence.confidence),
         tiles: tiles(contest, entry, &places),
         places,
@@ -126,10 +126,11 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
     for (number, podium) in judgement.podiums.iter().enumerate() {
         let place = podium.places.iter().find(|place| place.entry == entry);
         let Some(place) = place.filter(|_| contest.was_judged(podium)) else { continue };
-        let shown = |of: &&PodiumPlace| of.rank == Some(1) && contest.entry_number(of.entry).is_some();
+        let shown =
+            |place: &&PodiumPlace| place.rank == Some(1) && contest.entry_number(place.entry).is_some();
         let first: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
         let ahead = first.first().map(|first| &first.points).filter(|first| **first > place.points);
-        let names: Vec<&str> = first.iter().map(|of| contest.entry(of.entry).entry.as_str()).collect();
+        let names: Vec<&str> = first.iter().map(|place| contest.entry(place.entry).entry.as_str()).collect();
         rows.push(PlaceRow {
             category: visible(&podium.category),
             link: format!("../{}", contest.podium_path(number)),
@@ -179,7 +180,8 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
         known.sort_unstable();
         known
     };
-    let [half, all] = [known(0), known(1)].map(|of| of.get(of.len().saturating_sub(1) / 2).copied());
+    let [half, all] =
+        [known(0), known(1)].map(|sorted| sorted.get(sorted.len().saturating_sub(1) / 2).copied());
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
     let figure = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),
@@ -211,8 +213,8 @@ fn losses(contest: &Contest, entry: usize) -> (Vec<(String, [String; 3], String)
 }
 
 fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
-    let links = values.into_iter().filter_map(|(of, points)| {
-        let (link, name) = contest.value_link(of)?;
+    let links = values.into_iter().filter_map(|(value, points)| {
+        let (link, name) = contest.value_link(value)?;
         Some((format!("../{link}"), name, points))
     });
     let mut shown: Vec<_> = links.collect();
@@ -224,11 +226,11 @@ fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
 /// The wrong values, those that cost most first.
 fn wrong(contest: &Contest, entry: usize) -> ValueList {
     let wrong = contest.places.wrong(entry).iter();
-    let mut wrong: Vec<_> = wrong.map(|&of| (contest.places.penalty(of), of)).collect();
+    let mut wrong: Vec<_> = wrong.map(|&value| (contest.places.penalty(value), value)).collect();
     wrong.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    value_list(contest, wrong.into_iter().map(|(points, of)| (of, show::signed(&-points))).collect())
+    value_list(contest, wrong.into_iter().map(|(points, value)| (value, show::signed(&-points))).collect())
 }
 
 fn unique(contest: &Contest, entry: usize) -> ValueList {
-    value_list(contest, contest.places.unique(entry).iter().map(|&of| (of, String::new())).collect())
+    value_list(contest, contest.places.unique(entry).iter().map(|&value| (value, String::new())).collect())
 }

@@ -54,7 +54,7 @@ struct ToolYear {
 
 impl Year {
     /// Reduces a judgement to what the pages show. Entries that are not competing are left out.
-    pub fn of(judgement: &Judgement) -> Self {
+    pub fn from_judgement(judgement: &Judgement) -> Self {
         let competing: Vec<bool> =
             judgement.entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let mut year = Self {
@@ -65,8 +65,8 @@ impl Year {
             tools: BTreeMap::new(),
             aliases: judgement.edition.aliases.clone(),
         };
-        for (of, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
-            year.tools.entry(of.tool.clone()).or_default();
+        for (entry, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
+            year.tools.entry(entry.tool.clone()).or_default();
         }
         for block in &judgement.blocks {
             let counts = year.block(judgement, block, &competing);
@@ -76,7 +76,7 @@ impl Year {
             year.examinations.entry(examination.clone()).or_default().add(&counts);
             year.families.entry(family.clone()).or_default().add(&counts);
         }
-        for confidence in judgement.confidence.iter().filter(|of| competing[of.entry]) {
+        for confidence in judgement.confidence.iter().filter(|confidence| competing[confidence.entry]) {
             let tool = year.tools.entry(judgement.entries[confidence.entry].tool.clone()).or_default();
             let best = tool.confidence.take();
             tool.confidence = best.max(Some(confidence.confidence.clone()));
@@ -193,9 +193,9 @@ fn unify_tools(years: &mut [Year]) {
         let own: Vec<String> = year.tools.keys().cloned().collect();
         for (tool, name) in own.iter().map(|tool| (tool, renamed(tool))) {
             if !year.tools.contains_key(&name)
-                && let Some(of) = year.tools.remove(tool)
+                && let Some(figures) = year.tools.remove(tool)
             {
-                year.tools.insert(name, of);
+                year.tools.insert(name, figures);
             }
         }
     }
@@ -248,7 +248,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
         frame: frame(),
         years: years.iter().map(|year| visible(&year.name)).collect(),
         tables,
-        pictures: pictures.iter().map(PictureEntry::of).collect(),
+        pictures: pictures.iter().map(PictureEntry::from_picture).collect(),
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
@@ -278,8 +278,9 @@ fn number(count: u64) -> YearCell {
 fn tables_of(years: &[Year]) -> Vec<YearTable> {
     let by_tool = |cell: &dyn Fn(&Year, &ToolYear) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
         let row = |name: &str| {
-            let of = |year: &Year| year.tools.get(name).map_or(YearCell::default(), |tool| cell(year, tool));
-            (visible(name), years.iter().map(of).collect())
+            let in_year =
+                |year: &Year| year.tools.get(name).map_or(YearCell::default(), |tool| cell(year, tool));
+            (visible(name), years.iter().map(in_year).collect())
         };
         tools(years).into_iter().map(row).collect()
     };
@@ -296,8 +297,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     };
     let by_examination = |cell: &dyn Fn(&Counts) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
         let row = |name: &str| {
-            let of = |year: &Year| year.examinations.get(name).map_or(YearCell::default(), cell);
-            (visible(name), years.iter().map(of).collect())
+            let in_year = |year: &Year| year.examinations.get(name).map_or(YearCell::default(), cell);
+            (visible(name), years.iter().map(in_year).collect())
         };
         let all = ("All".to_owned(), years.iter().map(|year| cell(&year.values)).collect());
         std::iter::once(all).chain(examinations.iter().copied().map(row)).collect()
@@ -309,11 +310,16 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     };
     let medals = |_: &Year, tool: &ToolYear| YearCell {
         text: String::new(),
-        note: tool.medals.iter().map(|(of, medal)| format!("{of} {medal}")).collect::<Vec<_>>().join("; "),
+        note: tool
+            .medals
+            .iter()
+            .map(|(category, medal)| format!("{category} {medal}"))
+            .collect::<Vec<_>>()
+            .join("; "),
         medals: tool.medals.iter().map(|(_, medal)| *medal).collect(),
     };
     let confidence = |_: &Year, tool: &ToolYear| YearCell {
-        text: tool.confidence.as_ref().map_or(String::new(), |of| show::decimal(of, 5)),
+        text: tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5)),
         ..YearCell::default()
     };
     let table =

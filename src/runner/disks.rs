@@ -57,7 +57,7 @@ impl CampaignDisks {
     ///
     /// # Errors
     /// A file cannot be read or copied, or differs from the submitted one.
-    pub fn of(
+    pub fn digest(
         campaign: &Campaign,
         images: &BTreeMap<EntryName, Image>,
         inputs: &Image,
@@ -69,7 +69,7 @@ impl CampaignDisks {
             let (entry, image) = (&tool.entry, &images[&tool.entry]);
             let mut files = BTreeMap::new();
             for (role, path) in image.files() {
-                files.insert(role, digested.of(role, entry, &path)?);
+                files.insert(role, digested.file(role, entry, &path)?);
             }
             let file = |role: &str| files[role].0.clone();
             let (guest, format, own) = match &tool.channel {
@@ -86,7 +86,7 @@ impl CampaignDisks {
                 None => None,
                 Some(path) => {
                     let facts = mcc_vm::inspect(path)?;
-                    let (path, digest) = digested.of("inputs", entry, path)?;
+                    let (path, digest) = digested.file("inputs", entry, path)?;
                     Some((DiskFile::new(path, &facts.format), digest))
                 }
             };
@@ -95,7 +95,7 @@ impl CampaignDisks {
             let digests = image.files().iter().map(|(role, _)| files[role].1.clone()).collect();
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
-        let (path, inputs_digest) = digested.of("inputs", "", &inputs.disk())?;
+        let (path, inputs_digest) = digested.file("inputs", "", &inputs.disk())?;
         Ok(Self {
             entries,
             inputs: DiskFile::new(path, "raw"),
@@ -127,7 +127,7 @@ struct DigestedFiles<'a> {
 }
 
 impl DigestedFiles<'_> {
-    fn of(&mut self, role: &str, entry: &str, path: &Path) -> Result<(PathBuf, Disk), RunnerError> {
+    fn file(&mut self, role: &str, entry: &str, path: &Path) -> Result<(PathBuf, Disk), RunnerError> {
         if !self.known.contains_key(path) {
             let (place, file, disk) = match self.staged {
                 None => {

@@ -254,7 +254,7 @@ fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
             return check("leases", CheckState::Missing, error.to_string(), remedy);
         }
     };
-    let of = |controller: &ControllerLeases| {
+    let describe = |controller: &ControllerLeases| {
         let cpus: Vec<String> =
             controller.held.iter().flat_map(|held| &held.cpus).map(ToString::to_string).collect();
         let memory_mib = controller.held.iter().map(|held| held.memory_mib).fold(0, u64::saturating_add);
@@ -266,7 +266,7 @@ fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
     };
     let mut found = match &controllers[..] {
         [] => "no cores or memory are leased".to_owned(),
-        controllers => controllers.iter().map(of).collect::<Vec<_>>().join("; "),
+        controllers => controllers.iter().map(describe).collect::<Vec<_>>().join("; "),
     };
     for file in &ignored {
         found += &format!("; ignored: {file}");
@@ -477,18 +477,18 @@ mod tests {
 
     #[test]
     fn the_governor_and_swap_of_a_host_are_required() {
-        let of = |governor: Option<&str>, swap: &str| {
+        let examine = |governor: Option<&str>, swap: &str| {
             let known = [("governor", governor), ("swap", Some(swap)), ("SMT", Some("off"))];
             let known = known.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
             let checks = settings(&HostSettings { known: known.collect(), unknown: ["turbo"].into() });
             assert_eq!((checks[2].name, checks[2].found.as_str()), ("settings", "SMT: off; unknown: turbo"));
             (checks[0].clone(), checks[1].clone(), HostReport::new(checks).verdict)
         };
-        assert_eq!(of(Some("performance"), "0 KiB").2, HostVerdict::Contest);
-        let (governor, swap, verdict) = of(Some("powersave"), "4 KiB");
+        assert_eq!(examine(Some("performance"), "0 KiB").2, HostVerdict::Contest);
+        let (governor, swap, verdict) = examine(Some("powersave"), "4 KiB");
         assert_eq!(verdict, HostVerdict::DegradedOnly);
         assert!(governor.remedy.contains("echo performance") && swap.remedy.contains("swapoff -a"));
-        let (unknown, _, verdict) = of(None, "0 KiB");
+        let (unknown, _, verdict) = examine(None, "0 KiB");
         assert_eq!(verdict, HostVerdict::DegradedOnly, "an unknown governor counts as unmet");
         assert!(unknown.found.starts_with("unknown"), "{}", unknown.found);
     }

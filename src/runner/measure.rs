@@ -136,7 +136,7 @@ impl Measurement<'_> {
             .map_err(|source| RunnerError::Io { path: "the folder for temporary files".into(), source })?;
         let [measured, neighbours @ ..] = specs else { return Ok(vec![]) };
         let states = SavedStates::new(folder.path().join("states"));
-        let saved = states.of(measured, "", BOOT_TIMEOUT);
+        let saved = states.get_or_boot(measured, "", BOOT_TIMEOUT);
         let saved = saved.map_err(|error| RunnerError::Measured(error.to_string()))?;
         let restored = MachineSpec { start: Start::Restore(saved), ..measured.clone() };
         let mut series: Vec<Series> = vec![];
@@ -153,7 +153,7 @@ impl Measurement<'_> {
                 for (number, found) in beside_neighbours(beside, || workloads(spec))?.into_iter().enumerate()
                 {
                     let Workload { name, cpu, guest_cpu_ms, wall } = found;
-                    let known = |of: &Series| of.condition == condition && of.workload == name;
+                    let known = |figures: &Series| figures.condition == condition && figures.workload == name;
                     if !series.iter().any(known) {
                         if number >= COUNT {
                             return Err(RunnerError::Measured(format!("unknown workload {name}")));
@@ -162,10 +162,10 @@ impl Measurement<'_> {
                         let workload = name.clone();
                         series.push(Series { workload, condition, cpu_ms, guest_cpu_ms, wall_ms });
                     }
-                    let of = series.iter_mut().find(|of| known(of)).expect("it was added");
-                    of.cpu_ms.push(cpu.as_millis() as u64);
-                    of.guest_cpu_ms.push(guest_cpu_ms);
-                    of.wall_ms.push(wall.as_millis() as u64);
+                    let figures = series.iter_mut().find(|figures| known(figures)).expect("it was added");
+                    figures.cpu_ms.push(cpu.as_millis() as u64);
+                    figures.guest_cpu_ms.push(guest_cpu_ms);
+                    figures.wall_ms.push(wall.as_millis() as u64);
                 }
             }
         }

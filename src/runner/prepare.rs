@@ -50,7 +50,7 @@ impl PreparedCampaign {
     ) -> Result<(Record, CampaignDisks), RunnerError> {
         let Self { campaign, edition, plan, instances, images } = self;
         let inputs = inputs_disk(campaign, edition, instances, results, accept, show)?;
-        let disks = CampaignDisks::of(campaign, images, &inputs, None)?;
+        let disks = CampaignDisks::digest(campaign, images, &inputs, None)?;
         let facts = CampaignFacts::new(campaign, edition, instances.clone(), disks.all())
             .map_err(RunnerError::WrittenEdition)?;
         let record = open(results, &facts)?;

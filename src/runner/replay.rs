@@ -32,7 +32,7 @@ impl<'a> Replay<'a> {
     ///
     /// # Errors
     /// The run is not recorded, cannot be replayed, or a disk is missing.
-    pub fn of(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
+    pub fn from_record(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
         let edition = edition_of(record)?;
         let original = recorded(record, id)?;
         let answers = answers_of(&edition, record, &original)?;

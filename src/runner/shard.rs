@@ -112,7 +112,7 @@ impl Shard {
         let inputs = packed_inputs(&campaign, cluster.results())?;
         let stage = StagingFolder::open(&cluster.facts().settings.stage)?;
         let staged = StagedDisks { stage: &stage, submitted: &whole.facts().disks };
-        let disks = CampaignDisks::of(&campaign, &images, &inputs, Some(&staged))?;
+        let disks = CampaignDisks::digest(&campaign, &images, &inputs, Some(&staged))?;
         let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model))?
             .sealed_with(cluster.key(model)?);
         let runs: Vec<Run> = whole.runs_of(model)?;

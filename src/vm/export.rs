@@ -116,8 +116,8 @@ fn kernel(image: &Image, reference: Option<&Path>) -> Result<PathBuf, BuildError
         )
         .into());
     }
-    let digest = |of: &Image| {
-        let (kernel, _) = of.boot()?;
+    let digest = |image: &Image| {
+        let (kernel, _) = image.boot()?;
         Ok::<_, BuildError>(digest::file(&kernel).map_err(io_at(&kernel))?.0)
     };
     if digest(image)? != digest(&reference)? {

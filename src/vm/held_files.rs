@@ -28,7 +28,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(found: &Metadata) -> Self {
+    fn from_metadata(found: &Metadata) -> Self {
         Self {
             file: (found.dev(), found.ino()),
             bytes: found.len(),
@@ -45,7 +45,7 @@ impl HeldFile {
     /// The file cannot be opened, or is not regular.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = mcc_base::files::open(path)?;
-        let stamp = Stamp::of(&file.metadata()?);
+        let stamp = Stamp::from_metadata(&file.metadata()?);
         Ok(Self { file: Arc::new(file), stamp })
     }
 
@@ -106,7 +106,7 @@ impl HeldFiles {
     pub fn check_unchanged(&self) -> Result<(), (PathBuf, String)> {
         self.0.iter().try_for_each(|(path, held)| {
             let seen = held.stamp;
-            let now = path.metadata().map(|found| Stamp::of(&found));
+            let now = path.metadata().map(|found| Stamp::from_metadata(&found));
             let what = match now {
                 Ok(now) if now == seen => return Ok(()),
                 Ok(now) if now.file != seen.file => "it was replaced by another file".to_owned(),
@@ -160,7 +160,7 @@ mod tests {
             files.check_unchanged().unwrap();
             // The kernel's clock for times of files has steps of some milliseconds.
             let seen = path.metadata().unwrap();
-            while Stamp::of(&seen).changed >= clock_of(folder.path()) {}
+            while Stamp::from_metadata(&seen).changed >= clock_of(folder.path()) {}
             change();
             let (changed, what) = files.check_unchanged().unwrap_err();
             assert!(what.contains(words) && changed == path, "{what}");

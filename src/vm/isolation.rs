@@ -49,11 +49,11 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`.
     pub(super) fn new(spec: &MachineSpec, folder: &Path) -> Self {
         let needs_network = matches!(spec.guest, Guest::Ssh(_));
-        let isolation = Self::of(spec.memory_mib, &spec.reopened_files(), folder, !needs_network);
+        let isolation = Self::build(spec.memory_mib, &spec.reopened_files(), folder, !needs_network);
         Self { file_limit: spec.overlay_limit(), ..isolation }
     }
 
-    fn of(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
+    fn build(memory_mib: u64, files: &[PathBuf], folder: &Path, own_network: bool) -> Self {
         let view = View::new(own_network);
         let group = Cgroup::new(memory_mib.saturating_add(OVERHEAD_MIB));
         Self { user: user(files, folder, view.is_ok()), group, view, file_limit: None }
@@ -62,7 +62,7 @@ impl Isolation {
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
     pub fn of_this_host(memory_mib: u64, folder: &Path) -> Self {
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        Self::of(memory_mib, &[], &folder, true)
+        Self::build(memory_mib, &[], &folder, true)
     }
 
     /// The isolation of a machine that libvirt starts. `ids`: the user and group that libvirt reports for QEMU; they

@@ -540,14 +540,14 @@ mod tests {
 
     #[test]
     fn the_user_of_qemu_is_read_from_the_capabilities() {
-        let of = |model: &str| {
+        let user = |model: &str| {
             qemu_user(&format!(
                 "<capabilities><host><secmodel><model>none</model></secmodel><secmodel><model>{model}</model>\
                  <baselabel type='kvm'>+1:+2</baselabel><baselabel type='qemu'>+64055:+108</baselabel></secmodel>\
                  </host></capabilities>"
             ))
         };
-        assert_eq!(of("dac"), Some((64055, 108)));
-        assert_eq!(of("selinux"), None);
+        assert_eq!(user("dac"), Some((64055, 108)));
+        assert_eq!(user("selinux"), None);
     }
 }

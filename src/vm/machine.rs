@@ -381,7 +381,7 @@ impl Machine {
     /// Handles a message of QEMU if it is an event. If QEMU stopped the machine (a disk error on the host, a failure of the
     /// accelerator), or the machine ended, the result is an error.
     fn handle_qemu_event(&mut self, message: &serde_json::Value) -> Result<(), VmError> {
-        if let Some(end) = MachineEnd::of(message) {
+        if let Some(end) = MachineEnd::from_event(message) {
             // Under libvirt QEMU remains stopped until libvirt ends it.
             self.end = Some(end);
             return Err(VmError::Gone(String::new()));
@@ -685,7 +685,7 @@ impl Machine {
         while self.end.is_none()
             && let Ok(Some(line)) = self.qmp.lines.next()
         {
-            self.end = parse(&line).ok().as_ref().and_then(MachineEnd::of);
+            self.end = parse(&line).ok().as_ref().and_then(MachineEnd::from_event);
         }
     }
 

@@ -76,7 +76,7 @@ impl MachineEnd {
     /// Reads an event of QEMU; None: it is no event about the end of the machine.
     ///
     /// The member `guest` of `SHUTDOWN` is set by QEMU; no guest can choose a reason of the host.
-    pub fn of(event: &Value) -> Option<Self> {
+    pub fn from_event(event: &Value) -> Option<Self> {
         let data = &event["data"];
         Some(match event["event"].as_str()? {
             "GUEST_PANICKED" => Self::Guest(GuestEnd::Panic),
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn only_the_guest_ends_a_machine_with_a_reason_of_guests() {
-        let end = |event: &str, data: Value| MachineEnd::of(&json!({ "event": event, "data": data }));
+        let end = |event: &str, data: Value| MachineEnd::from_event(&json!({ "event": event, "data": data }));
         let shutdown =
             |guest: bool, reason: &str| end("SHUTDOWN", json!({ "guest": guest, "reason": reason }));
         for (reason, how) in [

@@ -57,7 +57,7 @@ impl SavedStates {
     ///
     /// # Errors
     /// The machine does not become ready within `timeout`, or its state cannot be saved.
-    pub fn of(
+    pub fn get_or_boot(
         &self,
         spec: &MachineSpec,
         content_key: &str,

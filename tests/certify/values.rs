@@ -185,8 +185,8 @@ fn coloured_and_pt_twins_have_the_same_state_space() {
         let [coloured, pt] = ["COL", "PT"].map(|kind| {
             let archive = mcc.join(format!("inputs/{}.tgz", twins.replace("KIND", kind)));
             let answers = decide_all(&Archive::open(&archive).unwrap(), 600);
-            let of = ["StateSpace", "ReachabilityDeadlock"].iter().flat_map(|name| &answers[*name]);
-            of.map(|answer| shown(&answer.outcome, "")).collect::<Vec<_>>()
+            let decided = ["StateSpace", "ReachabilityDeadlock"].iter().flat_map(|name| &answers[*name]);
+            decided.map(|answer| shown(&answer.outcome, "")).collect::<Vec<_>>()
         });
         assert_eq!(coloured, pt, "{twins}");
         assert!(coloured.iter().all(|value| !value.starts_with("open")), "{coloured:?}");

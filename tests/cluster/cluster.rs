@@ -229,8 +229,11 @@ fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
     let batches: Vec<Value> = batches
         .map(|batch| serde_json::from_str(&fs::read_to_string(batch.unwrap().path()).unwrap()).unwrap())
         .collect();
-    let of = |reason: &str| batches.iter().filter(|batch| batch["reason"] == reason).count();
-    assert!(of("chain") > 0 && of("submit") == 1 && of("chain") + 1 == batches.len(), "{batches:#?}");
+    let count = |reason: &str| batches.iter().filter(|batch| batch["reason"] == reason).count();
+    assert!(
+        count("chain") > 0 && count("submit") == 1 && count("chain") + 1 == batches.len(),
+        "{batches:#?}"
+    );
     slurm.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert_eq!(runs.len(), examinations.len());

@@ -65,7 +65,7 @@ fn a_root_tool_that_ends_its_guest_changes_its_own_outcome() {
 #[test]
 fn a_tool_that_ends_a_restored_guest_changes_its_own_outcome() {
     let folder = tempfile::tempdir().unwrap();
-    let saved = SavedStates::new(folder.path().to_owned()).of(&machine(), "", TIMEOUT).unwrap();
+    let saved = SavedStates::new(folder.path().to_owned()).get_or_boot(&machine(), "", TIMEOUT).unwrap();
     assert_ends_are_of_the_tool(&MachineSpec { start: Start::Restore(saved), ..machine() });
 }
 

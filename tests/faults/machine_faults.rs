@@ -213,7 +213,7 @@ fn assert_killed_machine_is_repeated(start: &str) {
     );
     assert_eq!((attempts.len(), &attempts[1].outcome), (2, &Outcome::CpuLimit));
     assert!(
-        attempts.iter().all(|of| of.marks.contains(&Mark::RESTORED) == (start == "restore")),
+        attempts.iter().all(|attempt| attempt.marks.contains(&Mark::RESTORED) == (start == "restore")),
         "{attempts:?}"
     );
     assert!(folder.machines().is_empty() && folder.running_folders().is_empty());

@@ -105,7 +105,7 @@ fn domains() -> Vec<i32> {
 
 /// One line for each run with the recorded facts that depend on neither time nor load.
 fn reproducible_facts(folder: &Folder) -> Vec<String> {
-    let of = |run: &RunRecord| {
+    let described = |run: &RunRecord| {
         let (attempt, environment) = (&run.last, &run.last.environment);
         let facts = attempt.facts.as_ref().unwrap();
         assert!(facts.boot_ms > 0 && facts.cpu_ms > 0, "{facts:?}");
@@ -131,7 +131,7 @@ fn reproducible_facts(folder: &Folder) -> Vec<String> {
             seen,
         )
     };
-    folder.runs().values().map(of).collect()
+    folder.runs().values().map(described).collect()
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn a_reference_that_was_changed_by_hand_is_refused() {
     let mut facts: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(reference.join("image.json")).unwrap()).unwrap();
     let stated = digest::file(&reference.join("rootfs.tar")).unwrap().0;
-    assert!(facts.get("rootfs_sha256").is_none_or(|of| *of == stated));
+    assert!(facts.get("rootfs_sha256").is_none_or(|sum| *sum == stated));
     facts["rootfs_sha256"] = "0".repeat(64).into();
     fs::remove_file(changed.join("image.json")).unwrap();
     fs::write(changed.join("image.json"), facts.to_string()).unwrap();

@@ -154,7 +154,8 @@ fn every_measured_figure_of_a_host_has_a_verdict() {
             (figure["workload"].as_str().unwrap(), figure["figure"].as_str().unwrap())
         })
         .collect();
-    let expected: Vec<_> = workloads.iter().flat_map(|of| kinds.map(|kind| (*of, kind))).collect();
+    let expected: Vec<_> =
+        workloads.iter().flat_map(|workload| kinds.map(|kind| (*workload, kind))).collect();
     assert_eq!(found, expected);
     assert_eq!(measured["series"].as_array().unwrap().len(), 3 * workloads.len());
     for series in measured["series"].as_array().unwrap() {

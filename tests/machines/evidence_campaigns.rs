@@ -49,10 +49,11 @@ fn wrong_variants_that_outvote_right_tools_raise_alarms() {
     let mut witnessed = 0;
     for row in rows(&certified.join("certified.csv")) {
         let position = row["position"].as_str();
-        let is_here = |of: &&BTreeMap<String, String>| of["position"] == position;
-        let right = expected.iter().filter(|of| of["examination"] == "ReachabilityCardinality").find(is_here);
+        let is_here = |listed: &&BTreeMap<String, String>| listed["position"] == position;
+        let right =
+            expected.iter().filter(|value| value["examination"] == "ReachabilityCardinality").find(is_here);
         assert_eq!(row["value"], right.unwrap()["value"], "{row:?}");
-        let tools: Vec<&str> = alarms.iter().filter(is_here).map(|of| of["tool"].as_str()).collect();
+        let tools: Vec<&str> = alarms.iter().filter(is_here).map(|alarm| alarm["tool"].as_str()).collect();
         // At these positions the variants are wrong, and three votes outnumber two.
         if ["01", "05", "09", "13"].contains(&position) {
             assert_ne!(row["trusted"], row["value"], "{row:?}");
@@ -142,7 +143,8 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
     let attempt =
         folder.record().attempts(&ONE.replace("tool-0", "tool-1").parse().unwrap()).unwrap().remove(0);
     assert!(attempt.marks.contains(&Mark::GUEST_MESSAGES), "{:?}", attempt.marks);
-    let of_evidence: Vec<_> = attempt.outputs.iter().filter(|of| of.role.ends_with(".json")).collect();
+    let of_evidence: Vec<_> =
+        attempt.outputs.iter().filter(|output| output.role.ends_with(".json")).collect();
     assert_eq!((of_evidence.len(), of_evidence[0].bytes), (1, MAX_FILE));
 
     let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);

@@ -245,7 +245,7 @@ fn a_restored_machine_has_its_own_clock_and_random_numbers() {
     let mut drawn = vec![];
     let mut restored = booted.clone();
     for seed in ["5a", "a5"] {
-        restored.start = Start::Restore(states.of(&booted, "as it was", TIMEOUT).unwrap());
+        restored.start = Start::Restore(states.get_or_boot(&booted, "as it was", TIMEOUT).unwrap());
         let outputs = tempfile::tempdir().unwrap();
         let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, TIMEOUT).unwrap();
         let descriptors =
@@ -277,8 +277,8 @@ fn a_restored_machine_has_its_own_clock_and_random_numbers() {
     assert_ne!(drawn[0], drawn[1], "every restored machine has the same random pool until it is reseeded");
     // Machines with another specification or other disks have another state.
     let smaller = MachineSpec { memory_mib: 1024, ..booted.clone() };
-    let other = states.of(&smaller, "as it was", TIMEOUT).unwrap();
-    let changed = states.of(&booted, "changed", TIMEOUT).unwrap();
+    let other = states.get_or_boot(&smaller, "as it was", TIMEOUT).unwrap();
+    let changed = states.get_or_boot(&booted, "changed", TIMEOUT).unwrap();
     assert!(Start::Restore(other) != restored.start && Start::Restore(changed) != restored.start);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left on the disk");
 }

@@ -53,7 +53,7 @@ fn wrong(value: &str) -> String {
 
 /// A row of the compact table.
 fn answers(tool: &str, instance: &str, examination: &str, values: &[String]) -> String {
-    let all = values.join(if values.iter().all(|of| of == "T" || of == "F") { "" } else { " " });
+    let all = values.join(if values.iter().all(|value| value == "T" || value == "F") { "" } else { " " });
     format!("{tool},{instance},{examination},{all},\n")
 }
 
@@ -125,8 +125,8 @@ fn evidence_contradicts_three_wrong_tools_that_outvote_two() {
     let alarms = rows(&at("certified/alarms.csv"));
     for row in rows(&at("certified/certified.csv")) {
         values += 1;
-        let place = |of: &BTreeMap<String, String>| {
-            (of["instance"].clone(), of["examination"].clone(), of["position"].clone())
+        let place = |row: &BTreeMap<String, String>| {
+            (row["instance"].clone(), row["examination"].clone(), row["position"].clone())
         };
         let here: Vec<&str> = alarms
             .iter()
@@ -173,7 +173,7 @@ fn certified_values_change_labels_and_no_points() {
     let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
     harness(folder.path(), &format!("{judge} --models {FIXTURES}/models.csv")).assert().success();
     for file in ["confidence.csv", "scores.csv", "podiums.csv", "awards.csv", "weak.csv", "overrides.csv"] {
-        let read = |of: &str| fs::read_to_string(at(of).join(file)).unwrap();
+        let read = |out: &str| fs::read_to_string(at(out).join(file)).unwrap();
         assert_eq!(read("judged"), read("labelled"), "{file}");
     }
     let mut labels = BTreeMap::<String, u64>::new();
@@ -323,13 +323,13 @@ fn the_wrong_consensus_of_2018_is_refuted_by_a_witness() {
     let certify = "certify judged --instances models --out certified --budget-s 2 --memory-mib 512";
     harness(folder.path(), certify).assert().success();
     let alarms = rows(&at("certified/alarms.csv"));
-    let of = |position: &str| {
+    let alarms_at = |position: &str| {
         let here = |alarm: &&BTreeMap<String, String>| {
             alarm["examination"] == "StateSpace" && alarm["position"] == position
         };
         alarms.iter().filter(here).collect::<Vec<_>>()
     };
-    let in_place = of("02");
+    let in_place = alarms_at("02");
     assert_eq!(in_place.iter().map(|alarm| alarm["tool"].as_str()).collect::<Vec<_>>(), ["BVT", "smart"]);
     for alarm in in_place {
         assert_eq!((alarm["given"].as_str(), alarm["trusted"].as_str()), ("2.0000E+0009", "2.0000E+0009"));
@@ -368,7 +368,10 @@ fn repack(archive: &Path, folder: &Path, change: &dyn Fn(&str) -> String) {
         let (mut header, path) = (entry.header().clone(), entry.path().unwrap().into_owned());
         let mut content = Vec::new();
         entry.read_to_end(&mut content).unwrap();
-        if path.file_name().is_some_and(|name| OF_TWO_YEARS.iter().any(|of| *name == *format!("{of}.xml"))) {
+        if path
+            .file_name()
+            .is_some_and(|name| OF_TWO_YEARS.iter().any(|stem| *name == *format!("{stem}.xml")))
+        {
             content = change(std::str::from_utf8(&content).unwrap()).into_bytes();
         }
         header.set_size(content.len() as u64);

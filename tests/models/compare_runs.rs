@@ -46,7 +46,7 @@ impl Random {
             (a, (b as f64 * slowdown).round() as u64)
         };
         let (ratios, rounding) = logarithms((0..pairs).map(pair));
-        PairedTest::of(&ratios, rounding).unwrap()
+        PairedTest::from_logarithms(&ratios, rounding).unwrap()
     }
 }
 
@@ -109,7 +109,7 @@ fn the_stated_power_is_that_of_trials() {
         let mut trial = |slowdown: f64| {
             let figures = (0..pairs).map(|_| (time() as u64, (time() * slowdown) as u64));
             let (ratios, rounding) = logarithms(figures.collect::<Vec<_>>());
-            PairedTest::of(&ratios, rounding).unwrap()
+            PairedTest::from_logarithms(&ratios, rounding).unwrap()
         };
         // The mean of what 1,000 reports state.
         let stated = (0..1000).map(|_| trial(1.0).detectable).sum::<f64>() / 1000.0;

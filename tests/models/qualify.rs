@@ -57,7 +57,7 @@ fn findings(report: &Json) -> Vec<String> {
 /// The findings for the ten mistakes of `tests/tool-with-mistakes`. `home`: the folder of the file of the last one;
 /// `attempts`: number of attempts.
 fn expected_findings(home: &str, attempts: usize) -> Vec<String> {
-    let id = |of: &str| format!("{INSTANCE}-{of}");
+    let id = |formula: &str| format!("{INSTANCE}-{formula}");
     vec![
         "StateSpace stdout 4: MAX_TOKEN_IN_PLACE is 7, but the model is known to be safe".to_owned(),
         format!("UpperBounds stdout 2: {} is a negative number", id("UpperBounds-00")),
@@ -179,15 +179,15 @@ fn repetitions_find_answers_that_differ() {
                 echo \"FORMULA ReachabilityDeadlock $v TECHNIQUES EXPLICIT\"\n";
     let head = head.replace("COUNT", folder.path().join("count").to_str().unwrap());
     tool(folder.path(), &head);
-    let of = |repeat: &str| {
+    let repeated = |repeat: &str| {
         let more = ["--examinations", "ReachabilityDeadlock", "--repeat", repeat];
         findings(&report(&qualify_native(folder.path(), &more)))
     };
     let differing_values = |found: &[String]| {
         found.iter().filter(|found| found.contains(" differs between repetitions: ")).count()
     };
-    assert_eq!(differing_values(&of("1")), 0);
-    let twice = of("2");
+    assert_eq!(differing_values(&repeated("1")), 0);
+    let twice = repeated("2");
     assert_eq!(differing_values(&twice), 1, "{twice:?}");
     assert!(
         twice.iter().any(|found| found.contains("repetitions: T in attempt 1, F in attempt 2")),
@@ -206,7 +206,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(stdout: &str) -> Self {
+    fn with_stdout(stdout: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("stdout"), stdout).unwrap();
         fs::write(folder.path().join("stderr"), "").unwrap();
@@ -229,7 +229,7 @@ impl Run {
         let edition = Edition::load("mcc-2018").unwrap();
         let (_, examination) = edition.examination(examination).unwrap();
         let archive = Archive::open(&root().join(format!("pnml-fixtures/{INSTANCE}.tgz"))).unwrap();
-        let run_questions = RunQuestions::of(&archive, examination).unwrap();
+        let run_questions = RunQuestions::read(&archive, examination).unwrap();
         check_run(&self.attempt(), &run_questions, &LIMITS).unwrap()
     }
 
@@ -245,14 +245,14 @@ const DEADLOCK: &str = "FORMULA DiningTable-PT-03-ReachabilityDeadlock-0 TRUE TE
 
 #[test]
 fn a_clean_run_has_no_finding() {
-    assert_eq!(Run::of(DEADLOCK).findings("ReachabilityDeadlock"), []);
-    assert_eq!(Run::of("DO_NOT_COMPETE\n").findings("CTLCardinality"), []);
-    assert_eq!(Run::of("CANNOT_COMPUTE\n").findings("StateSpace"), []);
+    assert_eq!(Run::with_stdout(DEADLOCK).findings("ReachabilityDeadlock"), []);
+    assert_eq!(Run::with_stdout("DO_NOT_COMPETE\n").findings("CTLCardinality"), []);
+    assert_eq!(Run::with_stdout("CANNOT_COMPUTE\n").findings("StateSpace"), []);
 }
 
 #[test]
 fn answers_after_the_limit_are_reported_with_their_line() {
-    let mut run = Run::of(&format!("working\n{DEADLOCK}"));
+    let mut run = Run::with_stdout(&format!("working\n{DEADLOCK}"));
     let sample = |at_s: u64, cpu_s: u64, stdout_bytes| Sample {
         at_ms: at_s * 1000,
         cpu_ms: cpu_s * 1000,
@@ -279,7 +279,7 @@ fn two_values() -> String {
 #[test]
 fn values_that_all_arrive_at_the_end_are_a_warning() {
     let found = |wall_ms: u64, first: u64, outcome: Outcome| {
-        let mut run = Run::of(&two_values());
+        let mut run = Run::with_stdout(&two_values());
         run.facts.wall_ms = wall_ms;
         run.facts.arrivals = Some(Arrivals { lines: vec![(1, first), (2, wall_ms + 5)], dropped: 0 });
         run.outcome = outcome;
@@ -296,11 +296,11 @@ fn values_that_all_arrive_at_the_end_are_a_warning() {
     // A single value and the values of StateSpace are not reported.
     let metrics = "STATE_SPACE STATES 14 TECHNIQUES A\nSTATE_SPACE TRANSITIONS 30 TECHNIQUES A\n";
     for (stdout, examination) in [(DEADLOCK, "ReachabilityDeadlock"), (metrics, "StateSpace")] {
-        let mut run = Run::of(stdout);
+        let mut run = Run::with_stdout(stdout);
         run.facts.wall_ms = 10_000;
         run.facts.arrivals = Some(Arrivals { lines: vec![(1, 10_000), (2, 10_000)], dropped: 0 });
         let found = run.findings(examination);
-        assert!(found.iter().all(|of| !of.problem.contains("arrived")), "{found:?}");
+        assert!(found.iter().all(|finding| !finding.problem.contains("arrived")), "{found:?}");
     }
 }
 
@@ -317,14 +317,15 @@ fn a_buffer_until_the_end_is_found_in_a_native_run() {
     tool(folder.path(), &head);
     let examinations = ["--examinations", "ReachabilityCardinality,CTLCardinality"];
     let found = findings(&report(&qualify_native(folder.path(), &examinations)));
-    let late: Vec<_> = found.iter().filter(|of| of.contains("arrived in the last second")).collect();
+    let late: Vec<_> =
+        found.iter().filter(|finding| finding.contains("arrived in the last second")).collect();
     let [late] = &late[..] else { panic!("{found:?}") };
     assert!(late.starts_with("ReachabilityCardinality stdout 1: all 2 values arrived"), "{late}");
 }
 
 #[test]
 fn exceeded_memory_is_reported_with_its_rule() {
-    let mut run = Run::of("");
+    let mut run = Run::with_stdout("");
     run.outcome = Outcome::MemoryLimit;
     assert!(
         run.finding("ReachabilityDeadlock").contains("E-5.3 the tool needs more memory than the 16384 MiB")
@@ -333,7 +334,7 @@ fn exceeded_memory_is_reported_with_its_rule() {
 
 #[test]
 fn exit_code_0_without_an_answer_quotes_stderr() {
-    let mut run = Run::of("");
+    let mut run = Run::with_stdout("");
     assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 0 without an answer");
     let error = "verifypn: Unrecognized option \"-z\"";
     fs::write(run.folder.path().join("stderr"), format!("starting\n{error}\n")).unwrap();
@@ -365,7 +366,7 @@ fn per_tool(runs: &[Run]) -> Vec<String> {
 
 #[test]
 fn threads_and_files_are_one_warning_for_all_runs() {
-    let clean = || Run::of(DEADLOCK);
+    let clean = || Run::with_stdout(DEADLOCK);
     let with_threads = |runnable: &[u32]| {
         let mut run = clean();
         run.facts.samples =
@@ -399,7 +400,7 @@ fn threads_and_files_are_one_warning_for_all_runs() {
 #[test]
 fn crashes_are_reported_with_the_kernel_log() {
     let segfault = "smart[61]: segfault at 0 ip 000055d0 sp 00007ffc error 4 in smart[55d0+1000]";
-    let mut run = Run::of("");
+    let mut run = Run::with_stdout("");
     run.facts.kernel_log = vec!["EXT4-fs error (device vda)".to_owned(), segfault.to_owned()];
     for outcome in [Outcome::Finished { exit_code: 0 }, Outcome::ToolCrash { signal: 11 }, Outcome::WallLimit]
     {
@@ -411,7 +412,7 @@ fn crashes_are_reported_with_the_kernel_log() {
         assert!(!found[0].fix.contains("CANNOT_COMPUTE") && found[0].fix.contains("debugger"), "{found:#?}");
     }
     // One process crashed, another one answered.
-    let mut run = Run::of(DEADLOCK);
+    let mut run = Run::with_stdout(DEADLOCK);
     run.facts.kernel_log = vec![segfault.to_owned()];
     let found = run.findings("ReachabilityDeadlock");
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:#?}");
@@ -474,7 +475,7 @@ fn an_unreadable_oracle_is_an_error_before_the_first_run() {
 
 #[test]
 fn the_end_of_a_run_is_reported() {
-    let mut run = Run::of("");
+    let mut run = Run::with_stdout("");
     run.outcome = Outcome::Finished { exit_code: 3 };
     assert_eq!(run.finding("StateSpace"), " E-1.7 exit code 3 without an answer; stderr is empty");
     fs::write(
@@ -490,10 +491,10 @@ fn the_end_of_a_run_is_reported() {
         "{found:?}"
     );
     assert!(found.fix.contains("image build --packages"), "{found:?}");
-    let mut run = Run::of("FORMULA DiningTable-PT-03-Reach");
+    let mut run = Run::with_stdout("FORMULA DiningTable-PT-03-Reach");
     run.outcome = Outcome::CpuLimit;
     assert!(run.finding("ReachabilityDeadlock").contains("in the middle of a line"));
-    let mut run = Run::of(DEADLOCK);
+    let mut run = Run::with_stdout(DEADLOCK);
     run.outcome = Outcome::ToolCrash { signal: 11 };
     assert!(run.finding("ReachabilityDeadlock").contains("ended by signal 11; what was printed counts"));
     run.outcome = Outcome::CpuLimit;
@@ -507,7 +508,7 @@ fn the_end_of_a_run_is_reported() {
 #[test]
 fn impossible_numbers_and_missing_values_are_reported() {
     let state_space = |states: &str, place: &str, marking: &str| {
-        Run::of(&format!(
+        Run::with_stdout(&format!(
             "STATE_SPACE STATES {states} TECHNIQUES A\nSTATE_SPACE TRANSITIONS -1 TECHNIQUES A\n\
              STATE_SPACE MAX_TOKEN_IN_PLACE {place} TECHNIQUES A\nSTATE_SPACE MAX_TOKEN_PER_MARKING {marking} TECHNIQUES A\n"
         ))
@@ -519,13 +520,19 @@ fn impossible_numbers_and_missing_values_are_reported() {
             .finding("StateSpace")
             .contains("MAX_TOKEN_PER_MARKING is 2, but the initial")
     );
-    let missing = Run::of("STATE_SPACE STATES 14 TECHNIQUES A\n").findings("StateSpace");
+    let missing = Run::with_stdout("STATE_SPACE STATES 14 TECHNIQUES A\n").findings("StateSpace");
     assert_eq!((missing.len(), missing[0].severity), (1, Severity::Warning));
     assert!(missing[0].problem.starts_with("no answer for 3 of 4 values; the first is TRANSITIONS"));
     let contradiction = DEADLOCK.replace("TRUE", "FALSE") + DEADLOCK;
-    assert!(Run::of(&contradiction).finding("ReachabilityDeadlock").contains("was F in line 1 and is T now"));
+    assert!(
+        Run::with_stdout(&contradiction)
+            .finding("ReachabilityDeadlock")
+            .contains("was F in line 1 and is T now")
+    );
     let in_part = DEADLOCK.replace("TRUE TECHNIQUES EXPLICIT", "DO_NOT_COMPETE");
-    assert!(Run::of(&in_part).finding("ReachabilityDeadlock").contains("DO_NOT_COMPETE for one value"));
+    assert!(
+        Run::with_stdout(&in_part).finding("ReachabilityDeadlock").contains("DO_NOT_COMPETE for one value")
+    );
 }
 
 #[test]

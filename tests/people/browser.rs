@@ -410,7 +410,8 @@ fn a_filter_without_a_hit_says_why() {
          }
          return found;";
     let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "", steps);
-    let result: Vec<&str> = result.as_array().expect("texts").iter().filter_map(|of| of.as_str()).collect();
+    let result: Vec<&str> =
+        result.as_array().expect("texts").iter().filter_map(|text| text.as_str()).collect();
     assert_eq!(result[0], "To find runs, write “:wrong” with a colon.");
     assert!(
         result[1].starts_with("“wrnog” is no word for runs; the words are right, wrong,"),

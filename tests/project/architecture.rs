@@ -29,7 +29,7 @@ fn only_one_module_starts_processes() {
         // The guest agent has no variables of the host; the second file is a test.
         let may = ["base/child_process.rs", "vm/host/lease_attacks.rs"].contains(&inside.as_str())
             || inside.starts_with("bin/");
-        if may || path.extension().is_none_or(|of| of != "rs") || inside.contains("tests") {
+        if may || path.extension().is_none_or(|extension| extension != "rs") || inside.contains("tests") {
             continue;
         }
         let text = fs::read_to_string(path).unwrap();
@@ -68,12 +68,12 @@ fn read(folder: &Path, module: &[String], files: &mut Files) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let of = if ["lib", "main", "mod"].contains(&name) { vec![] } else { vec![name.to_owned()] };
-        let of = [module, &of].concat();
+        let own = if ["lib", "main", "mod"].contains(&name) { vec![] } else { vec![name.to_owned()] };
+        let child = [module, &own].concat();
         if path.is_dir() && !path.join("Cargo.toml").exists() {
-            read(&path, &of, files);
+            read(&path, &child, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            *files.entry(of).or_default() += &fs::read_to_string(&path).unwrap();
+            *files.entry(child).or_default() += &fs::read_to_string(&path).unwrap();
         }
     }
 }
@@ -102,7 +102,7 @@ fn dependencies(files: &Files, module: &[String]) -> BTreeSet<Segments> {
     let inline = rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
     let inline = inline.filter(|path| path.contains("::")).map(segments);
     let used = uses.into_iter().filter(|(exported, name, _)| !exported || words.contains(name.as_str()));
-    let found = used.map(|of| of.2).chain(inline).filter_map(|path| resolve(files, module, &path));
+    let found = used.map(|item| item.2).chain(inline).filter_map(|path| resolve(files, module, &path));
     found.filter(|found| !module.starts_with(found)).collect()
 }
 
@@ -118,8 +118,8 @@ fn resolve(files: &Files, module: &[String], path: &[String]) -> Option<Segments
             _ if files.contains_key(&child) => at = child,
             _ if number == 0 => return None,
             _ => {
-                let exported = uses(&files[&at]).0.into_iter().find(|of| of.1 == *name);
-                return exported.map_or(Some(at.clone()), |of| resolve(files, &at, &of.2));
+                let exported = uses(&files[&at]).0.into_iter().find(|item| item.1 == *name);
+                return exported.map_or(Some(at.clone()), |item| resolve(files, &at, &item.2));
             }
         }
     }

@@ -9,7 +9,9 @@ fn pages() -> BTreeMap<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = |folder: &str, depth| {
         let files = walkdir::WalkDir::new(root.join(folder)).max_depth(depth).into_iter().flatten();
-        files.map(walkdir::DirEntry::into_path).filter(|path| path.extension().is_some_and(|of| of == "md"))
+        files
+            .map(walkdir::DirEntry::into_path)
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
     };
     let paths = files("", 1).chain(files("docs", 9)).chain(files("editions", 9)).chain(files("vm-images", 1));
     let page = |path: PathBuf| {

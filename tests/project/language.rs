@@ -131,7 +131,7 @@ fn no_text_uses_the_former_vocabulary() {
                 continue;
             };
             // Published tables have the names of models.
-            let ends = |ending: &str| path.extension().is_some_and(|of| of == ending);
+            let ends = |ending: &str| path.extension().is_some_and(|extension| extension == ending);
             let published = ends("csv") && path.starts_with(root.join("tests/data"));
             if path.ends_with("tests/project/language.rs") || ends("lock") || published {
                 continue;

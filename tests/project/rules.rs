@@ -20,7 +20,7 @@ fn sources() -> Vec<PathBuf> {
     {
         for file in walkdir::WalkDir::new(root().join(place)).sort_by_file_name() {
             let file = file.expect("a readable folder").into_path();
-            let ending = file.extension().and_then(|of| of.to_str()).unwrap_or_default();
+            let ending = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
             if matches!(ending, "rs" | "md" | "toml" | "html" | "js" | "py" | "sh" | "bash" | "")
                 && file.is_file()
             {
@@ -179,7 +179,7 @@ fn crate_dependencies_match_the_architecture() {
 /// Whether an edition has a key. In a list, the first element with the key counts.
 fn has_key(edition: &toml::Value, key: &str) -> bool {
     let part = |at: &toml::Value, name: &str| match at {
-        toml::Value::Array(list) => list.iter().find_map(|of| of.get(name)).cloned(),
+        toml::Value::Array(list) => list.iter().find_map(|element| element.get(name)).cloned(),
         at => at.get(name).cloned(),
     };
     key.split('.').try_fold(edition.clone(), |at, name| part(&at, name)).is_some()
@@ -209,8 +209,8 @@ fn every_edition_key_that_the_rules_name_exists() {
 #[test]
 fn each_rule_of_the_contest_has_one_entry() {
     let numbers = |section: &str, count: usize| {
-        let of = rule_sections().into_iter().find(|of| of.code == section).unwrap();
-        let found: BTreeSet<String> = of.rules.iter().map(|rule| rule.number().to_owned()).collect();
+        let entry = rule_sections().into_iter().find(|entry| entry.code == section).unwrap();
+        let found: BTreeSet<String> = entry.rules.iter().map(|rule| rule.number().to_owned()).collect();
         let separator = if section.contains('-') { "." } else { "-" };
         let expected: BTreeSet<String> = (1..=count).map(|n| format!("{section}{separator}{n}")).collect();
         assert_eq!(found, expected, "{section}");

@@ -379,9 +379,9 @@ fn copy(from: &Path, to: &Path) {
         let item = item.unwrap();
         let place = to.join(item.path().strip_prefix(from).unwrap());
         if item.file_type().is_dir() {
-            fs::create_dir_all(place).unwrap()
+            fs::create_dir_all(place).unwrap();
         } else {
-            drop(fs::copy(item.path(), place).unwrap())
+            fs::copy(item.path(), place).unwrap();
         }
     }
 }

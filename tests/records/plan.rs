@@ -132,11 +132,11 @@ fn runs_have_the_order_of_models_then_examinations() {
 fn kind_decides_vcpus_and_not_competing_needs_no_machine() {
     let folder = Folder::new(&["A-PT-2"], CAMPAIGN);
     let plan = folder.json(&[]);
-    let of =
+    let planned =
         |index: usize| (plan["runs"][index]["vcpus"].as_u64(), plan["runs"][index]["competes"].as_bool());
-    assert_eq!(of(0), (Some(1), Some(false)));
-    assert_eq!(of(1), (Some(4), Some(true)));
-    assert_eq!(of(2), (Some(1), Some(true)));
+    assert_eq!(planned(0), (Some(1), Some(false)));
+    assert_eq!(planned(1), (Some(4), Some(true)));
+    assert_eq!(planned(2), (Some(1), Some(true)));
     folder.plan(&[]).success().stdout(predicates::str::contains("runs: 4; runs in a machine: 3"));
 }
 

@@ -210,7 +210,7 @@ fn an_attempt_that_no_job_of_the_model_recorded_is_refused() {
     assert_refused(
         &record,
         &stranger,
-        |error| matches!(error, StoreError::NotSealed { run: of, number: 1, .. } if *of == run("UpperBounds").id()),
+        |error| matches!(error, StoreError::NotSealed { run: id, number: 1, .. } if *id == run("UpperBounds").id()),
     );
 }
 
@@ -243,7 +243,7 @@ fn a_shard_does_not_supersede_a_recorded_run() {
     assert_refused(
         &record,
         &shard,
-        |error| matches!(error, StoreError::Supersedes { run: of, .. } if *of == run("UpperBounds").id()),
+        |error| matches!(error, StoreError::Supersedes { run: id, .. } if *id == run("UpperBounds").id()),
     );
 }
 

@@ -170,9 +170,9 @@ const HEADER: &str = "track,benchmark,tool,verdict,memory_mb,time_s,expected,out
 
 fn verdict(out: &Path, tool: &str) -> String {
     let rows = rows(&out.join("verdicts.csv"));
-    let of = rows.iter().find(|row| row["tool"] == tool).unwrap();
+    let row = rows.iter().find(|row| row["tool"] == tool).unwrap();
     let [verdict, correctness, points, measured] =
-        ["verdict", "correctness", "points", "measured"].map(|column| of[column].as_str());
+        ["verdict", "correctness", "points", "measured"].map(|column| row[column].as_str());
     format!("{verdict} {correctness} {points} {measured}")
 }
 
@@ -358,11 +358,11 @@ proptest! {
         }
         let points = |results: Results| {
             let judgement = crv::judge(&edition(), results).unwrap();
-            let of = judgement.scores.iter().map(|score| {
+            let scores = judgement.scores.iter().map(|score| {
                 let name = judgement.entries[score.entry].entry.clone();
                 (score.category, name, score.points.as_ref().map(|points| points.0.clone()))
             });
-            of.filter(|(_, name, _)| name != "silent").collect::<Vec<_>>()
+            scores.filter(|(_, name, _)| name != "silent").collect::<Vec<_>>()
         };
         prop_assert_eq!(points(results(&rows)), points(with));
     }

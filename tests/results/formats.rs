@@ -73,7 +73,7 @@ fn the_reference_lists_all_files_and_columns_of_a_campaign() {
         cell.verdicts = "+".repeat(cell.verdicts.len()).parse().unwrap();
         cell.arrived_ms = vec![Some(7); cell.verdicts.len()];
     }
-    judgement.confidence.iter_mut().for_each(|of| of.answered = 1);
+    judgement.confidence.iter_mut().for_each(|confidence| confidence.answered = 1);
     let runs = Runs::of_contest(&judgement);
     let mut pictures = plots::pictures(&runs);
     pictures.extend(plots::confidence(&judgement));

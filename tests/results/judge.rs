@@ -384,8 +384,9 @@ fn families_from_names_are_noted_unless_a_models_file_is_given() {
     let lost = "warning: a in ReachabilityDeadlock: its confidence could not be measured";
     assert!(notes.contains(lost) && notes.contains("not trusted for this reason: 1; its rank"), "{notes}");
     let flags = rows(&dir.path().join("out/flags.csv"));
-    let of: Vec<_> = flags.iter().map(|row| (&*row["kind"], &*row["tool"], &*row["examination"])).collect();
-    assert_eq!(of[0], ("no-confidence", "a", "ReachabilityDeadlock"), "{flags:?}");
+    let flagged: Vec<_> =
+        flags.iter().map(|row| (&*row["kind"], &*row["tool"], &*row["examination"])).collect();
+    assert_eq!(flagged[0], ("no-confidence", "a", "ReachabilityDeadlock"), "{flags:?}");
     assert_eq!(normalized(), ["128", "128"]);
 }
 

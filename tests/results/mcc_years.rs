@@ -53,9 +53,9 @@ fn judged_ballots(edition: &Edition, ballots: Ballots) -> Judged {
     let totals = judge.judge_blocks(|block| {
         let instance = &judge.header.instances[block.instance].instance;
         let examination = &judge.header.examinations[block.examination];
-        for (position, of) in block.trusted.into_iter().enumerate() {
-            if let Some(value) = of.value {
-                trusted.insert((instance.clone(), examination.clone(), position), (value, of.basis));
+        for (position, decided) in block.trusted.into_iter().enumerate() {
+            if let Some(value) = decided.value {
+                trusted.insert((instance.clone(), examination.clone(), position), (value, decided.basis));
             }
         }
         Ok::<(), std::convert::Infallible>(())
@@ -155,7 +155,7 @@ fn compared(
 fn medals(judged: &Judged, year: u32) -> [Vec<String>; 2] {
     let entries = &judged.judge.header.entries;
     compared("published-medals", year, |row| {
-        let podium = judged.totals.podiums.iter().find(|of| of.category == row["category"]).unwrap();
+        let podium = judged.totals.podiums.iter().find(|podium| podium.category == row["category"]).unwrap();
         let holders = podium.places.iter().filter(|place| place.medal.word() == row["medal"]);
         let holders: Vec<&str> = holders.map(|place| published_name(&entries[place.entry].entry)).collect();
         holders == [&row["tool"]]
@@ -257,7 +257,10 @@ fn in_five_years_no_wrong_answer_is_marked_without_trusted_value() {
             let mut edition = Edition::load(&format!("mcc-{year}")).unwrap();
             edition.judging.not_kept = not_kept;
             let scores = judged_under(&edition, year).totals.scores;
-            scores.into_iter().map(|of| (of.entry, of.examination, of.right, of.wrong)).collect::<Vec<_>>()
+            scores
+                .into_iter()
+                .map(|score| (score.entry, score.examination, score.right, score.wrong))
+                .collect::<Vec<_>>()
         };
         assert_eq!(scores(NotKept::Wrong), scores(NotKept::Unjudged), "{year}");
     }
@@ -271,7 +274,7 @@ fn in_2023_and_2024_its_tools_has_one_medal_with_all_x_red() {
         // The entry and its number of right values, of 12.
         let entries = [("ITS-Tools", 5), ("LoLA", 8), ("LoLa+RED", 9), ("Tapaal", 7), ("LTSMin+red", 6)];
         let judged = judged_made_up(&edition, &entries, |_| "F".to_owned());
-        let named = |of: usize| judged.judge.header.entries[of].entry.clone();
+        let named = |entry: usize| judged.judge.header.entries[entry].entry.clone();
         let podium =
             judged.totals.podiums.iter().find(|podium| podium.category == "GlobalProperties").unwrap();
         let medals: Vec<String> = podium
@@ -281,8 +284,10 @@ fn in_2023_and_2024_its_tools_has_one_medal_with_all_x_red() {
             .map(|place| format!("{} {}", named(place.entry), place.medal))
             .collect();
         assert_eq!(medals, ["LoLa+RED gold", "LoLA silver", "Tapaal bronze"], "{year}");
-        let tools = judged.judge.header.entries.iter().map(|of| (of.entry.as_str(), of.tool.as_str()));
-        let of_its_tools: Vec<&str> = tools.filter(|(_, tool)| *tool == "ITS-Tools").map(|of| of.0).collect();
+        let tools =
+            judged.judge.header.entries.iter().map(|entry| (entry.entry.as_str(), entry.tool.as_str()));
+        let of_its_tools: Vec<&str> =
+            tools.filter(|(_, tool)| *tool == "ITS-Tools").map(|entry| entry.0).collect();
         assert_eq!(of_its_tools, ["ITS-Tools", "LTSMin+red", "LoLa+RED"]);
         let notes = judged.judge.header.notes.join("\n");
         assert!(notes.contains("LoLA (tool LoLA), LoLa+RED (tool ITS-Tools)"), "{notes}");
@@ -315,8 +320,9 @@ fn names_that_differ_by_case_are_one_tool_with_one_medal() {
     let edition = Edition::load("mcc-2020").unwrap();
     let judged = judged_made_up(&edition, &[("LoLA", 9), ("LoLa", 8), ("Tapaal", 7)], |_| "F".to_owned());
     let podium = judged.totals.podiums.iter().find(|podium| podium.category == "GlobalProperties").unwrap();
-    let named = |of: usize| judged.judge.header.entries[of].entry.as_str();
-    let ranks: Vec<(&str, Option<u32>)> = podium.places.iter().map(|of| (named(of.entry), of.rank)).collect();
+    let named = |entry: usize| judged.judge.header.entries[entry].entry.as_str();
+    let ranks: Vec<(&str, Option<u32>)> =
+        podium.places.iter().map(|place| (named(place.entry), place.rank)).collect();
     assert_eq!(ranks[..2], [("LoLA", Some(1)), ("Tapaal", Some(2))]);
     assert!(ranks.contains(&("LoLa", None)), "{ranks:?}");
 }
@@ -384,7 +390,7 @@ fn variants_of_a_tool_share_one_medal_in_2022_and_later() {
     assert_eq!((tool(2022, "tedd-c"), tool(2022, "tedd-s")), ("tedd".to_owned(), "tedd".to_owned()));
     assert_eq!(tool(2022, "TEDD-C"), "tedd");
     for entry in ["LoLA+red", "LTSMin+red", "LoLa+RED"] {
-        assert!([2023, 2024].map(|year| tool(year, entry)).iter().all(|of| of == "ITS-Tools"), "{entry}");
+        assert!([2023, 2024].map(|year| tool(year, entry)).iter().all(|name| name == "ITS-Tools"), "{entry}");
     }
     assert_eq!((tool(2022, "LoLA+red"), tool(2023, "+red")), ("LoLA+red".to_owned(), "+red".to_owned()));
     let judged = judged(2022);

@@ -31,7 +31,7 @@ fn check(picture: &Picture) {
         assert_eq!(element.text(), Some(text.as_str()), "{name}");
         let id = element.attribute("id").expect("an id");
         assert!(
-            svg.attribute("aria-labelledby").is_some_and(|ids| ids.split(' ').any(|of| of == id)),
+            svg.attribute("aria-labelledby").is_some_and(|ids| ids.split(' ').any(|label| label == id)),
             "{name}"
         );
     }
@@ -52,7 +52,7 @@ fn check(picture: &Picture) {
 fn rows(picture: &Picture) -> Vec<Vec<String>> {
     let mut rows = csv::Reader::from_reader(picture.csv.as_bytes());
     let row = |row: csv::StringRecord| row.iter().map(String::from).collect();
-    rows.records().map(|of| row(of.expect("a row"))).collect()
+    rows.records().map(|record| row(record.expect("a row"))).collect()
 }
 
 fn named<'a>(pictures: &'a [Picture], name: &str) -> &'a Picture {
@@ -92,13 +92,13 @@ fn solved_values_over_time_add_up_for_each_tool() {
     let pictures = plots::pictures(&Runs::of_contest(&judgement));
     let solved = named(&pictures, "solved-StateSpace");
     let rows = rows(solved);
-    let of = |tool: &str| -> Vec<&[String]> {
+    let curve = |tool: &str| -> Vec<&[String]> {
         rows.iter().filter(|row| row[0] == tool).map(|row| &row[1..]).collect()
     };
-    assert_eq!(of("fast"), [["4", "100"], ["8", "200"], ["12", "300"], ["16", "400"], ["20", "500"]]);
-    assert_eq!(of("slow & <sure>"), [["3", "7000"], ["6", "14000"], ["9", "21000"]]);
+    assert_eq!(curve("fast"), [["4", "100"], ["8", "200"], ["12", "300"], ["16", "400"], ["20", "500"]]);
+    assert_eq!(curve("slow & <sure>"), [["3", "7000"], ["6", "14000"], ["9", "21000"]]);
     // Rule P-4: a resigned tool is left out.
-    assert!(of("resigned").is_empty() && !solved.svg.contains("resigned"));
+    assert!(curve("resigned").is_empty() && !solved.svg.contains("resigned"));
     assert!(solved.description.contains("fast has the most: 20."), "{}", solved.description);
 }
 

@@ -41,7 +41,7 @@ fn every_count_of_a_rating_names_its_runs() {
     let own = &rating["entries"][0];
     assert_eq!((rating["entries"].as_array().unwrap().len(), &own["entry"]), (1, &"own".into()));
     let counts = own["examinations"].as_array().unwrap();
-    let counts = counts.iter().find(|of| of["examination"] == "ReachabilityDeadlock").unwrap();
+    let counts = counts.iter().find(|row| row["examination"] == "ReachabilityDeadlock").unwrap();
     // The confidence of `own` is 3/4, below 0.97, so its value on the seventh instance is not trusted.
     let expected = [
         ("right", 3),
@@ -61,7 +61,7 @@ fn every_count_of_a_rating_names_its_runs() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|of| format!("{} {}", of["kind"].as_str().unwrap(), of["instance"].as_str().unwrap()))
+        .map(|value| format!("{} {}", value["kind"].as_str().unwrap(), value["instance"].as_str().unwrap()))
         .collect();
     assert_eq!(
         values,
@@ -74,7 +74,8 @@ fn every_count_of_a_rating_names_its_runs() {
             "missed F-PT-6"
         ]
     );
-    let place = own["places"].as_array().unwrap().iter().find(|of| of["category"] == "Reachability").unwrap();
+    let place =
+        own["places"].as_array().unwrap().iter().find(|place| place["category"] == "Reachability").unwrap();
     assert_eq!((&place["rank"], &place["ranked"], &place["medal"]), (&4.into(), &4.into(), &"".into()));
     assert!(
         text.contains("regression: 2\n    own/F-PT-4/ReachabilityDeadlock 00: F, trusted T, baseline T\n"),
@@ -105,7 +106,10 @@ fn a_rating_of_the_published_runs_has_the_published_medals() {
     let rating: Value = serde_json::from_str(&json).unwrap();
     let places = rating["entries"][0]["places"].as_array().unwrap();
     let medal = |category: &str| {
-        places.iter().find(|of| of["category"] == category).map(|of| of["medal"].as_str().unwrap().to_owned())
+        places
+            .iter()
+            .find(|place| place["category"] == category)
+            .map(|place| place["medal"].as_str().unwrap().to_owned())
     };
     assert_eq!(medal("StateSpace").as_deref(), Some("gold"));
     assert_eq!(medal("UpperBounds").as_deref(), Some("bronze"));
@@ -117,8 +121,10 @@ fn rated(folder: &Path, line: &str) -> (Value, Vec<String>) {
     let rating: Value = serde_json::from_str(&json).unwrap();
     let own = &rating["entries"][0];
     let counts = own["examinations"].as_array().unwrap();
-    let counts = counts.iter().find(|of| of["examination"] == "ReachabilityDeadlock").unwrap();
-    let kind = |of: &Value| format!("{} {}", of["kind"].as_str().unwrap(), of["instance"].as_str().unwrap());
+    let counts = counts.iter().find(|row| row["examination"] == "ReachabilityDeadlock").unwrap();
+    let kind = |value: &Value| {
+        format!("{} {}", value["kind"].as_str().unwrap(), value["instance"].as_str().unwrap())
+    };
     (counts.clone(), own["values"].as_array().unwrap().iter().map(kind).collect())
 }
 
@@ -137,7 +143,7 @@ fn reversed_and_lost_values_of_ones_own_are_regressions() {
         assert_eq!(counts[name], count, "{name}: {counts}");
     }
     let changes: Vec<&str> =
-        values.iter().map(String::as_str).filter(|of| !of.starts_with("alone")).collect();
+        values.iter().map(String::as_str).filter(|value| !value.starts_with("alone")).collect();
     assert_eq!(changes, ["gain F-PT-10", "gain F-PT-6", "regression F-PT-7", "regression F-PT-8"]);
 }
 
@@ -247,11 +253,11 @@ fn a_rating_on_ones_own_runs_compares_these_only() {
         let (json, _) = rate(folder.path(), line, 0);
         let rating: Value = serde_json::from_str(&json).unwrap();
         let own = &rating["entries"][0];
-        let of = |list: &str, name: &str, key: &str| {
-            own[list].as_array().unwrap().iter().find(|of| of[name] == key).unwrap().clone()
+        let listed = |list: &str, name: &str, key: &str| {
+            own[list].as_array().unwrap().iter().find(|row| row[name] == key).unwrap().clone()
         };
-        let not_run = of("examinations", "examination", "ReachabilityDeadlock")["not_run"].clone();
-        (of("places", "category", "Reachability")["rank"].clone(), not_run)
+        let not_run = listed("examinations", "examination", "ReachabilityDeadlock")["not_run"].clone();
+        (listed("places", "category", "Reachability")["rank"].clone(), not_run)
     };
     assert_eq!(standing(line), (4.into(), 4.into()));
     assert_eq!(standing(&format!("{line} --own-runs")), (1.into(), 0.into()));

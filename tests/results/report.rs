@@ -45,7 +45,7 @@ fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
 fn row(site: &Path, examination: &str, instance: &str) -> Vec<String> {
     let names = data_of(site.join("contest.js"));
     let table = data_of(site.join(format!("examinations/{examination}.js")));
-    let number = names["instances"].as_array().expect("names").iter().position(|of| of[0] == instance);
+    let number = names["instances"].as_array().expect("names").iter().position(|named| named[0] == instance);
     let row = table["rows"]
         .as_array()
         .expect("rows")
@@ -178,15 +178,15 @@ fn every_page_of_a_provisional_judgement_is_marked() {
 #[test]
 fn a_table_keeps_the_reasons_for_missing_values_distinct() {
     let (_dir, site) = site(&contest::small());
-    let of = |examination, instance| row(&site, examination, instance);
-    let philosophers = of("StateSpace", "Philosophers-PT-000005");
+    let cells = |examination, instance| row(&site, examination, instance);
+    let philosophers = cells("StateSpace", "Philosophers-PT-000005");
     assert_eq!(philosophers, ["4 0 0 0 °", "4 0 0 0 °", "0 0 0 4 CC°", "2 2 0 0 °", "4 0 0 0 °"]);
-    let larger = of("StateSpace", "Philosophers-PT-000010");
+    let larger = cells("StateSpace", "Philosophers-PT-000010");
     assert_eq!(larger, ["4 0 0 0 °", "2 0 0 2 CPU°", "0 0 0 4 NONE°", "0 1 0 3 CRASH°", "4 0 0 0 °"]);
-    let ring = of("StateSpace", "TokenRing-PT-005");
+    let ring = cells("StateSpace", "TokenRing-PT-005");
     assert_eq!(ring, ["3 0 1 0 °", "0 0 0 4 MEM°", "0 0 0 4 OUT°", "0 0 0 4 WALL°", "0 0 0 4 °"]);
-    assert_eq!(of("ReachabilityDeadlock", "TokenRing-PT-005")[3], "0 0 0 1 INFRA°");
-    assert_eq!(of("CTLCardinality", "TokenRing-PT-005")[0], "0 0 0 16 DNC°");
+    assert_eq!(cells("ReachabilityDeadlock", "TokenRing-PT-005")[3], "0 0 0 1 INFRA°");
+    assert_eq!(cells("CTLCardinality", "TokenRing-PT-005")[0], "0 0 0 16 DNC°");
     let page = text(site.join("examinations/CTLCardinality.html"));
     assert!(page.contains("<dt>DNC</dt><dd>did not compete</dd>"));
     // The same runs as CSV.
@@ -291,10 +291,11 @@ fn times_of_arrival_are_on_the_pages_of_run_and_tool() {
     let (tool, other) = (judgement.entries[entry].entry.clone(), judgement.entries[0].entry.clone());
     let (_dir, site) = site(&judgement);
     let data = data_of(site.join("instances/Philosophers-PT-000005.js"));
-    let cells = data["blocks"].as_array().expect("blocks").iter().find(|of| of["examination"] == examination);
+    let cells =
+        data["blocks"].as_array().expect("blocks").iter().find(|block| block["examination"] == examination);
     let cells = cells.expect("CTLCardinality")["cells"].as_array().expect("cells");
     let arrived = |cell: &serde_json::Value| cell[5]["arrived"].clone();
-    let shown: Vec<_> = cells.iter().map(arrived).filter(|of| !of.is_null()).collect();
+    let shown: Vec<_> = cells.iter().map(arrived).filter(|times| !times.is_null()).collect();
     assert_eq!(shown.len(), 1, "the times of other runs are unknown");
     assert_eq!((&shown[0][0][0], &shown[0][0][15]), (&serde_json::Value::Null, &46_000.into()));
     assert_eq!(shown[0][1], serde_json::json!([53_000, null]));
@@ -404,10 +405,10 @@ fn disagreements_marked_runs_and_techniques_have_pages() {
     let (_dir, site) = site(&judgement);
     let lists = data_of(site.join("evidence.js"));
     let rows = lists[0]["rows"].as_array().expect("rows");
-    let of = |why: &str| rows.iter().filter(|row| row[0] == why).count();
+    let count = |why: &str| rows.iter().filter(|row| row[0] == why).count();
     // Contradicted are 2 + 1 values of StateSpace, 2 of ReachabilityDeadlock, and 2 x 2 and 2 of CTLCardinality. There
     // is a tie on each of the three instances of CTLCardinality, and one in StateSpace.
-    assert_eq!((of("disagreement"), of("single-family")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
+    assert_eq!((count("disagreement"), count("single-family")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
     let runs = data_of(site.join("runs.js"));
     assert_eq!(runs[0]["rows"].as_array().expect("rows").len(), 45);
     assert!(text(site.join("runs.html")).contains("45 of 45 runs"));

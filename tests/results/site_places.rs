@@ -38,7 +38,7 @@ fn judged_2018(dir: &Path) -> PathBuf {
 fn rows(path: PathBuf) -> Vec<Vec<String>> {
     let mut table = csv::Reader::from_path(&path).expect("a table");
     let row = |row: csv::StringRecord| row.iter().map(str::to_owned).collect();
-    table.records().map(|of| row(of.expect("a row"))).collect()
+    table.records().map(|record| row(record.expect("a row"))).collect()
 }
 
 #[test]
@@ -79,15 +79,15 @@ fn the_points_of_2018_add_up_by_status_and_by_neighbour() {
     // Points of known and surprise models add up, and are those of the judgement.
     assert_eq!(places.statuses(), ["known", "surprise"]);
     for score in &judgement.scores {
-        let of = |status| places.of_status(score.entry, &[score.examination], status).points;
-        assert_eq!(of(None), score.normalized, "{}", name(score.entry));
-        assert_eq!(of(Some("known")) + of(Some("surprise")), score.normalized);
+        let points = |status| places.of_status(score.entry, &[score.examination], status).points;
+        assert_eq!(points(None), score.normalized, "{}", name(score.entry));
+        assert_eq!(points(Some("known")) + points(Some("surprise")), score.normalized);
     }
 
     // The distance of neighbours is the sum of what one has and the other has not.
     for (number, podium) in judgement.podiums.iter().enumerate() {
         let points =
-            |entry: usize| &podium.places.iter().find(|of| of.entry == entry).expect("a place").points;
+            |entry: usize| &podium.places.iter().find(|place| place.entry == entry).expect("a place").points;
         for duel in places.duels(number) {
             let [first, second] = &duel.only;
             let [lost, lost_by_second] = &duel.wrong;
@@ -104,17 +104,17 @@ fn unique_values_and_losses_of_2018_are_those_of_explain() {
     let judgement = Judgement::read(&judged).expect("a judgement");
     let places = Places::of(&judgement);
     // Unique values and losses are those of `explain --tool`.
-    for (entry, of) in judgement.entries.iter().enumerate() {
-        let explained = explain_tool(&judgement, &of.entry).expect("an explanation");
-        assert_eq!(places.unique(entry).len(), explained.unique.len(), "{}", of.entry);
-        assert_eq!(places.wrong(entry).len(), explained.wrong.len(), "{}", of.entry);
+    for (entry, tool) in judgement.entries.iter().enumerate() {
+        let explained = explain_tool(&judgement, &tool.entry).expect("an explanation");
+        assert_eq!(places.unique(entry).len(), explained.unique.len(), "{}", tool.entry);
+        assert_eq!(places.wrong(entry).len(), explained.wrong.len(), "{}", tool.entry);
         let losses = places.losses(entry);
-        let missing = |of: &BigRational| of.to_string();
+        let missing = |points: &BigRational| points.to_string();
         assert_eq!(
             losses.iter().map(|loss| missing(&loss.tally.missing)).collect::<Vec<_>>(),
             explained.losses.iter().map(|loss| missing(&loss.missing)).collect::<Vec<_>>(),
             "{}",
-            of.entry
+            tool.entry
         );
     }
 }

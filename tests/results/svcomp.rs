@@ -194,8 +194,8 @@ fn the_example_of_the_rules_is_reproduced_from_result_files() {
     // The last x of the quantile function is the score of the meta category.
     let quantiles = rows(&out.path().join("quantiles.csv"));
     for (_, tool, points) in overall {
-        let mut of = quantiles.iter().filter(|row| row["category"] == "Overall" && row["tool"] == tool);
-        assert_eq!(of.next_back().unwrap()["x"], points);
+        let mut steps = quantiles.iter().filter(|row| row["category"] == "Overall" && row["tool"] == tool);
+        assert_eq!(steps.next_back().unwrap()["x"], points);
     }
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
@@ -431,10 +431,10 @@ fn results_of_an_opted_out_category_are_not_shown() {
     let rules = edition(out.path(), 2024, ("", ""), opt_out);
     judge(input.path(), &rules, out.path(), &[]);
     let verdicts = rows(&out.path().join("verdicts.csv"));
-    let of = |category: &str| {
+    let count = |category: &str| {
         verdicts.iter().filter(|row| row["tool"] == "A" && row["category"] == category).count()
     };
-    assert_eq!((of("Category1"), of("Category2"), verdicts.len()), (10, 0, 70));
+    assert_eq!((count("Category1"), count("Category2"), verdicts.len()), (10, 0, 70));
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
         .args(["--instance", "c1/t0.yml", "--examination", "Category2"])
@@ -473,12 +473,12 @@ fn a_meta_category_without_held_parts_is_not_held() {
         assert_eq!(rows(&out.path().join("podiums.csv")), []);
         let judgement = std::fs::read_to_string(out.path().join("judgement.json")).unwrap();
         let judgement: serde_json::Value = serde_json::from_str(&judgement).unwrap();
-        let of = |number: usize| {
+        let held = |number: usize| {
             (&judgement["categories"][number]["held"], &judgement["categories"][number]["note"])
         };
-        assert_eq!(of(0), (&false.into(), &"not held: none of its parts is held".into()));
-        assert_eq!(of(1), of(0));
-        assert_eq!(of(2), (&false.into(), &"new and not held: fewer than 3 teams took part".into()));
+        assert_eq!(held(0), (&false.into(), &"not held: none of its parts is held".into()));
+        assert_eq!(held(1), held(0));
+        assert_eq!(held(2), (&false.into(), &"new and not held: fewer than 3 teams took part".into()));
     }
 }
 
@@ -517,7 +517,7 @@ fn a_withdrawn_entry_is_named_with_reason_and_not_judged() {
     judge(input.path(), &rules, out.path(), &[]);
     let judged = Judgement::read(out.path()).unwrap().unwrap();
     let entries: Vec<(&str, &str)> =
-        judged.entries.iter().map(|of| (of.status.word(), of.note.as_str())).collect();
+        judged.entries.iter().map(|entry| (entry.status.word(), entry.note.as_str())).collect();
     assert_eq!(entries, [("withdrawn", "broke rule 7"), ("competing", "")]);
     assert!(judged.scores.iter().all(|score| score.entry == 1), "{:?}", judged.scores);
     assert!(judged.blocks.iter().flat_map(|block| &block.cells).all(|cell| cell.entry == 1));

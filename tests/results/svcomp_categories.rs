@@ -88,22 +88,22 @@ fn the_contests_own_category_structure_is_read() {
     let (_, notes) = judge(folder.path(), &["--edition", "svcomp-2024", "--categories", "categories.yml"]);
     assert!(!notes.contains("participant"), "{notes}");
     let places = places(folder.path());
-    let of = |category: &str| -> Vec<String> {
-        let of = places.iter().filter(|place| place.starts_with(&format!("{category} ")));
-        of.map(|place| place[category.len() + 1..].to_owned()).collect()
+    let ranked = |category: &str| -> Vec<String> {
+        let in_category = places.iter().filter(|place| place.starts_with(&format!("{category} ")));
+        in_category.map(|place| place[category.len() + 1..].to_owned()).collect()
     };
     // Reach: one (1/2 + 2/2) x 4 / 2 = 3; two (-31/2 + 2/2) x 4 / 2 = -29. The demonstration category does not count.
     // The entry hors concours has no rank; an entry with negative points gets no medal.
-    assert_eq!(of("Reach"), ["1 one 3 gold", "1 quitter 3 gold", "3 two -29", " guest 3"]);
+    assert_eq!(ranked("Reach"), ["1 one 3 gold", "1 quitter 3 gold", "3 two -29", " guest 3"]);
     // Only answers FALSE: one (1/2 + 0) x 4 / 2 = 1; two (1/2 + 2/2) x 4 / 2 = 3. Who opted out has no place.
-    assert_eq!(of("FalsificationOverall"), ["1 two 3 gold", "2 one 1 silver", " guest 1"]);
-    assert_eq!(of("unreach-call.Demo"), [""; 0]);
+    assert_eq!(ranked("FalsificationOverall"), ["1 two 3 gold", "2 one 1 silver", " guest 1"]);
+    assert_eq!(ranked("unreach-call.Demo"), [""; 0]);
     // An opt-in counts in its base category only.
-    assert_eq!(of("unreach-call.A")[0], "1 single 2 gold");
+    assert_eq!(ranked("unreach-call.A")[0], "1 single 2 gold");
     assert!(!places.iter().any(|place| place.contains("Reach") && place.contains("single")));
     // Overall contains Reach and Term with their normalized scores.
     // (3/4 + 2/1) x 5 / 2
-    assert_eq!(of("Overall")[0], "1 one 55/8 gold");
+    assert_eq!(ranked("Overall")[0], "1 one 55/8 gold");
     let scores = fs::read_to_string(folder.path().join("out/scores.csv")).unwrap();
     assert!(scores.contains("one,FalsificationOverall,1,0,0,1,1/4,0,2,"), "{scores}");
 }

@@ -299,16 +299,16 @@ fn a_record_exported_and_read_again_judges_the_same() {
     );
 
     let raw = rows(&folder.path().join("raw.csv"));
-    let of = |entry: &str, examination: &str| {
+    let raw_row = |entry: &str, examination: &str| {
         let is =
             |row: &&BTreeMap<String, String>| row["### tool"] == entry && row["Examination"] == examination;
         raw.iter().find(is).unwrap()
     };
-    let row = of("depth", "StateSpace");
+    let row = raw_row("depth", "StateSpace");
     assert_eq!((row["nb cores"].as_str(), row["results"].contains('E')), ("4", false));
     assert!(row["run id"].starts_with("mcc-node-17-"));
-    assert_eq!(of("absent", "StateSpace")["results"], "DNC");
-    assert!(of("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
+    assert_eq!(raw_row("absent", "StateSpace")["results"], "DNC");
+    assert!(raw_row("walk", "StateSpace")["flags:bonus:scores:mask"].starts_with("marks/degraded=tcg:"));
 
     // The contest's form is rounded, so its judgement can differ; it must be readable.
     done(folder.path(), &["export", "results", "--csv", "contest.csv", "--contest-rounding"]);
@@ -425,7 +425,7 @@ fn benchkit_results_ignore_stderr_and_resigned_tools() {
         .collect();
     assert_eq!(
         verdicts,
-        [("bare", "+"), ("killed", "."), ("long", "+")].map(|(of, word)| (of, word.to_owned()))
+        [("bare", "+"), ("killed", "."), ("long", "+")].map(|(entry, word)| (entry, word.to_owned()))
     );
     for file in fs::read_dir(folder.path().join("out")).unwrap() {
         let path = file.unwrap().path();

@@ -95,7 +95,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(runs: usize, disk: &Path) -> Self {
+    fn for_runs(runs: usize, disk: &Path) -> Self {
         let tools = hostile_tools();
         let is_short = runs <= tools.iter().map(|tool| tool.runs).sum();
         let mut plan = Self {
@@ -255,7 +255,7 @@ struct Honest {
 }
 
 impl Honest {
-    fn of(folder: &Folder) -> Self {
+    fn read(folder: &Folder) -> Self {
         let runs = folder.runs().into_iter().filter(|(id, _)| id.starts_with("honest"));
         let runs = runs
             .map(|(id, run)| {
@@ -373,7 +373,7 @@ fn check_run(
         } else {
             OTHER_BYTES
         };
-        let length = file.metadata().map_or(0, |of| of.len());
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
         if length > most {
             problem(format!("{} has {length} bytes", file.path().display()));
         }
@@ -390,12 +390,12 @@ fn hostile_tools_do_not_affect_an_honest_one() {
     let runs = std::env::var("RUNS").map_or(10, |text| text.parse().expect("RUNS is a number"));
     let begun = Instant::now();
     let tool = Tool::build();
-    let plan = Plan::of(runs, &tool.path("disk.raw"));
+    let plan = Plan::for_runs(runs, &tool.path("disk.raw"));
     let mut problems = vec![];
     let alone = {
         let folder = plan.folder("");
         run(&folder, &mut problems);
-        Honest::of(&folder)
+        Honest::read(&folder)
     };
     assert_eq!(problems, [""; 0], "the honest tool alone");
     assert!(
@@ -408,7 +408,7 @@ fn hostile_tools_do_not_affect_an_honest_one() {
     tool.install(&plan, folder.path());
     run(&folder, &mut problems);
     assert!(folder.path().join("judgement").exists(), "{problems:?}");
-    let beside = Honest::of(&folder);
+    let beside = Honest::read(&folder);
     for (what, same) in [
         ("runs", alone.runs == beside.runs),
         ("answers", alone.cells == beside.cells),

@@ -263,8 +263,9 @@ pub fn small() -> Judgement {
         ),
     ];
     for (examination, instance, values, runs) in plan {
-        let (name, of) = (&judgement.instances[instance].instance, &judgement.examinations[examination]);
-        let trusted = trusted(name, of, values);
+        let (instance_name, examination_name) =
+            (&judgement.instances[instance].instance, &judgement.examinations[examination]);
+        let trusted = trusted(instance_name, examination_name, values);
         let cells =
             runs.iter().enumerate().map(|(e, (verdicts, ending))| cell(e, &trusted, verdicts, *ending));
         judgement.blocks.push(Block { examination, instance, cells: cells.collect(), trusted });

@@ -35,7 +35,7 @@ impl Truth {
     }
 
     /// Values by what stands after the last dash of an id: some archives name another instance in their ids.
-    fn of(&self, instance: &str, examination: &str, short: &str) -> BTreeMap<String, String> {
+    fn values(&self, instance: &str, examination: &str, short: &str) -> BTreeMap<String, String> {
         if examination == "StateSpace" {
             let metrics = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
             let values = self.consensus[instance].iter().cloned();
@@ -85,7 +85,7 @@ fn compare_with_the_oracle(args: &str, answers_all: bool) -> Option<usize> {
         let unpacked = unpack(&mcc.join(format!("inputs/{instance}.tgz")));
         for (examination, short) in EXAMINATIONS {
             let printed = run(&unpacked.path, examination, args);
-            let truth = truth.of(instance, examination, short);
+            let truth = truth.values(instance, examination, short);
             if answers_all {
                 let all = match examination {
                     "StateSpace" => 4,

@@ -4,8 +4,8 @@ use super::{Description, person};
 use std::fmt::Write as _;
 
 /// Returns the file; None if the campaign states no organizers, who would be the authors.
-pub fn of(description: &Description) -> Option<String> {
-    let publication = description.publication.filter(|of| !of.organizers.is_empty())?;
+pub fn text(description: &Description) -> Option<String> {
+    let publication = description.publication.filter(|publication| !publication.organizers.is_empty())?;
     let mut file = "cff-version: 1.2.0\ntype: dataset\n".to_owned();
     let mut line = |text: String| file.push_str(&(text + "\n"));
     line(format!("message: {}", quoted("If you use these results, please cite them as below.")));
@@ -21,14 +21,18 @@ pub fn of(description: &Description) -> Option<String> {
     if let Some(licence) = publication.licence {
         line(format!("license: {}", licence.spdx()));
     }
-    let mut entries = publication.entries.iter().filter(|(_, of)| !of.authors.is_empty()).peekable();
+    let mut entries =
+        publication.entries.iter().filter(|(_, software)| !software.authors.is_empty()).peekable();
     if entries.peek().is_some() {
         line("references:".to_owned());
     }
-    for (entry, of) in entries {
+    for (entry, software) in entries {
         line(format!("  - type: software\n    title: {}", quoted(entry)));
-        line(format!("    authors:\n{}", people(&of.authors, of.affiliation.as_deref(), "      ")));
-        if let Some(link) = &of.link {
+        line(format!(
+            "    authors:\n{}",
+            people(&software.authors, software.affiliation.as_deref(), "      ")
+        ));
+        if let Some(link) = &software.link {
             line(format!("    url: {}", quoted(link)));
         }
     }

@@ -27,7 +27,7 @@ pub fn write(to: &Path, description: Option<&Description>) -> Result<(), Archive
         if let Some(date) = description.date() {
             package["created"] = format!("{date}T00:00:00Z").into();
         }
-        if let Some(doi) = description.publication.and_then(|of| of.doi.as_deref()) {
+        if let Some(doi) = description.publication.and_then(|publication| publication.doi.as_deref()) {
             package["id"] = format!("https://doi.org/{doi}").into();
         }
         let contributor = |name: &String| json!({ "title": name, "role": "author" });
@@ -35,7 +35,7 @@ pub fn write(to: &Path, description: Option<&Description>) -> Result<(), Archive
         if !contributors.is_empty() {
             package["contributors"] = contributors.into();
         }
-        if let Some(licence) = description.publication.and_then(|of| of.licence) {
+        if let Some(licence) = description.publication.and_then(|publication| publication.licence) {
             package["licenses"] = json!([{ "name": licence.spdx(), "path": licence.address() }]);
         }
     }
@@ -75,8 +75,8 @@ fn resource(to: &Path, path: &str, table: &Table, references: bool) -> Result<Va
     }))
 }
 
-fn field(name: &str, of: ColumnType) -> Value {
-    match of {
+fn field(name: &str, kind: ColumnType) -> Value {
+    match kind {
         ColumnType::Text => json!({ "name": name, "type": "string" }),
         ColumnType::Count => json!({ "name": name, "type": "integer" }),
         ColumnType::Decimal => json!({ "name": name, "type": "number" }),

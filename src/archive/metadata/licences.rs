@@ -15,7 +15,9 @@ const DISKS: &str = "LicenseRef-disks";
 
 /// Writes the files, if the campaign states its licence.
 pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
-    let Some(licence) = description.publication.and_then(|of| of.licence) else { return Ok(()) };
+    let Some(licence) = description.publication.and_then(|publication| publication.licence) else {
+        return Ok(());
+    };
     let folder = to.join(FOLDER);
     fs::create_dir(&folder).map_err(io_at(&folder))?;
     let text = match licence {
@@ -60,7 +62,7 @@ fn disks(description: &Description) -> String {
     for disk in description.disks {
         let entry =
             disk.role.strip_prefix("disk ").and_then(|entry| description.publication?.entries.get(entry));
-        let stated = match entry.and_then(|of| of.licence.as_deref()) {
+        let stated = match entry.and_then(|entry| entry.licence.as_deref()) {
             Some(licence) => format!("the authors of the tool state {licence}"),
             None => "no licence is stated".to_owned(),
         };

@@ -35,16 +35,16 @@ pub struct Description<'a> {
 impl Description<'_> {
     /// The title of the campaign, otherwise that of the edition.
     fn title(&self) -> &str {
-        self.publication.and_then(|of| of.title.as_deref()).unwrap_or(&self.edition.title)
+        self.publication.and_then(|publication| publication.title.as_deref()).unwrap_or(&self.edition.title)
     }
 
     /// The day of publication, otherwise that of the last run.
     fn date(&self) -> Option<&str> {
-        self.publication.and_then(|of| of.date.as_deref()).or(self.last_day.as_deref())
+        self.publication.and_then(|publication| publication.date.as_deref()).or(self.last_day.as_deref())
     }
 
     fn organizers(&self) -> &[String] {
-        self.publication.map_or(&[], |of| &of.organizers)
+        self.publication.map_or(&[], |publication| &publication.organizers)
     }
 
     fn summary(&self) -> String {
@@ -61,12 +61,12 @@ impl Description<'_> {
 /// A file cannot be read or written.
 pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
     licences::write(to, description)?;
-    if let Some(citation) = citation::of(description) {
+    if let Some(citation) = citation::text(description) {
         write_text(&to.join("CITATION.cff"), &citation)?;
     }
     data_package::write(to, Some(description))?;
     // Last: it lists the others.
-    write_json(&to.join(ro_crate::FILE), &ro_crate::of(to, description)?)
+    write_json(&to.join(ro_crate::FILE), &ro_crate::metadata(to, description)?)
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), ArchiveError> {

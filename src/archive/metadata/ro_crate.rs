@@ -14,7 +14,7 @@ pub const FILE: &str = "ro-crate-metadata.json";
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn of(staged: &Path, description: &Description) -> Result<Value, ArchiveError> {
+pub fn metadata(staged: &Path, description: &Description) -> Result<Value, ArchiveError> {
     let mut graph = Vec::new();
     let mut parts = Vec::new();
     let mut judgement_parts = Vec::new();
@@ -64,7 +64,7 @@ pub fn of(staged: &Path, description: &Description) -> Result<Value, ArchiveErro
     let organizers = entities.add("organizer", description.organizers(), None);
     let tools = tools(description, &mut entities);
     let mentioned: Vec<Value> = tools.iter().map(|tool| json!({ "@id": tool["@id"] })).collect();
-    let licence = description.publication.and_then(|of| of.licence);
+    let licence = description.publication.and_then(|publication| publication.licence);
     let mut root = json!({
         "@id": "./",
         "@type": "Dataset",
@@ -82,7 +82,7 @@ pub fn of(staged: &Path, description: &Description) -> Result<Value, ArchiveErro
         root["author"] = organizers.clone().into();
         root["publisher"] = organizers.into();
     }
-    let doi = description.publication.and_then(|of| of.doi.as_deref()).map(|doi| {
+    let doi = description.publication.and_then(|publication| publication.doi.as_deref()).map(|doi| {
         let address = format!("https://doi.org/{doi}");
         root["identifier"] = json!({ "@id": address });
         root["cite-as"] = address.as_str().into();
@@ -146,11 +146,11 @@ fn file_entity(path: &str, bytes: Option<u64>) -> Value {
 struct People(Vec<Value>);
 
 impl People {
-    /// Adds people or groups, and returns references to them. Their ids begin with `of`.
-    fn add(&mut self, of: &str, names: &[String], affiliation: Option<&Value>) -> Vec<Value> {
+    /// Adds people or groups, and returns references to them. Their ids begin with `prefix`.
+    fn add(&mut self, prefix: &str, names: &[String], affiliation: Option<&Value>) -> Vec<Value> {
         let mut references = Vec::new();
         for (number, name) in names.iter().enumerate() {
-            let id = format!("#{of}-{}", number + 1);
+            let id = format!("#{prefix}-{}", number + 1);
             references.push(json!({ "@id": id }));
             let mut entity = match person(name) {
                 (family, Some(given)) => json!({
@@ -178,22 +178,24 @@ fn tools(description: &Description, people: &mut People) -> Vec<Value> {
         let about = "an entry of the campaign: a tool, or a variant of one";
         let mut tool =
             json!({ "@id": id, "@type": "CreativeWork", "name": entry.entry, "description": about });
-        let Some(of) = description.publication.and_then(|of| of.entries.get(entry.entry.as_str())) else {
+        let Some(published) =
+            description.publication.and_then(|publication| publication.entries.get(entry.entry.as_str()))
+        else {
             return tool;
         };
-        let affiliation = of.affiliation.as_ref().map(|name| {
+        let affiliation = published.affiliation.as_ref().map(|name| {
             let id = format!("{id}-affiliation");
             people.0.push(json!({ "@id": id, "@type": "Organization", "name": name }));
             json!({ "@id": id })
         });
-        let authors = people.add(&format!("{}-author", &id[1..]), &of.authors, affiliation.as_ref());
+        let authors = people.add(&format!("{}-author", &id[1..]), &published.authors, affiliation.as_ref());
         if !authors.is_empty() {
             tool["author"] = authors.into();
         }
-        if let Some(link) = &of.link {
+        if let Some(link) = &published.link {
             tool["url"] = link.as_str().into();
         }
-        if let Some(licence) = &of.licence {
+        if let Some(licence) = &published.licence {
             let id = format!("{id}-licence");
             let about = "licence of the tool, an SPDX expression";
             tool["license"] = json!({ "@id": id });

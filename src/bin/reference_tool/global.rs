@@ -17,7 +17,7 @@ pub enum Global {
 
 impl Global {
     /// The property of an examination; None: it is no examination of a global property.
-    pub fn of(examination: &str, net: &Compiled) -> Option<Self> {
+    pub fn for_examination(examination: &str, net: &Compiled) -> Option<Self> {
         let mut initial = Marking::new(net.places);
         initial.unpack(&net.initial());
         let transitions = net.transitions();
@@ -68,8 +68,9 @@ impl Global {
 fn live(graph: &Graph, enabled: &Graph, transitions: usize) -> bool {
     let component = components(graph);
     let mut is_bottom = vec![true; component.iter().max().map_or(0, |last| *last as usize + 1)];
-    for (state, of) in component.iter().enumerate() {
-        is_bottom[*of as usize] &= graph.successors(state).iter().all(|to| component[*to as usize] == *of);
+    for (state, group) in component.iter().enumerate() {
+        is_bottom[*group as usize] &=
+            graph.successors(state).iter().all(|to| component[*to as usize] == *group);
     }
     let mut in_bottom: Vec<usize> =
         (0..graph.states()).filter(|&state| is_bottom[component[state] as usize]).collect();

@@ -151,7 +151,7 @@ fn run(args: &Args) -> Result<(), ToolError> {
     if examination == "StateSpace" {
         return check::state_space(&compiled, order, args.max_states, Answers::of_state_space(out, liar));
     }
-    if let Some(mut global) = Global::of(&examination, &compiled) {
+    if let Some(mut global) = Global::for_examination(&examination, &compiled) {
         let answers = Answers::of_formulas(out, [examination.as_str()], liar);
         return match args.strategy {
             Strategy::Walk => {

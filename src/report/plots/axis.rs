@@ -123,7 +123,7 @@ fn step(unit: Unit, least: f64) -> f64 {
     const SECONDS: [u32; 17] =
         [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
     let decades = || (0..18).flat_map(|n| [1.0, 2.0, 5.0].map(|times| times * 10_f64.powi(n)));
-    let powers = |of: f64| (0..60).map(move |n| of * f64::from(n).exp2());
+    let powers = |first: f64| (0..60).map(move |n| first * f64::from(n).exp2());
     let fits = |step: &f64| *step >= least;
     let round = match unit {
         Unit::Count => decades().find(fits),

@@ -16,18 +16,19 @@ const ROW: i32 = 24;
 /// The picture `confidence`: for each tool the distance of its confidence from 1, as the number of different values in
 /// a million common values (E-2.2). None if no value was compared.
 pub fn confidence(judgement: &Judgement) -> Option<Picture> {
-    let entry = |of: &Confidence| &judgement.entries[of.entry];
-    let shown = |of: &&Confidence| {
-        of.answered > 0 && !matches!(entry(of).status, Status::Resigned | Status::Withdrawn | Status::Virtual)
+    let entry = |tool: &Confidence| &judgement.entries[tool.entry];
+    let shown = |tool: &&Confidence| {
+        tool.answered > 0
+            && !matches!(entry(tool).status, Status::Resigned | Status::Withdrawn | Status::Virtual)
     };
     let mut tools: Vec<&Confidence> = judgement.confidence.iter().filter(shown).collect();
     tools.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| entry(a).entry.cmp(&entry(b).entry)));
     // Per million, because tools differ in the third decimal and later.
-    let apart = |of: &Confidence| {
-        let share = of.confidence.to_f64().unwrap_or_default();
+    let apart = |tool: &Confidence| {
+        let share = tool.confidence.to_f64().unwrap_or_default();
         ((1.0 - share).clamp(0.0, 1.0) * 1e6).round() as u64
     };
-    let most = tools.iter().map(|of| apart(of)).max()?;
+    let most = tools.iter().map(|tool| apart(tool)).max()?;
     let bottom = TOP + 8 + ROW * tools.len() as i32;
     let mut drawing = Drawing::new(800, bottom + 60);
     // A confidence of 1 is drawn left of the axis: a logarithmic axis has no zero.
@@ -36,14 +37,18 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     drawing.path("g", &format!("M{} {TOP}V{bottom}", LEFT + 8));
     drawing.text((LEFT + 8, bottom + 18), "s m", "none");
     drawing.text((RIGHT, bottom + 38), "e", "different values in a million common values");
-    for (number, of) in (0..).zip(&tools) {
+    for (number, tool) in (0..).zip(&tools) {
         let y = TOP + 16 + ROW * number;
-        drawing.text((LEFT - 10, y + 4), "e", &fitting(&entry(of).entry, 26));
-        let x = if of.agreed == of.answered { LEFT + 8 } else { axis.pixel(apart(of) as f64) };
+        drawing.text((LEFT - 10, y + 4), "e", &fitting(&entry(tool).entry, 26));
+        let x = if tool.agreed == tool.answered { LEFT + 8 } else { axis.pixel(apart(tool) as f64) };
         drawing.path("n", &format!("M{} {y}H{x}", LEFT + 8));
         drawing.path("c0 r", &points([(x, y)]));
-        let figures =
-            format!("{} ({} of {})", percent(&of.confidence), thousands(of.agreed), thousands(of.answered));
+        let figures = format!(
+            "{} ({} of {})",
+            percent(&tool.confidence),
+            thousands(tool.agreed),
+            thousands(tool.answered)
+        );
         drawing.text((RIGHT + 16, y + 4), "s", &figures);
     }
     let description = format!(
@@ -51,8 +56,13 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
          further left is better. Common values are those on which enough tools agree; there are {}.",
         thousands(judgement.common_values),
     );
-    let row = |of: &&Confidence| {
-        [entry(of).entry.clone(), of.agreed.to_string(), of.answered.to_string(), of.confidence.to_string()]
+    let row = |tool: &&Confidence| {
+        [
+            entry(tool).entry.clone(),
+            tool.agreed.to_string(),
+            tool.answered.to_string(),
+            tool.confidence.to_string(),
+        ]
     };
     let table = csv(["tool", "agreed", "answered", "confidence"], tools.iter().map(row));
     Some(drawing.finish("confidence".to_owned(), "Confidence of tools".to_owned(), description, table))

@@ -237,7 +237,8 @@ mod tests {
             for scheme in colours(letter) {
                 assert_eq!(scheme.len(), count);
                 for eyes in [all, deuteranopia, protanopia] {
-                    let seen: Vec<[f64; 3]> = scheme.iter().map(|&of| lab(multiplied(eyes, of))).collect();
+                    let seen: Vec<[f64; 3]> =
+                        scheme.iter().map(|&colour| lab(multiplied(eyes, colour))).collect();
                     for (number, a) in seen.iter().enumerate() {
                         for b in &seen[..number] {
                             let delta_e = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();

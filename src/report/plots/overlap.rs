@@ -24,7 +24,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // The number of values by the set of entries that have them right.
     let mut sets: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
     let mut totals = vec![0_u64; runs.entries.len()];
-    for block in runs.of(group) {
+    for block in runs.blocks_of(group) {
         let positions = block.runs.iter().map(|run| run.verdicts.len()).max().unwrap_or(0);
         for position in 0..positions {
             let right =

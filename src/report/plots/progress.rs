@@ -39,13 +39,13 @@ pub fn progress_of(record: &Record) -> Result<Option<Picture>, StoreError> {
 ///
 /// Times are those of the hosts' clocks: if the clocks of several hosts differ, the curve is approximate.
 pub fn progress(planned: u64, done: &[RecordedRun]) -> Option<Picture> {
-    let start = |of: &RecordedRun| of.started_at.parse::<Timestamp>().ok();
+    let start = |run: &RecordedRun| run.started_at.parse::<Timestamp>().ok();
     let begin = done.iter().filter_map(start).min()?;
     let mut ends: Vec<(u64, bool)> = done
         .iter()
-        .filter_map(|of| {
-            let after = start(of)?.as_millisecond().saturating_sub(begin.as_millisecond());
-            Some((after.unsigned_abs().saturating_add(of.took_ms), of.infrastructure))
+        .filter_map(|run| {
+            let after = start(run)?.as_millisecond().saturating_sub(begin.as_millisecond());
+            Some((after.unsigned_abs().saturating_add(run.took_ms), run.infrastructure))
         })
         .collect();
     ends.sort_unstable();

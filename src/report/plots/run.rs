@@ -26,11 +26,11 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
             (now.at_ms, cpu_ms.saturating_mul(100) / (now.at_ms - before.at_ms))
         })
         .collect();
-    let busiest = used.iter().map(|of| of.1).max().unwrap_or(0);
+    let busiest = used.iter().map(|point| point.1).max().unwrap_or(0);
     let cores =
         Axis::linear(Unit::Count, 0.0, f64::from(vcpus.max(1)).max(busiest as f64 / 100.0), (CPU.1, CPU.0));
     let balloon = |sample: &Sample| sample.balloon_memory_kib;
-    let largest = samples.iter().map(|of| of.memory_kib.max(balloon(of).unwrap_or(0))).max()?;
+    let largest = samples.iter().map(|sample| sample.memory_kib.max(balloon(sample).unwrap_or(0))).max()?;
     let memory = Axis::linear(Unit::Kib, 0.0, largest as f64, (MEMORY.1, MEMORY.0));
 
     let mut drawing = Drawing::new(800, MEMORY.1 + 40);
@@ -40,23 +40,24 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     drawing.text((16, MEMORY.0 - 18), "s", "memory in use");
     drawing.upright(&memory, (LEFT, RIGHT));
     drawing.level(&time, (MEMORY.0, MEMORY.1));
-    let line = |of: &[(u64, f64)], axis: &Axis| {
-        polyline(of_columns(of.iter().map(|(ms, figure)| (time.pixel(*ms as f64), axis.pixel(*figure)))))
+    let line = |points: &[(u64, f64)], axis: &Axis| {
+        polyline(of_columns(points.iter().map(|(ms, figure)| (time.pixel(*ms as f64), axis.pixel(*figure)))))
     };
     let cpu: Vec<(u64, f64)> =
         used.iter().map(|(ms, hundredths)| (*ms, *hundredths as f64 / 100.0)).collect();
     drawing.path("c0", &line(&cpu, &cores));
     let guest: Vec<(u64, f64)> =
-        samples.iter().filter_map(|of| Some((of.at_ms, balloon(of)? as f64))).collect();
-    let tool: Vec<(u64, f64)> = samples.iter().map(|of| (of.at_ms, of.memory_kib as f64)).collect();
+        samples.iter().filter_map(|sample| Some((sample.at_ms, balloon(sample)? as f64))).collect();
+    let tool: Vec<(u64, f64)> =
+        samples.iter().map(|sample| (sample.at_ms, sample.memory_kib as f64)).collect();
     drawing.path("c2 d1", &line(&guest, &memory));
     drawing.path("c3", &line(&tool, &memory));
     drawing.legend((RIGHT + 20, CPU.0 + 12), &[("c0".into(), format!("CPU, of {vcpus}"))]);
     let mut legend = vec![("c3".to_owned(), "the tool".to_owned())];
     legend.extend((!guest.is_empty()).then(|| ("c2 d1".to_owned(), "the whole guest".to_owned())));
     drawing.legend((RIGHT + 20, MEMORY.0 + 12), &legend);
-    let cpu_ms = samples.iter().map(|of| of.cpu_ms).max().unwrap_or(0);
-    let peak = samples.iter().map(|of| of.memory_kib).max().unwrap_or(0);
+    let cpu_ms = samples.iter().map(|sample| sample.cpu_ms).max().unwrap_or(0);
+    let peak = samples.iter().map(|sample| sample.memory_kib).max().unwrap_or(0);
     let description = format!(
         "Top: cores in use in each second; bottom: memory of the tool and of the whole guest; both over the time since \
          the start of the run. The last sample is at {}, after {} of CPU time; the largest memory sample of the tool \
@@ -66,9 +67,10 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
         kib(peak),
     );
     let optional = |figure: Option<u64>| figure.map_or(String::new(), |figure| figure.to_string());
-    let rows = samples.iter().map(|of| {
-        let [at, cpu, memory] = [of.at_ms, of.cpu_ms, of.memory_kib].map(|figure| figure.to_string());
-        [at, cpu, memory, optional(of.balloon_memory_kib)]
+    let rows = samples.iter().map(|sample| {
+        let [at, cpu, memory] =
+            [sample.at_ms, sample.cpu_ms, sample.memory_kib].map(|figure| figure.to_string());
+        [at, cpu, memory, optional(sample.balloon_memory_kib)]
     });
     let table = csv(["at_ms", "cpu_ms", "memory_kib", "balloon_memory_kib"], rows);
     Some(drawing.finish(name.to_owned(), title.to_owned(), description, table))
@@ -78,9 +80,9 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
 /// the same way.
 fn of_columns(points: impl IntoIterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
     let points: Vec<(i32, i32)> = points.into_iter().collect();
-    let column = |of: &[(i32, i32)]| {
-        let ys = || of.iter().map(|point| point.1);
-        let (x, first, last) = (of[0].0, of[0].1, of[of.len() - 1].1);
+    let column = |points: &[(i32, i32)]| {
+        let ys = || points.iter().map(|point| point.1);
+        let (x, first, last) = (points[0].0, points[0].1, points[points.len() - 1].1);
         [first, ys().min().unwrap_or(first), ys().max().unwrap_or(first), last].map(|y| (x, y))
     };
     points.chunk_by(|a, b| a.0 == b.0).flat_map(column).collect()

@@ -76,7 +76,7 @@ impl Run<'_> {
 
     /// When the right values arrived, in ms; None for a value whose time is not known.
     pub fn right_arrivals(&self) -> impl Iterator<Item = Option<u64>> {
-        let right = self.verdicts.iter().enumerate().filter(|(_, of)| **of == ValueVerdict::Right);
+        let right = self.verdicts.iter().enumerate().filter(|(_, verdict)| **verdict == ValueVerdict::Right);
         right.map(|(position, _)| self.arrived_ms.get(position).copied().flatten())
     }
 
@@ -172,7 +172,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The blocks of a group; all blocks without a group.
-    pub(super) fn of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
+    pub(super) fn blocks_of(&self, group: Option<usize>) -> impl Iterator<Item = &Block<'a>> {
         self.blocks.iter().filter(move |block| group.is_none_or(|group| block.group == group))
     }
 

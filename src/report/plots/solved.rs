@@ -52,7 +52,7 @@ fn curves<'a>(
 pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // By entry: time and number of right values of each run with a right value.
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); runs.entries.len()];
-    for run in runs.of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
+    for run in runs.blocks_of(group).flat_map(|block| &block.runs).filter(|run| run.solved()) {
         found[run.entry].extend(run.cpu_ms.map(|ms| (ms, run.count(ValueVerdict::Right))));
     }
     found.iter_mut().for_each(|found| found.sort_unstable());
@@ -77,7 +77,7 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
 pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     // By entry: the number of right values by time of arrival, and the number of those without a known time.
     let mut found: Vec<(BTreeMap<u64, u64>, u64)> = vec![Default::default(); runs.entries.len()];
-    for run in runs.of(group).flat_map(|block| &block.runs) {
+    for run in runs.blocks_of(group).flat_map(|block| &block.runs) {
         for ms in run.right_arrivals() {
             match ms {
                 Some(ms) => *found[run.entry].0.entry(ms).or_default() += 1,
@@ -85,7 +85,7 @@ pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
             }
         }
     }
-    let unknown: u64 = found.iter().map(|of| of.1).sum();
+    let unknown: u64 = found.iter().map(|found| found.1).sum();
     let (mut curves, rows) = curves(runs, found.into_iter().map(|(found, _)| found));
     let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
     let title = format!("Right values {} by time of arrival", runs.place(group));
@@ -105,7 +105,7 @@ pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
 
 /// The name of the picture of a category's scores.
 pub(crate) fn score_name(judgement: &Judgement, category: usize) -> String {
-    let files = file_names(judgement.categories.iter().map(|of| of.category.as_str()));
+    let files = file_names(judgement.categories.iter().map(|category| category.category.as_str()));
     format!("score-{}", files[category])
 }
 
@@ -114,41 +114,36 @@ pub fn scores(judgement: &Judgement) -> Vec<Picture> {
     let number = |exact: &BigRational| exact.to_f64().unwrap_or_default();
     let thousand = BigRational::from_integer(1000.into());
     let ms = |s: &BigRational| (s * &thousand).round().to_integer().to_u64().unwrap_or_default();
-    let category = |(category, of): (usize, &mcc_other_contests::Category)| {
-        let functions = || judgement.quantiles.iter().filter(move |of| of.category == category);
+    let category = |(index, category): (usize, &mcc_other_contests::Category)| {
+        let functions = || judgement.quantiles.iter().filter(move |function| function.category == index);
         let mut curves: Vec<Curve> = functions()
-            .filter(|of| !of.steps.is_empty())
-            .map(|of| Curve {
-                entry: of.entry,
-                name: &judgement.entries[of.entry].entry,
-                start: number(&of.start),
-                steps: of.steps.iter().map(|step| (number(&step.x), ms(&step.cpu_s))).collect(),
+            .filter(|function| !function.steps.is_empty())
+            .map(|function| Curve {
+                entry: function.entry,
+                name: &judgement.entries[function.entry].entry,
+                start: number(&function.start),
+                steps: function.steps.iter().map(|step| (number(&step.x), ms(&step.cpu_s))).collect(),
             })
             .collect();
         curves.sort_by_key(|curve| curve.entry);
         let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
-        let title = format!("Score in {} by CPU time of the run", of.category);
+        let title = format!("Score in {} by CPU time of the run", category.category);
         let description = format!(
             "One line for each tool: it begins at the sum of its negative points and adds the points of its runs (x \
              axis) in order of their CPU time (logarithmic y axis). {} has the highest score: {:.2}.",
             best.name,
             best.last(),
         );
-        let rows = functions().flat_map(|of| {
-            let tool = judgement.entries[of.entry].entry.clone();
-            let begin = [tool.clone(), of.start.to_string(), String::new()];
+        let rows = functions().flat_map(|function| {
+            let tool = judgement.entries[function.entry].entry.clone();
+            let begin = [tool.clone(), function.start.to_string(), String::new()];
             let step = move |step: &mcc_other_contests::Step| {
                 [tool.clone(), step.x.to_string(), step.cpu_s.to_string()]
             };
-            std::iter::once(begin).chain(of.steps.iter().map(step))
+            std::iter::once(begin).chain(function.steps.iter().map(step))
         });
         let table = csv(["tool", "score", "cpu_s"], rows);
-        Some(draw(&mut curves, "score", &[]).finish(
-            score_name(judgement, category),
-            title,
-            description,
-            table,
-        ))
+        Some(draw(&mut curves, "score", &[]).finish(score_name(judgement, index), title, description, table))
     };
     judgement.categories.iter().enumerate().filter_map(category).collect()
 }

@@ -15,7 +15,7 @@ const ROW: i32 = 24;
 pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Option<Picture> {
     let mut of_entries: Vec<Vec<u64>> = vec![Vec::new(); runs.entries.len()];
     let mut of_groups: Vec<Vec<u64>> = vec![Vec::new(); runs.groups.len()];
-    for block in runs.of(group) {
+    for block in runs.blocks_of(group) {
         for run in block.runs.iter().filter(|run| run.solved()) {
             if let Some(figure) = run.figure(measure) {
                 of_entries[run.entry].push(figure);
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn quartiles_are_figures_that_were_measured() {
-        let of = |sorted: &[u64]| [0, 1, 2, 3, 4].map(|quarter| quantile(sorted, quarter));
-        assert_eq!(of(&[7]), [7; 5]);
-        assert_eq!(of(&[1, 2, 3, 4]), [1, 1, 2, 3, 4]);
-        assert_eq!(of(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), [1, 3, 5, 7, 9]);
+        let quartiles = |sorted: &[u64]| [0, 1, 2, 3, 4].map(|quarter| quantile(sorted, quarter));
+        assert_eq!(quartiles(&[7]), [7; 5]);
+        assert_eq!(quartiles(&[1, 2, 3, 4]), [1, 1, 2, 3, 4]);
+        assert_eq!(quartiles(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), [1, 3, 5, 7, 9]);
     }
 }

@@ -39,7 +39,7 @@ const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {
     /// Returns the demand of every model of a plan, sorted by name. `memory_mib` is the memory that one machine may need.
-    pub fn of(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
+    pub fn from_plan(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
         Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
     }
 

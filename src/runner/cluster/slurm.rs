@@ -343,11 +343,11 @@ mod tests {
         let printed = "b|12|0|RUNNING|n1|None\nb|12|1|PENDING||Resources\nb|12|2|COMPLETED|n1|None\n\
                        c|13|0|PENDING||Nodes required for job are DOWN, DRAINED|or so\n";
         let task = |job: &str, index| Task { job: job.into(), index };
-        let of = |name: &str, task, state| (name.to_owned(), task, state);
+        let row = |name: &str, task, state| (name.to_owned(), task, state);
         let expected = [
-            of("b", task("12", 0), TaskState::Running { node: "n1".into() }),
-            of("b", task("12", 1), TaskState::Pending { reason: "Resources".into() }),
-            of(
+            row("b", task("12", 0), TaskState::Running { node: "n1".into() }),
+            row("b", task("12", 1), TaskState::Pending { reason: "Resources".into() }),
+            row(
                 "c",
                 task("13", 0),
                 TaskState::Pending { reason: "Nodes required for job are DOWN, DRAINED|or so".into() },

@@ -126,9 +126,10 @@ fn load(
     calibrating: Duration,
     wall: Duration,
 ) -> HostLoad {
-    let since = |of: fn(&HostCounters) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
-    let ms = |of: fn(&VcpuLoad) -> Duration| {
-        vcpus.map(|(before, after)| of(&after).saturating_sub(of(&before)).as_millis() as u64)
+    let since =
+        |counter: fn(&HostCounters) -> Option<u64>| Some(counter(after)?.saturating_sub(counter(before)?));
+    let ms = |time: fn(&VcpuLoad) -> Duration| {
+        vcpus.map(|(before, after)| time(&after).saturating_sub(time(&before)).as_millis() as u64)
     };
     let calibrating = calibrating.as_millis() as u64;
     let others =

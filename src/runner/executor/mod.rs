@@ -513,7 +513,7 @@ impl Executor<'_> {
         let Some(states) = &self.states else { return Ok(()) };
         let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
         let content_key = format!("{digests}{}", self.host.qemu);
-        let saved = states.of(machine, &content_key, self.boot_deadline).map_err(|error| {
+        let saved = states.get_or_boot(machine, &content_key, self.boot_deadline).map_err(|error| {
             let (state, reason) = (State::Preparing.to_string(), error.to_string());
             let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
             let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });

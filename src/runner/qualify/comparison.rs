@@ -205,16 +205,17 @@ impl Comparison<'_> {
             let (differing, answered) = different_values(&name, [&answers[0], &answers[1]]);
             different.extend(differing);
             values += answered;
-            let [a, b] = attempts.map(|of| Repetitions::of(&of));
-            let (comparison, logarithms) = RunComparison::of(name, a, b);
+            let [a, b] = attempts.map(|attempts| Repetitions::from_attempts(&attempts));
+            let (comparison, logarithms) = RunComparison::from_repetitions(name, a, b);
             all.extend(comparison.not_compared.is_none().then_some(logarithms));
             runs.push(comparison);
         }
         let different_cores =
             |run: &RunComparison| run.a.cpus.iter().zip(&run.b.cpus).filter(|(a, b)| a != b).count();
         let [cpu_time, wall_time, memory] = [0, 1, 2].map(|figure| {
-            let of = all.iter().filter_map(|run: &Logarithms| run[figure].clone()).collect::<Vec<_>>();
-            paired::over_runs(&of, repetitions.get() as usize)
+            let logarithms =
+                all.iter().filter_map(|run: &Logarithms| run[figure].clone()).collect::<Vec<_>>();
+            paired::over_runs(&logarithms, repetitions.get() as usize)
         });
         let settings = &a.runs.settings;
         Ok(ComparisonReport {
@@ -299,13 +300,14 @@ impl Side<'_> {
     fn repetitions(&self, run: &Run) -> Result<Vec<Attempt>, QualifyError> {
         let mut attempts = self.record.attempts(&run.id())?.into_iter().peekable();
         let ends = self.record.reruns(&run.id())?.into_iter().map(|rerun| rerun.after);
-        let of_repetition = |end| std::iter::from_fn(|| attempts.next_if(|of| of.number <= end)).last();
+        let of_repetition =
+            |end| std::iter::from_fn(|| attempts.next_if(|attempt| attempt.number <= end)).last();
         Ok(ends.chain([u32::MAX]).filter_map(of_repetition).collect())
     }
 }
 
 impl Repetitions {
-    fn of(attempts: &[Attempt]) -> Self {
+    fn from_attempts(attempts: &[Attempt]) -> Self {
         let facts = || attempts.iter().filter_map(|attempt| attempt.facts.as_ref());
         let sources: BTreeSet<_> = facts().map(|facts| format!("{:?}", facts.memory_source)).collect();
         Self {
@@ -323,7 +325,7 @@ impl Repetitions {
 type Logarithms = [Option<(Vec<f64>, f64)>; 3];
 
 impl RunComparison {
-    fn of(run: String, a: Repetitions, b: Repetitions) -> (Self, Logarithms) {
+    fn from_repetitions(run: String, a: Repetitions, b: Repetitions) -> (Self, Logarithms) {
         let ends: BTreeSet<&String> = a.ends.iter().chain(&b.ends).collect();
         let finished = Outcome::Finished { exit_code: 0 }.word();
         let not_compared = if ends.len() > 1 {
@@ -344,8 +346,10 @@ impl RunComparison {
             let compared = figure.filter(|_| not_compared.is_none());
             *into = compared.map(|(a, b)| paired::logarithms(a.into_iter().zip(b)));
         }
-        let test = |of: &Option<(Vec<f64>, f64)>| {
-            of.as_ref().and_then(|(logarithms, rounding)| PairedTest::of(logarithms, *rounding))
+        let test = |figure: &Option<(Vec<f64>, f64)>| {
+            figure
+                .as_ref()
+                .and_then(|(logarithms, rounding)| PairedTest::from_logarithms(logarithms, *rounding))
         };
         let [cpu_time, wall_time, memory] = logarithms.each_ref().map(test);
         (Self { run, not_compared, tests: Tests { cpu_time, wall_time, memory }, a, b }, logarithms)

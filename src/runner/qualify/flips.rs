@@ -61,11 +61,12 @@ pub struct DifferentValues {
 /// positions with a value.
 pub fn different_values(run: &str, answers: [&[Answers]; 2]) -> (Vec<DifferentValues>, usize) {
     let mut seen = BTreeSet::new();
-    let ids = answers.iter().copied().flatten().flat_map(|of| &of.ids).filter(|id| seen.insert(*id));
+    let ids =
+        answers.iter().copied().flatten().flat_map(|answers| &answers.ids).filter(|id| seen.insert(*id));
     let (mut different, mut answered) = (vec![], 0);
     for id in ids.collect::<Vec<_>>() {
-        let counts = answers.map(|of| counts(of, id));
-        let [a, b] = counts.each_ref().map(|of| of.keys().flatten().collect::<BTreeSet<_>>());
+        let counts = answers.map(|answers| counts(answers, id));
+        let [a, b] = counts.each_ref().map(|counts| counts.keys().flatten().collect::<BTreeSet<_>>());
         answered += usize::from(!a.is_empty() || !b.is_empty());
         let difference = match (a.len(), b.len()) {
             (0, 0) => None,
@@ -73,15 +74,15 @@ pub fn different_values(run: &str, answers: [&[Answers]; 2]) -> (Vec<DifferentVa
             (2.., _) => Some(Difference::AFlips),
             (_, 2..) => Some(Difference::BFlips),
             (1, 1) if a != b => Some(Difference::Differs),
-            _ => counts.iter().any(|of| of.contains_key(&None)).then_some(Difference::Missing),
+            _ => counts.iter().any(|counts| counts.contains_key(&None)).then_some(Difference::Missing),
         };
         if let Some(difference) = difference {
-            let [a, b] = counts.map(|of| {
+            let [a, b] = counts.map(|counts| {
                 let count = |(value, times): (Option<&Value>, usize)| ValueCount {
                     value: value.map(ToString::to_string),
                     times,
                 };
-                of.into_iter().map(count).collect()
+                counts.into_iter().map(count).collect()
             });
             different.push(DifferentValues { run: run.to_owned(), position: id.clone(), difference, a, b });
         }
@@ -92,9 +93,9 @@ pub fn different_values(run: &str, answers: [&[Answers]; 2]) -> (Vec<DifferentVa
 /// How many repetitions gave each value of a position.
 fn counts<'a>(answers: &'a [Answers], id: &str) -> BTreeMap<Option<&'a Value>, usize> {
     let mut counts = BTreeMap::new();
-    for of in answers {
-        let position = of.ids.iter().position(|known| known == id);
-        *counts.entry(position.and_then(|position| of.values[position].as_ref())).or_default() += 1;
+    for repetition in answers {
+        let position = repetition.ids.iter().position(|known| known == id);
+        *counts.entry(position.and_then(|position| repetition.values[position].as_ref())).or_default() += 1;
     }
     counts
 }
@@ -104,12 +105,12 @@ mod tests {
     use super::*;
 
     fn answers(values: &[&str]) -> Vec<Answers> {
-        let of = |value: &&str| Answers {
+        let repetition = |value: &&str| Answers {
             ids: vec!["p".to_owned()],
             values: vec![value.parse().ok()],
             ..Answers::default()
         };
-        values.iter().map(of).collect()
+        values.iter().map(repetition).collect()
     }
 
     #[test]
@@ -127,7 +128,7 @@ mod tests {
         ];
         for (a, b, expected) in cases {
             let (found, answered) = different_values("I/X", [&answers(a), &answers(b)]);
-            assert_eq!(found.first().map(|of| of.difference), expected, "{a:?} {b:?}");
+            assert_eq!(found.first().map(|first| first.difference), expected, "{a:?} {b:?}");
             assert_eq!(answered, usize::from(a[0] != "-"), "{a:?} {b:?}");
         }
         let (found, _) = different_values("I/X", [&answers(&["7", "-"]), &answers(&["8", "8"])]);

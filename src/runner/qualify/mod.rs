@@ -147,7 +147,7 @@ impl RunQuestions {
     ///
     /// # Errors
     /// The model or the property files of the archive cannot be read.
-    pub fn of(archive: &Archive, examination: &Examination) -> Result<Self, ArchiveError> {
+    pub fn read(archive: &Archive, examination: &Examination) -> Result<Self, ArchiveError> {
         let questions = Questions::of(archive, examination)?;
         let ids = questions.ids.clone().unwrap_or_default();
         let verdicts = archive.verdicts()?;
@@ -172,7 +172,7 @@ impl RunQuestions {
     /// # Errors
     /// A file of the oracle cannot be read. Bad lines are not errors, but are described in `unread`.
     pub fn with(mut self, oracle: &Oracle, instance: &str) -> Result<Self, OracleError> {
-        let Known { values, file, unread } = oracle.of(instance, &self.questions)?;
+        let Known { values, file, unread } = oracle.known(instance, &self.questions)?;
         // The archive states values only where there is a single one.
         if values.iter().any(Option::is_some) {
             (self.expected, self.oracle) = (values, file.map(|file| file.display().to_string()));

@@ -257,8 +257,8 @@ fn session_processes(session: Pid) -> Vec<Pid> {
         // Form: pid (name) state parent group session ...; the name may contain any character.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let runs = fields.next()? != "Z";
-        let of = fields.nth(2)?.parse() == Ok(session.as_raw());
-        (runs && of).then_some(Pid::from_raw(number))
+        let in_session = fields.nth(2)?.parse() == Ok(session.as_raw());
+        (runs && in_session).then_some(Pid::from_raw(number))
     };
     processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
 }

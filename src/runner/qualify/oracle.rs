@@ -104,13 +104,14 @@ impl Oracle {
         if is_empty { Err(OracleError::Empty(path.to_owned())) } else { Ok(oracle) }
     }
 
-    fn read(&mut self, path: &Path, of: Option<&str>) -> Result<(), OracleError> {
+    fn read(&mut self, path: &Path, file_instance: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
         // The csv reader gives the rows of a file with CR LF the line before theirs.
         let text = mcc_base::text::read(path).map_err(|error| row(error.to_string()))?.replace("\r\n", "\n");
         let mut rows = csv::Reader::from_reader(text.as_bytes());
         let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
-        let needed = ["examination", "id", "value"].into_iter().chain(of.is_none().then_some("instance"));
+        let needed =
+            ["examination", "id", "value"].into_iter().chain(file_instance.is_none().then_some("instance"));
         for column in needed {
             if !columns.iter().any(|known| known == column) {
                 return Err(row(format!("no column {column}")));
@@ -127,7 +128,7 @@ impl Oracle {
                     continue;
                 }
             };
-            let Some(instance) = instance.or_else(|| of.map(str::to_owned)) else {
+            let Some(instance) = instance.or_else(|| file_instance.map(str::to_owned)) else {
                 bad.push((line, "the instance is missing".to_owned()));
                 continue;
             };
@@ -159,7 +160,7 @@ impl Oracle {
     ///
     /// # Errors
     /// A file of the oracle cannot be read.
-    pub fn of(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
+    pub fn known(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let mut known = self.stated(instance, questions)?;
         known
             .values
@@ -172,13 +173,13 @@ impl Oracle {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some((file, known)) = self.rows.get(&key) {
-            let of = |(position, id): (usize, &String)| {
+            let value = |(position, id): (usize, &String)| {
                 known
                     .get(&ValueKey::Id(id.clone()))
                     .or_else(|| known.get(&ValueKey::Position(position)))
                     .cloned()
             };
-            let values = ids.iter().enumerate().map(of).collect();
+            let values = ids.iter().enumerate().map(value).collect();
             return Ok(Known { values, file: Some(file.clone()), unread: None });
         }
         let nothing = || Known { values: vec![None; ids.len()], ..Known::default() };

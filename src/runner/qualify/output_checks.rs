@@ -136,10 +136,10 @@ fn missing(answers: &Answers) -> Option<Finding> {
     let first = missing
         .first()
         .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
-    let (n, of, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
-    let problem = format!("no answer for {n} of {of} values; the first is {id}");
+    let (n, all, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
+    let problem = format!("no answer for {n} of {all} values; the first is {id}");
     let fix = format!("print for each of them: FORMULA {id} CANNOT_COMPUTE");
-    let fix = if id == "STATES" || !id.contains('-') && of == 4 {
+    let fix = if id == "STATES" || !id.contains('-') && all == 4 {
         "print every metric, with -1 if the tool does not compute it".to_owned()
     } else {
         fix
@@ -150,13 +150,14 @@ fn missing(answers: &Answers) -> Option<Finding> {
 /// Returns a finding for each value that differs between attempts at one run.
 pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
     let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
-    let of = |answers: &Answers, id: &String| {
+    let answer = |answers: &Answers, id: &String| {
         let position = answers.ids.iter().position(|known| known == id)?;
         Some((answers.values[position].clone()?, answers.lines[position]))
     };
     let mut findings = vec![];
     for id in ids {
-        let given = attempts.iter().enumerate().filter_map(|(n, answers)| Some((n + 1, of(answers, id)?)));
+        let given =
+            attempts.iter().enumerate().filter_map(|(n, answers)| Some((n + 1, answer(answers, id)?)));
         let given: Vec<_> = given.collect();
         let Some((first, (value, _))) = given.first() else { continue };
         if let Some((n, (other, line))) = given.iter().find(|(_, (other, _))| other != value) {

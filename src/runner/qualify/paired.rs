@@ -43,7 +43,7 @@ pub struct PairedTest {
 impl PairedTest {
     /// Tests the logarithms of B/A. `rounding`: the standard deviation that rounding alone gives them, because figures are
     /// whole numbers; the spread is at least this. None: there are fewer than two, or a number is not finite.
-    pub fn of(logarithms: &[f64], rounding: f64) -> Option<Self> {
+    pub fn from_logarithms(logarithms: &[f64], rounding: f64) -> Option<Self> {
         let n = logarithms.len() as f64;
         let mean = logarithms.iter().sum::<f64>() / n;
         let squares: f64 = logarithms.iter().map(|value| (value - mean).powi(2)).sum();
@@ -100,11 +100,12 @@ pub fn logarithms(pairs: impl IntoIterator<Item = (u64, u64)>) -> (Vec<f64>, f64
 /// the same weight. `runs` has for each run the result of `logarithms`, each with `repetitions` pairs.
 pub fn over_runs(runs: &[(Vec<f64>, f64)], repetitions: usize) -> Option<PairedTest> {
     let count = runs.len() as f64;
-    let mean = |repetition: usize| runs.iter().map(|(of, _)| of[repetition]).sum::<f64>() / count;
-    let complete = !runs.is_empty() && runs.iter().all(|(of, _)| of.len() == repetitions);
+    let mean =
+        |repetition: usize| runs.iter().map(|(logarithms, _)| logarithms[repetition]).sum::<f64>() / count;
+    let complete = !runs.is_empty() && runs.iter().all(|(logarithms, _)| logarithms.len() == repetitions);
     let means: Vec<f64> = complete.then(|| (0..repetitions).map(mean).collect())?;
     let variance: f64 = runs.iter().map(|(_, rounding)| rounding.powi(2)).sum();
-    PairedTest::of(&means, variance.sqrt() / count)
+    PairedTest::from_logarithms(&means, variance.sqrt() / count)
 }
 
 #[cfg(test)]
@@ -115,7 +116,7 @@ mod tests {
     fn the_test_agrees_with_a_known_example() {
         // Student's data on sleep (Biometrika 6, 1908): t = 4.0621, p = 0.002833.
         let more_sleep = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-        let test = PairedTest::of(&more_sleep, 0.0).unwrap();
+        let test = PairedTest::from_logarithms(&more_sleep, 0.0).unwrap();
         let near =
             |found: f64, expected: f64| assert!((found - expected).abs() < 1e-4, "{found}, {expected}");
         near(test.p, 0.002_833);
@@ -125,18 +126,18 @@ mod tests {
         // A difference at an end of the interval has just the probability of the level.
         for end in test.interval {
             let shifted: Vec<f64> = more_sleep.iter().map(|value| value - end.ln_1p()).collect();
-            near(PairedTest::of(&shifted, 0.0).unwrap().p, LEVEL);
+            near(PairedTest::from_logarithms(&shifted, 0.0).unwrap().p, LEVEL);
         }
     }
 
     #[test]
     fn equal_or_too_few_figures_have_no_difference() {
         let (ratios, rounding) = logarithms([(500, 500); 3]);
-        let test = PairedTest::of(&ratios, rounding).unwrap();
+        let test = PairedTest::from_logarithms(&ratios, rounding).unwrap();
         assert_eq!((test.change, test.p), (0.0, 1.0));
         assert!(test.detectable > 0.001, "whole milliseconds cannot show less: {test:?}");
-        assert_eq!(PairedTest::of(&[0.1], 0.0), None);
-        assert_eq!(PairedTest::of(&[], 0.0), None);
+        assert_eq!(PairedTest::from_logarithms(&[0.1], 0.0), None);
+        assert_eq!(PairedTest::from_logarithms(&[], 0.0), None);
         assert_eq!(over_runs(&[], 5), None);
         assert_eq!(over_runs(&[(vec![0.1; 4], 0.0), (vec![0.1; 5], 0.0)], 5), None, "a pair is missing");
     }
@@ -145,7 +146,7 @@ mod tests {
     fn figures_of_zero_and_of_any_size_are_finite() {
         for pairs in [[(0, 0), (0, 1)], [(0, u64::MAX), (u64::MAX, 0)], [(u64::MAX, 1), (u64::MAX, 1)]] {
             let (ratios, rounding) = logarithms(pairs);
-            let test = PairedTest::of(&ratios, rounding).unwrap();
+            let test = PairedTest::from_logarithms(&ratios, rounding).unwrap();
             assert!(test.change.is_finite() && (0.0..=1.0).contains(&test.p), "{test:?}");
         }
     }

@@ -44,7 +44,7 @@ impl PerTool {
                 .to_owned(),
             _ => format!("none required: the threads share the {cores}"),
         };
-        let of = |runs: usize| format!("in {runs} of {}", counted(self.runs, "run"));
+        let in_runs = |runs: usize| format!("in {runs} of {}", counted(self.runs, "run"));
         let warning = |rule, problem: String, fix: &str| Finding {
             run: entry.to_owned(),
             ..Finding::new(rule, problem, fix).warning()
@@ -52,20 +52,20 @@ impl PerTool {
         let mut findings = vec![];
         let most = self.crowded.iter().map(|(_, most)| most).max();
         if let (Some((first, _)), Some(most)) = (self.crowded.first(), most) {
-            let runs = of(self.crowded.len());
+            let runs = in_runs(self.crowded.len());
             let problem =
                 format!("up to {most} threads are runnable on {cores} {runs}; the first is {first}");
             findings.push(warning(rule, problem, &share));
         }
         if let Some((first, cpu, wall)) = self.beyond.first() {
-            let runs = of(self.beyond.len());
+            let runs = in_runs(self.beyond.len());
             let problem = format!(
                 "more CPU time is used than {cores} can give {runs}; the first is {first}: {cpu} ms in {wall} ms"
             );
             findings.push(warning(rule, problem, &share));
         }
         if let Some((run, file)) = self.left.first() {
-            let runs = of(self.left.len());
+            let runs = in_runs(self.left.len());
             let problem = format!("files are left on the disk {runs}; the first is {file} in {run}");
             let fix = "none required, unless later runs need these files: the changes of the disk are deleted after each run. \
                        Files in the current folder and BK_RESULT_DIR are not reported";

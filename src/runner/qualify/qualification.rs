@@ -121,7 +121,7 @@ impl Qualification {
         let mut runs = vec![];
         for (instance, archive) in &archives {
             for (examination, name) in examinations.iter().zip(&names) {
-                let mut run_questions = RunQuestions::of(archive, examination)?;
+                let mut run_questions = RunQuestions::read(archive, examination)?;
                 if let Some(oracle) = &oracle {
                     run_questions = run_questions.with(oracle, instance)?;
                 }
@@ -394,7 +394,12 @@ impl Qualification {
             passes: false,
             limit_s: self.settings.limit_s.get(),
             instances: self.archives.keys().cloned().collect(),
-            examinations: self.settings.examinations.iter().map(|of| of.name.clone()).collect(),
+            examinations: self
+                .settings
+                .examinations
+                .iter()
+                .map(|examination| examination.name.clone())
+                .collect(),
             environment: environment.unwrap_or_default(),
             disks: BTreeMap::new(),
             machine: vec![],
@@ -433,7 +438,8 @@ impl Qualification {
             Purpose::Qualification => u64::from(grace_s(limit_s.get())),
             Purpose::Comparison => 0,
         };
-        let examinations: Vec<&str> = examinations.iter().map(|of| of.name.as_str()).collect();
+        let examinations: Vec<&str> =
+            examinations.iter().map(|examination| examination.name.as_str()).collect();
         let mut tool = json!({
             "entry": self.settings.entry.as_str(),
             "image": absolute(image)?,

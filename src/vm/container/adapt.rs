@@ -341,7 +341,7 @@ impl Container {
     /// Notes what the contest ignores.
     fn note_the_rest(&mut self) {
         let settings = self.config.config().as_ref();
-        let list = |of: &Option<Vec<String>>| of.as_deref().unwrap_or_default().join(" ");
+        let list = |words: &Option<Vec<String>>| words.as_deref().unwrap_or_default().join(" ");
         let mut notices = vec![];
         if let Some(settings) = settings {
             for (word, text) in [("ENTRYPOINT", list(settings.entrypoint())), ("CMD", list(settings.cmd()))] {

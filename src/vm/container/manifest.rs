@@ -148,7 +148,9 @@ impl Reader<'_> {
                 )));
             }
             several => {
-                let names = several.iter().map(|of| name_of(of).unwrap_or_else(|| of.digest().to_string()));
+                let names = several
+                    .iter()
+                    .map(|descriptor| name_of(descriptor).unwrap_or_else(|| descriptor.digest().to_string()));
                 let names = names.collect::<Vec<_>>().join(", ");
                 return Err(self.refused(format!("it has several containers ({names}): save one of them")));
             }
@@ -196,7 +198,7 @@ impl Reader<'_> {
                 self.search(&inner, depth + 1)?;
             } else if MANIFESTS.contains(&media_type.as_str()) {
                 let platform = descriptor.platform().as_ref();
-                match platform.filter(|of| !is_amd64(of.os(), of.architecture())) {
+                match platform.filter(|platform| !is_amd64(platform.os(), platform.architecture())) {
                     Some(other) => self.others.push(format!("{}/{}", other.os(), other.architecture())),
                     None if self.found.iter().any(|known| known.digest() == descriptor.digest()) => {}
                     None => self.found.push(descriptor.clone()),

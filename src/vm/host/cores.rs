@@ -111,9 +111,9 @@ fn last_cache(cpu: &Path) -> Result<u32, HostError> {
 
 /// Returns the CPUs of slower cores: Intel's hybrid processors have a performance counter unit for each kind of core.
 fn efficiency(root: &Path) -> Result<BTreeSet<u32>, HostError> {
-    let of = |kind: &str| root.join("sys/devices").join(kind).join("cpus");
-    if of("cpu_core").exists() && of("cpu_atom").exists() {
-        list(of("cpu_atom"))
+    let cpus = |kind: &str| root.join("sys/devices").join(kind).join("cpus");
+    if cpus("cpu_core").exists() && cpus("cpu_atom").exists() {
+        list(cpus("cpu_atom"))
     } else {
         Ok(BTreeSet::new())
     }

@@ -168,8 +168,9 @@ impl HostCounters {
         };
         let lines: Option<Vec<Vec<u64>>> = cpus.iter().map(fields).collect();
         let lines = lines.filter(|lines| !lines.is_empty());
-        let sum = |of: &[usize]| {
-            let ticks = |line: &Vec<u64>| of.iter().map(|field| line[*field]).fold(0, u64::saturating_add);
+        let sum = |wanted: &[usize]| {
+            let ticks =
+                |line: &Vec<u64>| wanted.iter().map(|field| line[*field]).fold(0, u64::saturating_add);
             let lines = lines.as_ref()?;
             Some(lines.iter().map(ticks).fold(0, u64::saturating_add).saturating_mul(TICK_MS))
         };
@@ -179,8 +180,9 @@ impl HostCounters {
             line.split_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
         };
         let count = |cpu: &u32| {
-            let of = |unit: &str| cpu_text(root, *cpu, &format!("thermal_throttle/{unit}_throttle_count"));
-            let number = |unit: &str| of(unit)?.parse::<u64>().ok();
+            let throttle_count =
+                |unit: &str| cpu_text(root, *cpu, &format!("thermal_throttle/{unit}_throttle_count"));
+            let number = |unit: &str| throttle_count(unit)?.parse::<u64>().ok();
             Some(number("core")?.saturating_add(number("package")?))
         };
         let throttled = cpus.iter().map(count).try_fold(0_u64, |sum, n| Some(sum.saturating_add(n?)));
@@ -240,11 +242,11 @@ fn mitigations(root: &Path) -> Option<String> {
     let folder = "sys/devices/system/cpu/vulnerabilities";
     let names = fs::read_dir(root.join(folder)).ok()?.flatten().map(|entry| entry.file_name());
     let names: BTreeSet<String> = names.filter_map(|name| name.into_string().ok()).collect();
-    let of = |name: &String| {
+    let mitigation = |name: &String| {
         let state = text(root, &format!("{folder}/{name}"))?;
         (state != "Not affected").then(|| format!("{name}: {state}"))
     };
-    let affected: Vec<String> = names.iter().filter_map(of).collect();
+    let affected: Vec<String> = names.iter().filter_map(mitigation).collect();
     Some(if affected.is_empty() { "not affected".to_owned() } else { affected.join("; ") })
 }
 

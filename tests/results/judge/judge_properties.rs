@@ -39,7 +39,9 @@ fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host
 fn an_unresolved_run_is_provisional_or_excludes_its_block() {
     let mut runs: Vec<Run> = ["a", "b"]
         .iter()
-        .flat_map(|entry| ["F-PT-1", "F-PT-2"].map(|of| deadlock(entry, of, Some(Value::True), 1, "h")))
+        .flat_map(|entry| {
+            ["F-PT-1", "F-PT-2"].map(|instance| deadlock(entry, instance, Some(Value::True), 1, "h"))
+        })
         .collect();
     // The values of this run must not be used (R2).
     runs[0].3.ending = Ending::Infrastructure;
@@ -112,15 +114,16 @@ fn failures_of_entries_without_a_vote_affect_nobody() {
     for rule in [InfrastructureRule::Provisional, InfrastructureRule::Exclude] {
         let [without, with] = [None, Some(Ending::Infrastructure)].map(|outside| judged(rule, outside));
         assert_eq!((with.unresolved.len(), with.excluded.len(), with.blocks.len()), (0, 0, 2), "{rule:?}");
-        let podiums = |of: &Judgement| serde_json::to_value(&of.podiums).unwrap();
-        let ranked = |of: &Judgement| {
-            let places = of.podiums.iter().flat_map(|podium| &podium.places).filter(|p| p.rank.is_some());
+        let podiums = |judgement: &Judgement| serde_json::to_value(&judgement.podiums).unwrap();
+        let ranked = |judgement: &Judgement| {
+            let places =
+                judgement.podiums.iter().flat_map(|podium| &podium.places).filter(|p| p.rank.is_some());
             places.map(|p| (p.entry, p.points.clone(), p.medal)).collect::<Vec<_>>()
         };
         assert_eq!(ranked(&with), ranked(&without), "{} {}", podiums(&with), podiums(&without));
         assert!(ranked(&with).iter().any(|(_, _, medal)| *medal == Medal::Gold));
         let note = "neither vote nor compete (outside, virtual): 2;";
-        assert!(with.notes.iter().any(|of| of.contains(note)), "{:?}", with.notes);
+        assert!(with.notes.iter().any(|noted| noted.contains(note)), "{:?}", with.notes);
     }
 }
 
@@ -220,7 +223,11 @@ fn a_value_of_an_entry_without_rank_changes_no_weight() {
         mcc::judge(&edition, ballots).unwrap()
     };
     let weights = |judgement: &Judgement| -> Vec<(String, BigRational)> {
-        judgement.instances.iter().map(|of| (of.instance.clone(), of.weight.clone())).collect()
+        judgement
+            .instances
+            .iter()
+            .map(|instance| (instance.instance.clone(), instance.weight.clone()))
+            .collect()
     };
     let without = weights(&mcc::judge(&edition, ballots(&edition, &runs)).unwrap());
     runs.push(deadlock("outside", "F-PT-3", Some(Value::True), 1, "h"));
@@ -416,8 +423,8 @@ fn bytes(judgement: &Judgement) -> String {
 fn results_of_others(judgement: &Judgement, left_out: &str) -> Vec<String> {
     let name = |entry: usize| judgement.entries[entry].entry.as_str();
     let mut results = Vec::new();
-    for of in judgement.confidence.iter().filter(|of| name(of.entry) != left_out) {
-        results.push(format!("{} {} {}", name(of.entry), of.confidence, of.answered));
+    for measured in judgement.confidence.iter().filter(|measured| name(measured.entry) != left_out) {
+        results.push(format!("{} {} {}", name(measured.entry), measured.confidence, measured.answered));
     }
     for Block { examination, instance, trusted, cells } in &judgement.blocks {
         let place = format!("{examination} {instance}");
@@ -462,12 +469,13 @@ proptest! {
     fn confidences_are_shares_and_points_are_sums_of_their_parts(runs in contest(), votes in votes()) {
         let judgement = judged(&runs, votes);
         let (zero, one) = (BigRational::from_integer(0.into()), BigRational::from_integer(1.into()));
-        for of in &judgement.confidence {
-            prop_assert!(zero <= of.confidence && of.confidence <= one && of.agreed <= of.answered);
+        for measured in &judgement.confidence {
+            prop_assert!(zero <= measured.confidence && measured.confidence <= one);
+            prop_assert!(measured.agreed <= measured.answered);
         }
         for score in &judgement.scores {
-            let of = |block: &&Block| block.examination == score.examination;
-            let cells = judgement.blocks.iter().filter(of).flat_map(|block| &block.cells);
+            let same_examination = |block: &&Block| block.examination == score.examination;
+            let cells = judgement.blocks.iter().filter(same_examination).flat_map(|block| &block.cells);
             let sum: BigRational = cells.filter(|cell| cell.entry == score.entry).map(|cell| &cell.points).sum();
             prop_assert_eq!(&sum, &score.normalized);
             let values = judgement.edition.examinations[score.examination].values;
@@ -491,9 +499,9 @@ proptest! {
         runs in contest(), votes in votes(),
     ) {
         let judgement = judged(&runs, votes);
-        for of in &judgement.best_virtual {
+        for virtual_tool in &judgement.best_virtual {
             let mut had = 0;
-            for block in judgement.blocks.iter().filter(|block| block.examination == of.examination) {
+            for block in judgement.blocks.iter().filter(|block| block.examination == virtual_tool.examination) {
                 for (position, trusted) in block.trusted.iter().enumerate() {
                     let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
                     let entries = right.map(|cell| &judgement.entries[cell.entry]);
@@ -508,11 +516,12 @@ proptest! {
                     prop_assert_eq!(trusted.weak, weak);
                 }
             }
-            prop_assert_eq!(of.right, had);
+            prop_assert_eq!(virtual_tool.right, had);
             let best = judgement.scores.iter().filter(|score| {
-                score.examination == of.examination && judgement.entries[score.entry].status == Status::Competing
+                let competes = judgement.entries[score.entry].status == Status::Competing;
+                score.examination == virtual_tool.examination && competes
             });
-            prop_assert!(best.map(|score| &score.normalized).max().is_none_or(|most| *most <= of.normalized));
+            prop_assert!(best.map(|score| &score.normalized).max().is_none_or(|most| *most <= virtual_tool.normalized));
         }
     }
 
@@ -530,8 +539,8 @@ proptest! {
         };
         let [voting, competing] = [Status::VotingOnly, Status::Competing].map(judged);
         let trusted = |judgement: &Judgement| -> Vec<_> {
-            let of = |block: &Block| block.trusted.iter().map(|t| (t.value.clone(), t.basis)).collect::<Vec<_>>();
-            judgement.blocks.iter().map(of).collect()
+            let values = |block: &Block| block.trusted.iter().map(|t| (t.value.clone(), t.basis)).collect::<Vec<_>>();
+            judgement.blocks.iter().map(values).collect()
         };
         prop_assert_eq!(trusted(&voting), trusted(&competing));
         let own = |entry: usize| voting.entries[entry].entry == "tool0";
@@ -544,9 +553,9 @@ proptest! {
         prop_assert!(voting.awards.iter().flat_map(|award| &award.places).all(|place| !own(place.entry)));
         let others: Vec<Run> = runs.iter().filter(|run| run.0 != "tool0").cloned().collect();
         let without = mcc::judge(&edition, described(&edition, &others)).unwrap();
-        for of in &without.instances {
-            let with = voting.instances.iter().find(|with| with.instance == of.instance).unwrap();
-            prop_assert_eq!(&with.weight, &of.weight);
+        for instance in &without.instances {
+            let with = voting.instances.iter().find(|with| with.instance == instance.instance).unwrap();
+            prop_assert_eq!(&with.weight, &instance.weight);
         }
     }
 

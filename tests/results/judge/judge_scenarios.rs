@@ -42,8 +42,8 @@ fn in_2018_481_unanimous_values_rest_on_one_tool() {
     let trusted = rows(&per_variant.path().join("trusted.csv"));
     let basis: BTreeMap<_, _> = trusted.iter().map(|row| (key(row), row["basis"].clone())).collect();
     let weak = rows(&per_variant.path().join("weak.csv"));
-    let count = |kind: &str, of: &str| {
-        weak.iter().filter(|row| row["kind"] == kind && basis[&key(row)] == of).count()
+    let count = |kind: &str, wanted: &str| {
+        weak.iter().filter(|row| row["kind"] == kind && basis[&key(row)] == wanted).count()
     };
     assert_eq!((count("single-family", "unanimous"), count("single-backer", "single")), (481, 8868));
     assert_eq!(count("single-backer", "unanimous"), 0);
@@ -70,10 +70,10 @@ fn the_best_virtual_tool_of_2018_is_computed_from_the_answers() {
     let published: Vec<_> = scores.iter().filter(|row| row["tool"] == "BVT").collect();
     let computed = rows(&dir.path().join("virtual.csv"));
     assert_eq!((published.len(), computed.len()), (9, 9));
-    for of in computed {
-        let row = published.iter().find(|row| row["examination"] == of["examination"]).unwrap();
+    for best in computed {
+        let row = published.iter().find(|row| row["examination"] == best["examination"]).unwrap();
         for column in ["right", "points", "normalized"] {
-            assert_eq!(row[column], of[column], "{} {column}", of["examination"]);
+            assert_eq!(row[column], best[column], "{} {column}", best["examination"]);
         }
     }
 }
@@ -250,7 +250,7 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     assert_eq!(sum("examinations", "points") + sum("losses", "missing"), sum("examinations", "possible"));
     assert_eq!(explanation["wrong"].as_array().unwrap().len(), 15);
     let examinations = explanation["examinations"].as_array().unwrap();
-    let unique: u64 = examinations.iter().map(|of| of["unique"].as_u64().unwrap()).sum();
+    let unique: u64 = examinations.iter().map(|examination| examination["unique"].as_u64().unwrap()).sum();
     let weak = rows(&dir.path().join("weak.csv"));
     assert_eq!(unique as usize, weak.iter().filter(|row| row["backers"] == "LoLA").count());
     assert_eq!(unique as usize, explanation["unique"].as_array().unwrap().len());

@@ -23,7 +23,7 @@ fn results(edition: &SvcompEdition, cases: &[RunCase]) -> Results {
     results.entries = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     let mut seen = std::collections::BTreeSet::new();
     for (entry, category, task, holds, status, cpu) in cases {
-        let number = results.categories.iter().position(|of| of.name == BASE[*category]).unwrap();
+        let number = results.categories.iter().position(|listed| listed.name == BASE[*category]).unwrap();
         // A task has one expected answer, and an entry has one run of a task.
         let holds = *holds == task.is_multiple_of(2);
         let name = format!("t{task}_{}.c", if holds { "true" } else { "false" });
@@ -85,17 +85,18 @@ proptest! {
         let judgement = svcomp::judge(&edition, results(&edition, &cases)).unwrap();
         for score in &judgement.scores {
             let Some(points) = &score.points else { continue };
-            let meta = judgement.categories.iter().any(|of| of.parent == Some(score.category));
+            let meta = judgement.categories.iter().any(|category| category.parent == Some(score.category));
             if !meta {
                 let cells = judgement.blocks.iter().filter(|block| block.category == score.category);
                 let cells = cells.flat_map(|block| &block.cells).filter(|cell| cell.entry == score.entry);
                 prop_assert_eq!(cells.map(|cell| &cell.points).sum::<BigRational>(), points.0.clone());
             }
-            let quantile = judgement.quantiles.iter().find(|of| of.entry == score.entry && of.category == score.category);
-            if let Some(of) = quantile {
-                let end = of.steps.last().map_or(&of.start, |step| &step.x);
+            let mut quantiles = judgement.quantiles.iter().filter(|quantile| quantile.category == score.category);
+            let quantile = quantiles.find(|quantile| quantile.entry == score.entry);
+            if let Some(quantile) = quantile {
+                let end = quantile.steps.last().map_or(&quantile.start, |step| &step.x);
                 prop_assert_eq!(end, &points.0);
-                prop_assert!(of.steps.is_sorted_by(|a, b| a.cpu_s <= b.cpu_s && a.x < b.x));
+                prop_assert!(quantile.steps.is_sorted_by(|a, b| a.cpu_s <= b.cpu_s && a.x < b.x));
             }
         }
     }

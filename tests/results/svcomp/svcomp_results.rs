@@ -27,12 +27,12 @@ fn validators_confirm_in_time_and_merged_files_replace_raw_ones() {
     write(input.path(), "validation/val.xml", &validator);
     write(input.path(), "table.xml", "<table/>");
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |tool, column| score(out.path(), tool, "unreach-call.ReachSafety-Loops", column);
+    let value = |tool, column| score(out.path(), tool, "unreach-call.ReachSafety-Loops", column);
     assert_eq!(
-        (of("one", "points"), of("one", "right"), of("one", "unconfirmed")),
+        (value("one", "points"), value("one", "right"), value("one", "unconfirmed")),
         ("2".into(), "1".into(), "2".into())
     );
-    assert_eq!((of("two", "points"), of("two", "unconfirmed")), ("4".into(), "1".into()));
+    assert_eq!((value("two", "points"), value("two", "unconfirmed")), ("4".into(), "1".into()));
     assert!(notes.contains("two.xml.bz2 is not read: the folder has a later state of this file"), "{notes}");
     assert!(
         notes.contains("table.xml is not read: it is no result file, its root element is <table>"),
@@ -58,8 +58,8 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
     let name = "val-validate-violation-witnesses-one";
     write(input.path(), "val.xml", &result(name, "SV", "ReachSafety-Loops", &checked));
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
-    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["3", "2", "1"]);
+    let value = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
+    assert_eq!([value("points"), value("right"), value("unconfirmed")], ["3", "2", "1"]);
     let note = "no validation results of correctness witnesses of one, and no run of theirs with the category \
                 correct-unconfirmed: each of their right answers true counts as confirmed";
     assert!(notes.contains(note) && !notes.contains("of violation witnesses of"), "{notes}");
@@ -69,8 +69,8 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
         &result(&name.replace("violation", "correctness"), "SV", "ReachSafety-Loops", &checked),
     );
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
-    let of = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
-    assert_eq!([of("points"), of("right"), of("unconfirmed")], ["4", "3", "0"]);
+    let value = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
+    assert_eq!([value("points"), value("right"), value("unconfirmed")], ["4", "3", "0"]);
     assert!(
         notes.contains("of violation witnesses of one,") && notes.contains("right answers false"),
         "{notes}"
@@ -143,7 +143,10 @@ fn the_site_compares_measurements_of_two_tools_by_task() {
     );
     let instances = names["instances"].as_array().unwrap();
     let task = "test/programs/simple/switch_test_default_fallthrough_false-unreach-label.c";
-    let number = instances.iter().position(|of| *of == serde_json::json!([task, "unreach-label"])).unwrap();
+    let number = instances
+        .iter()
+        .position(|instance| *instance == serde_json::json!([task, "unreach-label"]))
+        .unwrap();
     // 2.189887353 s and 129118208 bytes; 2.159436775 s and 131117056 bytes. Both found it false.
     for (tool, cpu_ms, memory_kib) in [("predicate", 2190, 126_092), ("value", 2159, 128_044)] {
         let tables = data_of(site.join(format!("runs/{tool}.js")));
