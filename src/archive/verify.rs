@@ -124,9 +124,9 @@ impl Verified {
             let stored = folder.join(file.file_name());
             let shown = stored.display().to_string();
             if stored.exists() {
-                self.same_lines(file.path(), &stored)?
+                self.same_lines(file.path(), &stored)?;
             } else {
-                self.differs(shown, "is missing")
+                self.differs(shown, "is missing");
             }
         }
         Ok(())

@@ -49,9 +49,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         print::text(&as_text(&report))?;
         let results = argument(&args.results);
         if report.missing.is_empty() {
-            next(&format!("mcc-harness judge {results} --out judged"))
+            next(&format!("mcc-harness judge {results} --out judged"));
         } else {
-            next(&format!("`mcc-harness status {results}` shows which models are open"))
+            next(&format!("`mcc-harness status {results}` shows which models are open"));
         }
         Ok(())
     })?;

@@ -18,9 +18,9 @@ pub fn with_links(html: &str, root: &str) -> String {
         let (text, markup) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
         for (is_code, part) in rule_codes(text, &known) {
             if is_code && unlinked == 0 {
-                out += &format!("<a href=\"{root}{PATH}#{part}\">{part}</a>")
+                out += &format!("<a href=\"{root}{PATH}#{part}\">{part}</a>");
             } else {
-                out += part
+                out += part;
             }
         }
         let (tag, after) = markup.split_at(markup.find('>').map_or(markup.len(), |end| end + 1));

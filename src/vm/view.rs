@@ -129,7 +129,7 @@ impl View {
     fn bind(&mut self, path: &Path) -> io::Result<()> {
         let real = fs::canonicalize(path)?;
         if real.is_dir() {
-            self.folder(path)?
+            self.folder(path)?;
         } else {
             self.folder(path.parent().unwrap_or(Path::new("/")))?;
             self.steps.push(Step::File(c_string(path)?));

@@ -552,9 +552,9 @@ fn other_users_can_read_no_file_of_a_record() {
         let mode = item.metadata().unwrap().permissions().mode();
         assert_eq!(mode & open_to_others, 0, "{}: {mode:o}", item.path().display());
         if item.file_type().is_dir() {
-            folders += 1
+            folders += 1;
         } else {
-            files.push(item.file_name().to_string_lossy().into_owned())
+            files.push(item.file_name().to_string_lossy().into_owned());
         }
     }
     assert!(folders > 5, "{folders}");

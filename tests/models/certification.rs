@@ -137,9 +137,9 @@ fn evidence_contradicts_three_wrong_tools_that_outvote_two() {
         let position: usize = row["position"].parse().unwrap();
         assert_eq!(row["value"], right(&row["instance"])[&row["examination"]][position], "{row:?}");
         if row["examination"].starts_with("Reachability") {
-            assert_eq!(here, ["wrong-1", "wrong-2", "wrong-3"], "{row:?}")
+            assert_eq!(here, ["wrong-1", "wrong-2", "wrong-3"], "{row:?}");
         } else {
-            assert_eq!(here, [""; 0], "{row:?}")
+            assert_eq!(here, [""; 0], "{row:?}");
         }
         assert!(row["evidence"].split(' ').all(|file| at("certified").join(file).is_file()), "{row:?}");
         if row["method"] == "witness" {

@@ -104,7 +104,7 @@ impl ResultsFolder {
                 return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
             }
         } else {
-            folder.write(SETTINGS, &json(settings)?)?
+            folder.write(SETTINGS, &json(settings)?)?;
         }
         // After the settings: a folder without them must hold nothing else.
         for name in [RESULTS, EVIDENCE] {

@@ -188,7 +188,7 @@ fn make_home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf>
             fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
         }
     } else {
-        tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?
+        tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?;
     }
     copy(&tool.canonicalize()?, &benchkit)?;
     fs::create_dir(benchkit.join("results"))?;

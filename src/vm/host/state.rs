@@ -279,7 +279,7 @@ mod tests {
             for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
                 let to = to.join(entry.file_name());
                 if entry.file_type().unwrap().is_dir() {
-                    copy_folder(&entry.path(), &to)
+                    copy_folder(&entry.path(), &to);
                 } else {
                     fs::copy(entry.path(), to).unwrap();
                 }
