@@ -1,5 +1,6 @@
 //! `certify`: what evidence decides, which answers it contradicts, and that a killed certification continues.
 
+use crate::support::campaign::EXAMINATIONS;
 use crate::support::data;
 use crate::support::runs;
 use crate::support::tool;
@@ -21,17 +22,6 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures");
 /// Instances that are explored within seconds.
 const SMALL: [&str; 4] =
     ["DiningTable-PT-03", "TokenLoop-PT-03", "GreedyClerks-PT-03", "LibraryRoom-PT-R05W02"];
-const EXAMINATIONS: [&str; 9] = [
-    "StateSpace",
-    "UpperBounds",
-    "ReachabilityDeadlock",
-    "ReachabilityCardinality",
-    "ReachabilityFireability",
-    "CTLCardinality",
-    "CTLFireability",
-    "LTLCardinality",
-    "LTLFireability",
-];
 
 /// The right values of an instance by examination, in the order of positions.
 fn right(instance: &str) -> BTreeMap<String, Vec<String>> {
