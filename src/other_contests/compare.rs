@@ -43,8 +43,8 @@ impl JudgementSide for Judgement {
     fn instances(&self) -> BTreeMap<String, String> {
         let mut instances: BTreeMap<String, String> = BTreeMap::new();
         for block in &self.blocks {
-            let (category, of) = (&self.categories[block.category].category, block.instance.clone());
-            let listed = instances.entry(of).or_default();
+            let category = &self.categories[block.category].category;
+            let listed = instances.entry(block.instance.clone()).or_default();
             if !listed.split(", ").any(|listed| listed == category) {
                 *listed += if listed.is_empty() { "" } else { ", " };
                 *listed += category;
@@ -54,18 +54,19 @@ impl JudgementSide for Judgement {
     }
 
     fn scores(&self) -> Scores<'_> {
-        let named = self.scores.iter().filter_map(|of| {
-            let (entry, category) = (&self.entries[of.entry], &self.categories[of.category]);
-            Some(((entry.entry.as_str(), category.category.as_str()), &of.points.as_ref()?.0))
+        let named = self.scores.iter().filter_map(|score| {
+            let (entry, category) = (&self.entries[score.entry], &self.categories[score.category]);
+            Some(((entry.entry.as_str(), category.category.as_str()), &score.points.as_ref()?.0))
         });
         named.collect()
     }
 
     fn parts(&self) -> Parts<'_> {
         let mut parts = Parts::new();
-        for of in &self.scores {
-            let (entry, category) = (&self.entries[of.entry].entry, &self.categories[of.category].category);
-            for (part, Points(points)) in self.parts.iter().zip(&of.parts) {
+        for score in &self.scores {
+            let (entry, category) =
+                (&self.entries[score.entry].entry, &self.categories[score.category].category);
+            for (part, Points(points)) in self.parts.iter().zip(&score.parts) {
                 parts.insert((entry, category, part), points);
             }
         }
@@ -77,8 +78,11 @@ impl JudgementSide for Judgement {
             let place = ComparedPlace { rank: *rank, medal: *medal, points: points.clone() };
             (self.entries[*entry].entry.clone(), place)
         };
-        let name = |of: &Podium| self.categories[of.category].category.as_str();
-        self.podiums.iter().map(|of| (name(of), of.places.iter().map(place).collect())).collect()
+        let named = |podium: &Podium| {
+            let category = self.categories[podium.category].category.as_str();
+            (category, podium.places.iter().map(place).collect())
+        };
+        self.podiums.iter().map(named).collect()
     }
 
     fn blocks(&self) -> Vec<BlockRef<'_>> {
@@ -101,7 +105,7 @@ impl JudgementSide for Judgement {
                 .parts
                 .iter()
                 .map(String::as_str)
-                .zip(cell.parts.iter().map(|Points(of)| of))
+                .zip(cell.parts.iter().map(|Points(points)| points))
                 .collect(),
             time_ms: cell.figure(&["cpu_s", "time_s"], 1000),
             memory_bytes: cell.figure(&["memory_mb"], 1_000_000),
