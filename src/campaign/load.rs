@@ -147,12 +147,14 @@ impl Source<'_> {
 /// Checks a name that is used as the name of a folder; the error is a part of a message. The folders are published, so
 /// names that other systems reserve are refused too.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
-    if name.len() > 120 { Err("is longer than 120 characters") } else { check_folder(name) }?;
-    if is_reserved(name) {
-        Err("is a reserved name on some systems, where the results could not be unpacked; rename it")
-    } else {
-        Ok(())
+    if name.len() > 120 {
+        return Err("is longer than 120 characters");
     }
+    check_folder(name)?;
+    if is_reserved(name) {
+        return Err("is a reserved name on some systems, where the results could not be unpacked; rename it");
+    }
+    Ok(())
 }
 
 impl Campaign {
@@ -318,7 +320,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
             } else {
                 format!(
                     "entries \"{}\" and \"{entry}\" differ only in upper and lower case, and some systems do not \
-                 distinguish their folders; rename one",
+                     distinguish their folders; rename one",
                     other.entry
                 )
             };
@@ -337,15 +339,14 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
                 .unwrap_or_default(),
         });
     }
-    if !tools.is_empty() {
-        Ok(tools)
-    } else {
-        Err(CampaignError::Wrong {
+    if tools.is_empty() {
+        return Err(CampaignError::Wrong {
             file: source.file.to_owned(),
             line: 1,
             message: "no [[tool]]; add at least one".to_owned(),
-        })
+        });
     }
+    Ok(tools)
 }
 
 fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, CampaignError> {

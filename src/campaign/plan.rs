@@ -190,11 +190,10 @@ impl Campaign {
             let near = suggest::hint(unknown, all().map(|known| known.name.as_str()));
             return Err(wrong(format!("{} has no \"{unknown}\"; {known}{near}", edition.name)));
         }
-        if !wanted.is_empty() {
-            Ok(all().filter(|known| wanted.contains(&known.name)).collect())
-        } else {
-            Err(wrong("the list is empty; remove the key to take all".to_owned()))
+        if wanted.is_empty() {
+            return Err(wrong("the list is empty; remove the key to take all".to_owned()));
         }
+        Ok(all().filter(|known| wanted.contains(&known.name)).collect())
     }
 
     /// The instances that the campaign's globs match.

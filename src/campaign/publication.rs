@@ -227,7 +227,7 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
             Ok(())
         } else {
             Err("not an address of a page; write https://..., at most 500 characters of ASCII \
-                  without blanks"
+                 without blanks"
                 .to_owned())
         }
     })
@@ -240,7 +240,7 @@ fn spdx<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
             Ok(())
         } else {
             Err("not an SPDX expression of at most 200 characters; write it like GPL-3.0-or-later, or \
-                      LicenseRef-NAME for another licence"
+                 LicenseRef-NAME for another licence"
                 .to_owned())
         }
     })

@@ -219,7 +219,7 @@ impl Table {
         if self.unclosed.get().is_some_and(|at| at < self.rows.position().byte()) {
             Err("a quote is not closed, or text follows the closing one, so the rows after it would be lost; \
                  close it before the comma or the line break, and write a quote inside as `\"\"`"
-        .to_owned())
+                .to_owned())
         } else {
             Ok(())
         }

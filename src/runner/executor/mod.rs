@@ -311,9 +311,7 @@ impl Scheduler<'_> {
                 return None;
             }
             let (competes, vcpus) = shared.open.front().map(|open| (open.competes, open.vcpus))?;
-            let lease = if !competes {
-                Some(None)
-            } else {
+            let lease = if competes {
                 match self.lease(&mut shared, vcpus) {
                     Ok(lease) => lease.map(Some),
                     Err(error) => {
@@ -321,6 +319,8 @@ impl Scheduler<'_> {
                         continue;
                     }
                 }
+            } else {
+                Some(None)
             };
             match lease {
                 Some(lease) => return shared.open.pop_front().map(|open| (open, lease)),

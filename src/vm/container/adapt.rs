@@ -98,9 +98,9 @@ impl Container {
             Ok(())
         } else {
             Err(self.unsuitable(format!(
-            "its USER is {name:?}, and the contest runs tools as the user mcc: end the Dockerfile with `USER root` or \
-             `USER mcc`, and see that mcc may read the files of the tool"
-        )))
+                "its USER is {name:?}, and the contest runs tools as the user mcc: end the Dockerfile with `USER \
+                 root` or `USER mcc`, and see that mcc may read the files of the tool"
+            )))
         }
     }
 
