@@ -97,7 +97,10 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
     let (instance, examination) =
         (&judgement.instances[block.instance].instance, &judgement.examinations[block.examination]);
     Some(AlarmRow {
-        value: visible(&format!("{instance}, {examination} {position:02}")),
+        value: visible(&format!(
+            "{instance}, {examination} {}",
+            contest.position_name(block.examination, position)
+        )),
         link: format!(
             "instance.html#instance={}&examination={}&position={position}",
             in_fragment(instance),

@@ -4,7 +4,8 @@ use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::file_names;
-use mcc_edition::Status;
+use mcc_campaign::benchkit;
+use mcc_edition::{AnswerKind, Status};
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
@@ -233,6 +234,19 @@ impl<'a> Contest<'a> {
         format!("instance.html#instance={instance}&examination={examination}")
     }
 
+    /// The names of the positions of an examination, if they are metrics and not numbered properties.
+    pub fn position_names(&self, examination: usize) -> Option<[&'static str; 4]> {
+        let (_, examination) =
+            self.judgement.edition.examination(&self.judgement.examinations[examination])?;
+        (examination.answers == AnswerKind::StateSpace).then_some(benchkit::STATE_SPACE)
+    }
+
+    /// The name of a position: that of its metric, otherwise its number with two digits.
+    pub fn position_name(&self, examination: usize, position: usize) -> String {
+        let metric = self.position_names(examination).and_then(|metrics| metrics.get(position).copied());
+        metric.map_or_else(|| format!("{position:02}"), str::to_owned)
+    }
+
     /// Link and name of a value; None if its instance is not shown.
     pub fn value_link(&self, value: Position) -> Option<(String, String)> {
         self.instance_number(value.instance)?;
@@ -241,7 +255,8 @@ impl<'a> Contest<'a> {
             (&judgement.instances[value.instance].instance, &judgement.examinations[value.examination]);
         let link =
             format!("{}&position={:02}", self.block_link(value.instance, value.examination), value.position);
-        Some((link, visible(&format!("{instance} {examination} {:02}", value.position))))
+        let position = self.position_name(value.examination, value.position);
+        Some((link, visible(&format!("{instance} {examination} {position}"))))
     }
 
     /// The number of an entry in the data of pages; None if it is not shown.

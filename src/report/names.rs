@@ -88,14 +88,14 @@ pub fn names(contest: &Contest) -> SiteNames {
             _ => visible(&explain::rule(trusted, &judgement.edition)),
         });
     }
-    let examination = |name: &String| json!({ "name": visible(name) });
+    let examination = |(number, name): (usize, &String)| json!({ "name": visible(name), "positions": contest.position_names(number) });
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
     SiteNames {
         contest: contest.title(),
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),
-        examinations: judgement.examinations.iter().map(examination).collect(),
+        examinations: judgement.examinations.iter().enumerate().map(examination).collect(),
         endings: ENDINGS.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
         bases,

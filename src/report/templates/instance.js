@@ -75,7 +75,7 @@ function crumbs({ instance, examination, entry, position }) {
   const steps = [[names.instances[instance][0], { instance }]];
   if (examination !== null) steps.push([names.examinations[examination].name, { instance, examination }]);
   if (entry !== null) steps.push([names.entries[entry].name, null]);
-  else if (position !== null) steps.push([two(position), null]);
+  else if (position !== null) steps.push([positionName(examination, position), null]);
   const place = document.querySelector(".crumbs");
   place.replaceChildren(...steps.flatMap(([name, part], number) => [
     element("span", { "aria-hidden": "true" }, number ? " / " : "/ "),
@@ -105,6 +105,8 @@ const given = (block, cell, position) => {
   const other = (cell.given ?? []).find(([of]) => of === position);
   return other ? other[1] : cell.verdicts[position] === "." ? null : block.values[position];
 };
+/** The name of a position: that of the metric, or its number. */
+const positionName = (examination, position) => names.examinations[examination].positions?.[position] ?? two(position);
 /** The property id of a position; empty if the published table does not have it. */
 const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
@@ -120,6 +122,42 @@ function basis(block, position) {
   const reason = (block.reasons ?? []).find(([of]) => of === position);
   const certified = (block.certified ?? []).find(([of]) => of === position);
   return { certified: certified?.[2], word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
+}
+
+/** Heads and rows of a table without the columns in which every cell is empty. */
+function withoutEmptyColumns(heads, rows) {
+  const filled = heads.map((_, column) => rows.some(row => (row[column].textContent ?? row[column]) !== ""));
+  const kept = cells => cells.filter((_, column) => filled[column]);
+  return [kept(heads), rows.map(kept)];
+}
+
+/** Names as text: `A`, `A and B`, `A, B and C`, `A, B, C and 2 others`. */
+function listed(list) {
+  const last = list.length > 4 ? `${list.length - 3} others` : list.at(-1);
+  const first = list.length > 4 ? list.slice(0, 3) : list.slice(0, -1);
+  return first.length ? `${first.join(", ")} and ${last}` : last;
+}
+
+/** Sentences on a position: who gave which value, and what each wrong value cost. */
+function whatHappened(block, position, right) {
+  const trusted = block.values[position];
+  const groups = new Map();
+  for (const cell of block.cells.filter(cell => cell.verdicts[position] !== ".")) {
+    const text = given(block, cell, position);
+    groups.set(text, [...groups.get(text) ?? [], names.entries[cell.entry].name]);
+  }
+  const short = text => text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
+  const largestFirst = [...groups].sort(([, a], [, b]) => b.length - a.length);
+  const gave = largestFirst.map(([text, entries]) => `${listed(entries)} gave ${short(text)}`).join("; ");
+  const sentences = [gave ? `${gave}.` : "No tool gave a value."];
+  if (trusted === null) sentences.push("No value is trusted.");
+  else if (!groups.has(trusted)) sentences.push(`The trusted value is ${short(trusted)}.`);
+  const wrong = block.cells.filter(cell => cell.verdicts[position] === "-").map(cell => names.entries[cell.entry].name);
+  if (wrong.length) {
+    const cost = decimal(product([right, names.penalty, shown.weight]));
+    sentences.push(`The wrong value cost ${listed(wrong)} ${cost} points${wrong.length > 1 ? " each" : ""}.`);
+  }
+  return sentences.join(" ");
 }
 
 // --- views ----------------------------------------------------------------------------------------------------
@@ -154,7 +192,7 @@ function drawInstancePage(part) {
 function drawExamination({ instance, examination }, block) {
   const name = names.examinations[examination].name;
   const rows = block.values.map((trusted, position) => [
-    link({ instance, examination, position }, two(position)),
+    link({ instance, examination, position }, positionName(examination, position)),
     element("td", { class: "value" }, value(trusted)),
     basis(block, position).word,
     ...block.cells.map(cell => element("td", { class: "value" },
@@ -193,17 +231,19 @@ function drawValue({ instance, examination, position }, block) {
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
       element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "votes" : "no vote"),
-      sign(verdict), element("td", { class: "id" }, at(cell.techniques, position))];
+      element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, at(cell.techniques, position))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
-  return { title: `${two(position)} · ${title}`, parts: [
-    element("h1", { tabindex: "-1" }, two(position), element("small", {}, title)),
+  const name = positionName(examination, position);
+  return { title: `${name} · ${title}`, parts: [
+    element("h1", { tabindex: "-1" }, name, element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
+    element("p", { class: "lead" }, whatHappened(block, position, right)),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     section("Explanation", ...explanation),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
-    section("Answers", tableOf("The answer of each tool", ["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows)),
+    section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
     others({ instance, examination }),
   ] };
 }
@@ -225,14 +265,14 @@ function drawRun({ instance, examination, entry }, block) {
   parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(of => tile(...of)) : costTiles(cell)), ...arrivalTiles(cell)]));
   if (cell) {
     const rows = block.values.map((trusted, position) => [
-      link({ instance, examination, position }, two(position)),
+      link({ instance, examination, position }, positionName(examination, position)),
       element("td", { class: "value" }, value(given(block, cell, position), "")),
-      cell.verdicts[position] === "." ? "" : arrival(cell.arrived?.[0][position]),
-      sign(cell.verdicts[position]), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
+      element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
+      element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
     parts.push(section("Answers", tableOf("The value of the tool and the trusted value at each position",
-      ["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows, "answers"),
+      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows), "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
@@ -240,7 +280,7 @@ function drawRun({ instance, examination, entry }, block) {
   } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
   if (recorded) {
     const run = `${name}/${where}/${of}`;
-    parts.push(...recordOf(recorded), section("Check this run", element("p", {}, "With the published archive of the contest as ARCHIVE: repeat the run, read its output line by line, explain its trusted values."),
+    parts.push(...recordOf(recorded), section("Check this run", element("p", {}, "With the published archive of the contest as ARCHIVE: repeat the run, read its output line by line, explain its trusted values. On a computer that is not like those of the contest, add --allow-degraded to the first command."),
       element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, `mcc-harness replay ARCHIVE --run ${run}\nmcc-harness lint ARCHIVE --run ${run}\nmcc-harness explain ARCHIVE --instance ${where} --examination ${of}`)));
   }
   return { title: `${name} · ${where} · ${of}`, parts };

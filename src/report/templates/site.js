@@ -71,6 +71,16 @@ function sum(exacts) {
   return `${p}/${q}`;
 }
 
+/** The exact product of exact numbers. */
+function product(exacts) {
+  let [p, q] = [1n, 1n];
+  for (const exact of exacts) {
+    const [a, b = 1n] = exact.split("/").map(BigInt);
+    [p, q] = [p * a, q * b];
+  }
+  return `${p}/${q}`;
+}
+
 function duration(ms) {
   const [h, m, s] = [Math.floor(ms / 3600000), Math.floor(ms / 60000) % 60, Math.floor(ms / 1000) % 60];
   if (ms < 1000) return `${ms} ms`;
