@@ -1,10 +1,11 @@
 //! The judgement, indexed for pages: which parts are shown, the path of each page, and the numbers of names in data.
 
+use super::plots::{Measure, Runs};
 use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::file_names;
-use mcc_campaign::benchkit;
+use mcc_campaign::{EntryPublication, benchkit};
 use mcc_edition::{AnswerKind, Status};
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
@@ -104,11 +105,15 @@ impl<'a> Contest<'a> {
             (numbered(&entries, judgement.entries.len()), numbered(&instances, judgement.instances.len()));
         let stated = |cell: &Cell| cell.techniques.iter().any(|words| !words.is_empty());
         let techniques = judgement.blocks.iter().any(|block| block.cells.iter().any(stated));
+        let measured = Runs::of_contest(judgement);
         let mut pages = vec![
             ("pictures.html", "Pictures"),
             ("instances.html", "Instances"),
             ("evidence.html", "Evidence"),
         ];
+        if [Measure::Time, Measure::Memory].iter().any(|measure| measured.is_measured(*measure)) {
+            pages.push(("compare.html", "Compare"));
+        }
         pages.push(("runs.html", "Marked runs"));
         if techniques {
             pages.push(("techniques.html", "Techniques"));
@@ -232,6 +237,13 @@ impl<'a> Contest<'a> {
             [&judgement.instances[instance].instance, &judgement.examinations[examination]]
                 .map(|name| in_fragment(name));
         format!("instance.html#instance={instance}&examination={examination}")
+    }
+
+    /// Authors, affiliation, link and licence of an entry, as far as the campaign states them.
+    pub fn entry_publication(&self, entry: usize) -> EntryPublication {
+        let publication = self.judgement.publication.as_ref();
+        let stated = publication.and_then(|stated| stated.entries.get(self.entry(entry).entry.as_str()));
+        stated.cloned().unwrap_or_default()
     }
 
     /// The names of the positions of an examination, if they are metrics and not numbered properties.

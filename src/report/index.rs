@@ -272,12 +272,8 @@ pub fn write(
 fn entries(contest: &Contest) -> Vec<EntryRow> {
     let row = |&entry: &usize| {
         let link = contest.tool_path(entry, "html");
+        let stated = contest.entry_publication(entry);
         let entry = contest.entry(entry);
-        let publication = contest.judgement.publication.as_ref();
-        let stated = publication
-            .and_then(|publication| publication.entries.get(entry.entry.as_str()))
-            .cloned()
-            .unwrap_or_default();
         let text = |text: Option<String>| text.map_or(String::new(), |text| visible(&text));
         EntryRow {
             authors: visible(&stated.authors.join("; ")),

@@ -8,6 +8,7 @@ use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, script};
 use askama::Template;
+use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Cell, PodiumPlace};
 use mcc_judge::places::{Loss, Position};
@@ -21,6 +22,10 @@ struct ToolPage {
     tool: String,
     status: &'static str,
     note: String,
+    /// Authors, affiliation and licence, as far as they are stated.
+    about: Vec<(&'static str, String)>,
+    /// The address of the tool's page; empty if it is not stated.
+    link: String,
     confidence: String,
     agreed: String,
     answered: String,
@@ -80,6 +85,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
     let confidence = &judgement.confidence[entry];
+    let stated = contest.entry_publication(entry);
     let places = places(contest, entry);
     let (losses, more_losses) = losses(contest, entry);
     let page = ToolPage {
@@ -88,6 +94,8 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         tool: visible(&tool.tool),
         status: contest::status_text(tool.status),
         note: visible(&tool.note),
+        about: about(&stated),
+        link: stated.link.as_deref().map_or(String::new(), visible),
         confidence: show::percent(&confidence.confidence),
         tiles: tiles(contest, entry, &places),
         places,
@@ -118,6 +126,15 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         }),
     };
     site.page(&contest.tool_path(entry, "html"), &page)
+}
+
+/// Name and text of what the campaign states about the entry, without its link.
+fn about(stated: &EntryPublication) -> Vec<(&'static str, String)> {
+    let authors = (!stated.authors.is_empty()).then(|| stated.authors.join("; "));
+    [("Authors", authors), ("Affiliation", stated.affiliation.clone()), ("Licence", stated.licence.clone())]
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, visible(&text?))))
+        .collect()
 }
 
 fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
@@ -154,7 +171,10 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         if count == 0 { String::new() } else { format!("{count} {medal}") }
     });
     let medals: Vec<String> = medals.into_iter().filter(|text| !text.is_empty()).collect();
-    let points = |points: &BigRational| format!("{} points", show::decimal(points, 0));
+    let points = |points: &BigRational| {
+        let shown = show::decimal(points, 0);
+        if shown == "1" { "1 point".to_owned() } else { format!("{shown} points") }
+    };
     let values = |count| show::counted(count, "value", "values");
     vec![
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, String::new()),
