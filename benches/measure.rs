@@ -1,4 +1,4 @@
-//! Compares memory and CPU time of the same tool as measured by host and guest: the table of docs/measurement.md.
+//! Compares memory and CPU time of the same tool as measured by host and guest: the values in docs/measurement.md.
 
 #[path = "../tests/support/script.rs"]
 mod script;
