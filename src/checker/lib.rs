@@ -6,7 +6,7 @@
 //! upper bound, the absence of deadlocks.
 //!
 //! The checkers share nothing with the programs that search for evidence except the readers of nets and formulas.
-//! `docs/certificates.md` describes both formats and what exactly is checked.
+//! `docs/evidence/README.md` describes both formats and what exactly is checked.
 
 #![warn(missing_docs)]
 
@@ -38,7 +38,7 @@ pub const LARGEST_FILE: u64 = 4 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The text is not JSON of the format, or not a trace of verifypn.
-    #[error("line {line}: {problem}; see docs/certificates.md for the format")]
+    #[error("line {line}: {problem}; see docs/evidence/README.md for the format")]
     Syntax {
         /// The line: 1, 2, ...
         line: usize,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Replays the runs of a witness on the net of its instance and evaluates the value on their markings, exactly and without
 /// the programs that search for witnesses. Prints whether the witness is accepted, shows only a lower bound, is refused,
 /// or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1. Also reads the trace that verifypn
-/// (TAPAAL) prints; it names no value, so give --claim (docs/certificates.md).
+/// (TAPAAL) prints; it names no value, so give --claim (docs/evidence/README.md).
 #[derive(clap::Args)]
 pub struct WitnessArgs {
     /// The witness (JSON), or an output of verifypn with a trace (XML).
@@ -30,7 +30,7 @@ pub struct WitnessArgs {
 ///
 /// Checks that each lemma of a certificate holds in all reachable markings, and that the lemmas exclude the markings that
 /// would contradict the value, in exact arithmetic. Prints whether the certificate is accepted, shows only an upper bound,
-/// is refused, or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1 (docs/certificates.md).
+/// is refused, or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1 (docs/evidence/README.md).
 #[derive(clap::Args)]
 pub struct CertificateArgs {
     /// The certificate (JSON).
