@@ -12,6 +12,7 @@
 
 mod binding;
 mod certificate;
+pub mod command;
 mod instance;
 mod meter;
 mod model;
@@ -19,6 +20,7 @@ mod number;
 mod path;
 mod prove;
 mod replay;
+mod trace;
 mod unfolded;
 mod witness;
 
@@ -26,6 +28,7 @@ pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};
+pub use trace::read_trace;
 pub use witness::{Run, Step, Witness};
 
 /// The version of both formats.

@@ -1,6 +1,6 @@
 //! Reads the traces that verifypn (TAPAAL) prints with `--trace` for P/T nets and unfolded coloured nets.
 
-use mcc_checker::{FileError, LARGEST_FILE, Run, Step};
+use crate::{FileError, LARGEST_FILE, Run, Step};
 use mcc_model::ColourName;
 use roxmltree::{Document, Node, ParsingOptions};
 
