@@ -430,7 +430,7 @@ fn checked_instances() -> &'static [(String, Instance)] {
         fs::write(&plain, include_bytes!("../pnml-fixtures/LibraryRoom-PT-R05W02.tgz")).expect("an archive");
         let coloured = folder.path().join("Colours-COL-1");
         fs::create_dir(&coloured).expect("a folder");
-        let net = include_str!("../src/checker/tests/evidence/coloured.pnml");
+        let net = include_str!("../tests/data/evidence/instances/Colours-COL-1/model.pnml");
         fs::write(coloured.join("model.pnml"), net).expect("a net");
         let read = |path| {
             let archive = Archive::open(path).expect("an instance");

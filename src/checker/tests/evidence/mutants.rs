@@ -16,7 +16,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// A coloured instance with a partition, a range, tuples, `all` and `subtract`.
-const COLOURED: &str = include_str!("coloured.pnml");
+const COLOURED: &str = include_str!("../../../../tests/data/evidence/instances/Colours-COL-1/model.pnml");
 const GLOBAL: [&str; 4] = ["OneSafe", "QuasiLiveness", "StableMarking", "Liveness"];
 
 /// Evidence of either kind.
