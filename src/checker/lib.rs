@@ -31,6 +31,11 @@ pub use number::{Rational, Value};
 pub use trace::read_trace;
 pub use witness::{Run, Step, Witness};
 
+use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
+
 /// The version of both formats.
 pub const VERSION: u32 = 1;
 /// Largest number of bytes of a file with a witness or certificate.
@@ -104,6 +109,33 @@ impl CheckError {
     }
 }
 
+/// A structure that is an object in JSON. Serde alone also reads a list of its fields, which the format does not allow.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Form<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Form(PhantomData))
+    }
+}
+
+/// Reads a list of objects.
+fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+    Ok(objects.into_iter().map(|Object(value)| value).collect())
+}
+
 /// Parses JSON of a format with a version.
 fn from_json<T: serde::de::DeserializeOwned>(
     text: &str,
@@ -112,7 +144,7 @@ fn from_json<T: serde::de::DeserializeOwned>(
     if text.len() as u64 > LARGEST_FILE {
         return Err(FileError::TooLong);
     }
-    let parsed: T = serde_json::from_str(text).map_err(|error| {
+    let Object(parsed) = serde_json::from_str(text).map_err(|error| {
         let problem = error.to_string();
         let problem =
             problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();

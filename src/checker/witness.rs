@@ -2,7 +2,7 @@
 
 use crate::{FileError, Value, from_json};
 use mcc_model::ColourName;
-use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +25,7 @@ pub struct Witness {
     /// Runs from the initial marking. Exactly one, except for values that several runs may show together: QuasiLiveness
     /// true (each transition fires or is fireable in one of them) and StableMarking false (the marking of each place
     /// changes in one of them).
+    #[serde(deserialize_with = "crate::objects")]
     pub runs: Vec<Run>,
 }
 
@@ -71,7 +72,31 @@ impl From<&str> for Step {
 #[serde(deny_unknown_fields)]
 struct Bound {
     transition: String,
+    #[serde(deserialize_with = "each_once")]
     binding: BTreeMap<String, ColourName>,
+}
+
+/// Reads a binding. A variable that occurs twice is an error.
+fn each_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, ColourName>, D::Error> {
+    struct Form;
+    impl<'de> Visitor<'de> for Form {
+        type Value = BTreeMap<String, ColourName>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object with the colours of variables")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut binding = BTreeMap::new();
+            while let Some((variable, colour)) = map.next_entry::<String, ColourName>()? {
+                if binding.insert(variable, colour).is_some() {
+                    return Err(A::Error::custom("a variable is bound twice"));
+                }
+            }
+            Ok(binding)
+        }
+    }
+    deserializer.deserialize_map(Form)
 }
 
 impl Serialize for Step {
