@@ -440,11 +440,11 @@ fn checked_instances() -> &'static [(String, Instance)] {
     })
 }
 
-/// The other truth; None for a number.
+/// The other truth; None for other values.
 fn opposite(value: &Claimed) -> Option<Claimed> {
     match value {
         Claimed::Truth(truth) => Some(Claimed::Truth(!truth)),
-        Claimed::Number(_) => None,
+        Claimed::Number(_) | Claimed::Infinite => None,
     }
 }
 

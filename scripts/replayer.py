@@ -50,7 +50,7 @@ def is_index(value):
 
 def is_value(value):
     is_text(value)
-    form(re.fullmatch("TRUE|FALSE|0|[1-9][0-9]{0,4095}", value), "no value")
+    form(re.fullmatch("TRUE|FALSE|inf|0|[1-9][0-9]{0,4095}", value), "no value")
 
 
 def is_rational(value):
@@ -121,7 +121,7 @@ HEAD = {"version": is_version, "instance": is_text, "examination": is_text, "pro
 SUM = record({"weights": each(record({"place": is_text, "weight": is_rational}, colour=optional(is_colour))), "bound": is_rational})
 TRAP = each(record({"place": is_text}, colour=optional(is_colour)))
 FACTORS = record({"lemmas": each(is_pair), "assumptions": each(is_pair)})
-WITNESS = record({**HEAD, "runs": each(record({"steps": each(is_step)}, loop=optional(is_index)))})
+WITNESS = record({**HEAD, "runs": each(record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index)))})
 CERTIFICATE = record({**HEAD, "lemmas": each(one_of(inequality=SUM, trap=TRAP)),
                       "proof": each(one_of(contradiction=FACTORS, cases=is_index, split=SUM))}, subject=optional(is_text))
 
@@ -513,10 +513,11 @@ class Instance:
             check_certificate(self.net, self.claim(file), file)
 
     def claim(self, file):
-        """The kind of claim, its formula or places, and the value (a truth or a number)."""
+        """The kind of claim, its formula or places, and the value: a truth, a number, or infinity."""
         examination, name = file["examination"], file["property"]
-        value = {"TRUE": True, "FALSE": False}.get(file["value"])
-        value, number = (int(file["value"]), True) if value is None else (value, False)
+        value = {"TRUE": True, "FALSE": False, "inf": math.inf}.get(file["value"])
+        value = int(file["value"]) if value is None else value
+        number = not isinstance(value, bool)
         if examination == "StateSpace" and number:
             demand(name in ("MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"), "an unknown property")
             return ("Bound", list(self.net.places), value) if name.endswith("MARKING") else ("MostInPlace", None, value)
@@ -557,6 +558,9 @@ def check_witness(net, claim, file):
     if kind not in ("QuasiLiveness", "StableMarking"):
         demand(len(runs) == 1, "another number of runs")
     last = runs[0][-1] if runs else None
+    if value == math.inf or (kind, value) == ("OneSafe", False) and file["runs"][0].get("repeat") is not None:
+        return witness_growth(net, what, runs[0], file["runs"][0].get("repeat"))
+    demand(all(run.get("repeat") is None for run in file["runs"]), "a repeated part does not show this value")
     if kind == "Formula":
         witness_formula(net, what, value, runs[0], file["runs"][0].get("loop"), file["examination"].startswith("LTL"))
     elif kind == "Bound":
@@ -570,7 +574,8 @@ def check_witness(net, claim, file):
 
 def replay(net, run):
     markings, start, steps = [net.initial], run.get("loop"), run["steps"]
-    demand(start is None or start < len(steps), "a loop without steps")
+    demand(all(run.get(part) is None or run[part] < len(steps) for part in ("loop", "repeat")), "a part without steps")
+    demand(start is None or run.get("repeat") is None, "a loop and a repeated part")
     for step in steps:
         markings.append(net.fire(markings[-1], step))
     demand(start is None or markings[start] == markings[-1], "the loop does not close")
@@ -581,6 +586,15 @@ def witness_formula(net, formula, value, markings, start, linear):
     end = start if start is not None else "dead" if net.deadlock(markings[-1]) else "open"
     path = Path(net, markings if start is None else markings[:-1], end, linear)
     demand(path.initially(formula) is value, "not shown")
+
+
+def witness_growth(net, places, markings, repeat):
+    """The repeated part adds tokens to the sum of the places, or to one of all, and takes none from any place and colour."""
+    demand(repeat is not None, "no repeated part")
+    start, last = markings[repeat], markings[-1]
+    demand(all(last.get(at, 0) >= count for at, count in start.items()), "fewer tokens on a place")
+    more = start != last if places is None else sum(net.tokens(last, place) - net.tokens(start, place) for place in places) > 0
+    demand(more, "no more tokens")
 
 
 def witness_not_safe(net, runs, _):
@@ -730,6 +744,7 @@ def at_least(ats, number):
 def refuted(net, claim, subject):
     """The condition that contradicts a claim."""
     kind, what, value = claim
+    demand(value != math.inf, "no certificate shows this value")
     demand((subject is not None) == ((kind, value) in SUBJECTS), "a subject too much or too few")
     colours_of = lambda place: [(place, colour) for colour in net.places[place]]
     if kind == "Formula":

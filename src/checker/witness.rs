@@ -40,6 +40,10 @@ pub struct Run {
     /// is unknown, unless that is a deadlock.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
+    /// The number of steps before a part that can be repeated without end: the marking after the last step has at least the
+    /// tokens of the one after so many steps on each place, and more on one. Shows that a place is unbounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<usize>,
 }
 
 /// A firing. In JSON the id of the transition, or an object with `transition` and `binding` in a coloured net.

@@ -135,8 +135,12 @@ MODELS = {
     "Empty-PT-1": plain_net("Empty-PT-1", {"p": 1}, {}),
     "Source-PT-1": plain_net(
         "Source-PT-1", {"p": 0, "q": 1}, {"make": ([], [("p", 1)]), "take": ([("p", 1), ("q", 1)], [("q", 1)])}),
-    # One token runs around. meet and cross need two tokens of one colour on `at`, three and cross three on `still`. The
+    # In Ring, one token runs around. meet and cross need two tokens of one colour on `at`, three and cross three on `still`. The
     # variables of cross are y, x, in the order of its guard.
+    # `at` runs around and leaves a token of its colour on `store`.
+    "Pump-COL-1": coloured_net(
+        "Pump-COL-1", {"at": "a", "store": ""},
+        {"pump": ("", [("at", X)], [("at", of_terms("successor", X)), ("store", X)]), "drain": ("", [("store", CONSTANT["a"])], [])}),
     "Ring-COL-1": coloured_net(
         "Ring-COL-1", {"at": "a", "seen": "", "still": "bc"},
         {"move": ("", [("at", X)], [("at", of_terms("successor", X))]),
@@ -212,6 +216,7 @@ FORMULAS = {
         "LTLFireability": {"y0": every(always(no(fireable("take")))), "y1": some(always(later(fireable("take"))))},
         "UpperBounds": {"x0": bound("p"), "x1": bound("q"), "x2": bound("p", "q")},
     },
+    "Pump-COL-1": {"UpperBounds": {"o0": bound("store"), "o1": bound("at", "store"), "o2": bound("at")}},
     "Ring-COL-1": {
         "ReachabilityCardinality": {
             "q0": reachable(le(1, tokens("seen"))), "q1": invariant(le(tokens("at"), 1)), "q2": reachable(le(tokens("at"), 0))},
@@ -253,8 +258,11 @@ def changed(file, *changes):
 
 
 def wrong_value(file):
-    """The value that the file does not show: the other truth; a number one above a lower bound, or below an upper bound."""
+    """The value that the file does not show: the other truth; a number one above a lower bound, or below an upper bound; any
+    number instead of inf."""
     value = file["value"]
+    if value == "inf":
+        return "1"
     if value in ("TRUE", "FALSE"):
         return "FALSE" if value == "TRUE" else "TRUE"
     return str(int(value) + (1 if "runs" in file else -1))
@@ -278,8 +286,8 @@ def evidence(name, instance, examination, key, value, reason, needs_all=True, **
     return file
 
 
-def run(*steps, loop=None):
-    return {"steps": list(steps)} if loop is None else {"steps": list(steps), "loop": loop}
+def run(*steps, **parts):
+    return {"steps": list(steps), **{name: part for name, part in parts.items() if part is not None}}
 
 
 def witness(name, instance, examination, key, value, reason, *runs, needs_all=True):
@@ -467,6 +475,57 @@ def formula_witnesses():
     witness("ring-g", *ring("LTLFireability", "k1", "FALSE"), "a finite run is enough", run(MOVE_A))
     witness("colours-reachable", "Colours-COL-1", rc, "s0", "TRUE", "`all` without one colour", run(SPREAD))
     witness("colours-fireable", "Colours-COL-1", rf, "s1", "TRUE", "gather takes two colours", run(SPREAD))
+
+
+def unbounded_witnesses():
+    source = lambda exam, key, value: ("Source-PT-1", exam, key, value)
+    good = witness("source-inf", *source("UpperBounds", "x0", "inf"), "make adds a token to p", run("make", repeat=0))
+    witness("source-inf-two-places", *source("UpperBounds", "x2", "inf"), "a sum", run("make", repeat=0))
+    witness("source-inf-in-place", *source("StateSpace", "MAX_TOKEN_IN_PLACE", "inf"), "a place", run("make", repeat=0))
+    witness("source-inf-per-marking", *source("StateSpace", "MAX_TOKEN_PER_MARKING", "inf"), "all places", run("make", repeat=0))
+    witness("source-inf-not-safe", *source("OneSafe", "OneSafe", "FALSE"), "an unbounded place is not safe", run("make", repeat=0))
+    add("source-inf-late", changed(good, (["runs"], [run("make", "take", "make", repeat=2)])), "accepted", "a repeated part after two steps")
+    add("source-inf-null", changed(good, (["runs", 0, "loop"], None)), "accepted", "null means no loop")
+    add("source-inf-part", changed(good, (["runs"], [run("make", "make", "take", repeat=0)])), "accepted", "two tokens more, one less")
+    for name, path, value, reason in [
+        ("other-place", ["property"], "x1", "q gets no token"), ("no-part", ["runs"], [run("make")], "no repeated part"),
+        ("part-null", ["runs", 0, "repeat"], None, "no repeated part"), ("loop", ["runs"], [run("make", "take", loop=0)], "a loop adds nothing"),
+        ("nothing", ["runs"], [run("make", "take", repeat=0)], "the part adds no token"),
+        ("lost", ["runs"], [run("make", "make", "take", repeat=2)], "the part takes a token away"),
+        ("at-end", ["runs"], [run("make", repeat=1)], "a part without steps"), ("behind", ["runs"], [run("make", repeat=7)], "a part behind the end"),
+        ("both", ["runs"], [{"steps": ["make"], "loop": 0, "repeat": 0}], "a loop and a repeated part"),
+        ("two-runs", ["runs"], [run("make", repeat=0)] * 2, "exactly one run is allowed"), ("no-run", ["runs"], [], "exactly one run is allowed"),
+        ("not-enabled", ["runs"], [run("take", repeat=0)], "take is not enabled"),
+    ]:
+        add(f"source-inf-{name}", changed(good, (path, value)), "refused", reason)
+    for name, path, value, reason in [
+        ("case", ["value"], "Inf", "no value"), ("plus", ["value"], "+inf", "no value"), ("word", ["value"], "infinity", "no value"),
+        ("part-negative", ["runs", 0, "repeat"], -1, "no natural number"), ("part-text", ["runs", 0, "repeat"], "0", "no number"),
+    ]:
+        add(f"source-inf-{name}", changed(good, (path, value)), "unreadable", reason)
+    not_shown("source-number-by-part", *source("UpperBounds", "x0", "1"), "a number is shown without a repeated part", run("make", repeat=0))
+    not_shown("source-safe-by-part", *source("OneSafe", "OneSafe", "TRUE"), "no witness shows this value", run("make", repeat=0))
+    not_shown("source-not-safe-by-other-part", *source("OneSafe", "OneSafe", "FALSE"), "the part adds no token", run("make", "take", repeat=0))
+    not_shown("source-formula-by-part", *source("ReachabilityFireability", "e1", "TRUE"), "a formula is shown without a repeated part", run("make", repeat=0))
+    not_shown("source-formula-inf", *source("ReachabilityFireability", "e1", "inf"), "a value of another kind", run("make", repeat=0))
+    not_shown("source-states-inf", *source("StateSpace", "STATES", "inf"), "no witness shows this property", run("make", repeat=0))
+    not_shown("source-global-inf", *source("OneSafe", "OneSafe", "inf"), "a value of another kind", run("make", repeat=0))
+    not_shown("source-quasi-live-by-part", *source("QuasiLiveness", "QuasiLiveness", "TRUE"), "this value is shown without a repeated part",
+              run("make", "take", "make", repeat=2))
+    not_shown("source-stable-by-part", *source("StableMarking", "StableMarking", "FALSE"), "this value is shown without a repeated part", run("make", repeat=0))
+    not_shown("finish-inf", "Finish-PT-1", "UpperBounds", "v0", "inf", "s loses a token", run("t", repeat=0))
+    pump, one, two, three = ("Pump-COL-1", "UpperBounds"), *(step("pump", x=colour) for colour in "abc")
+    good = witness("pump-inf", *pump, "o0", "inf", "after three steps `at` has its colour again", run(one, two, three, repeat=0))
+    witness("pump-inf-two-places", *pump, "o1", "inf", "a sum", run(one, two, three, repeat=0))
+    witness("pump-inf-in-place", "Pump-COL-1", "StateSpace", "MAX_TOKEN_IN_PLACE", "inf", "one colour is enough", run(one, two, three, repeat=0))
+    witness("pump-inf-not-safe", "Pump-COL-1", "OneSafe", "OneSafe", "FALSE", "an unbounded place is not safe", run(one, two, three, repeat=0))
+    add("pump-inf-late", changed(good, (["runs"], [run(one, step("drain"), two, three, one, repeat=0)])), "refused", "`at` has another colour")
+    add("pump-inf-drained", changed(good, (["runs"], [run(one, two, three, one, "drain", two, three, repeat=3)])), "accepted", "tokens of two colours are added")
+    add("pump-inf-at", changed(good, (["property"], "o2")), "refused", "`at` gets no token")
+    add("pump-inf-one-step", changed(good, (["runs"], [run(one, repeat=0)])), "refused", "`at` lost its colour a")
+    add("pump-inf-lost", changed(good, (["runs"], [run(one, two, three, "drain", repeat=3)])), "refused", "the part takes a token away")
+    for name in ("large-bound-a", "ring-bound-certificate"):
+        add(f"{name}-inf", changed(json.loads(FILES[name][4]), (["value"], "inf")), "refused", "no certificate shows this value")
 
 
 def wrong_steps():
@@ -743,11 +802,15 @@ def headers():
         ("step-no-binding", ["runs", 0, "steps", 0], {"transition": "t0"}, "a field is missing"), ("loop-text", ["runs", 0, "loop"], "0", "no number"),
         ("loop-negative", ["runs", 0, "loop"], -1, "no natural number"), ("loop-fraction", ["runs", 0, "loop"], 0.5, "no integer"), ("loop-true", ["runs", 0, "loop"], True, "no number"),
         ("colour-number", ["runs", 0, "steps", 0], {"transition": "t0", "binding": {"x": 1}}, "a colour is a text or a list"),
+        ("run-as-list", ["runs", 0], [["t0"], None, None], "no object"), ("step-as-list", ["runs", 0, "steps", 0], ["t0", {}], "no object"),
         ("colour-object", ["runs", 0, "steps", 0], {"transition": "t0", "binding": {"x": {}}}, "a colour is a text or a list"),
     ]:
         add(f"witness-{what}", changed(good, (path, value)), "unreadable", reason)
     add("witness-no-run", changed(good, (["runs"], [])), "refused", "exactly one run is allowed")
     add("witness-two-runs", changed(good, (["runs"], good["runs"] * 2)), "refused", "exactly one run is allowed")
+    add("witness-text-variable-twice", good, "unreadable", "a field twice",
+        json.dumps(good).replace('"t0"', '{"transition": "t0", "binding": {"x": "a", "x": "a"}}'))
+    add("witness-as-list", good, "unreadable", "no object", json.dumps(list(good.values())))
     add("witness-no-steps", changed(good, (["runs", 0], {})), "unreadable", "a field is missing")
     good = json.loads(FILES["switch-exclusion"][4])
     first = ["lemmas", 0, "inequality"]
@@ -767,6 +830,9 @@ def headers():
         ("cases-negative", ["proof", 0], cases(-1), "no natural number"), ("cases-text", ["proof", 0], cases("0"), "no number"),
         ("pair-long", ["proof", 1, "contradiction", "lemmas", 0], [0, "1", "1"], "no pair"), ("pair-short", ["proof", 1, "contradiction", "lemmas", 0], [0], "no pair"),
         ("pair-number", ["proof", 1, "contradiction", "lemmas", 0], [0, 1], "a factor is a text"), ("pair-index", ["proof", 1, "contradiction", "lemmas", 0], ["0", "1"], "a number of a lemma is a number"),
+        ("weight-as-list", [*first, "weights", 0], ["p0", None, "1"], "no object"), ("inequality-as-list", first, [[], "1"], "no object"),
+        ("place-as-list", ["lemmas", 0], {"trap": [["p0", None]]}, "no object"), ("split-as-list", ["proof", 0], {"split": [[], "1"]}, "no object"),
+        ("contradiction-as-list", ["proof", 1], {"contradiction": [[], []]}, "no object"),
         ("contradiction-field", ["proof", 1, "contradiction"], {"lemmas": []}, "a field is missing"), ("subject-number", ["subject"], 0, "no text"),
     ]:
         add(f"certificate-{what}", changed(good, (path, value)), "unreadable", reason)
@@ -788,6 +854,7 @@ def main():
     wrong_steps()
     plain_certificates()
     coloured_certificates()
+    unbounded_witnesses()
     headers()
     files = folder / "files"
     files.mkdir(exist_ok=True)
