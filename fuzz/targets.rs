@@ -7,8 +7,7 @@ use mcc_harness::base::guest::{Exit, GuestEvent, MAX_LINE};
 use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
-use mcc_harness::certify::command::read_trace;
-use mcc_harness::checker::{Certificate, Instance, Value as Claimed, Witness};
+use mcc_harness::checker::{Certificate, Instance, Value as Claimed, Witness, read_trace};
 use mcc_harness::container::{Container, Limits};
 use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
 use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
@@ -431,7 +430,7 @@ fn checked_instances() -> &'static [(String, Instance)] {
         fs::write(&plain, include_bytes!("../pnml-fixtures/LibraryRoom-PT-R05W02.tgz")).expect("an archive");
         let coloured = folder.path().join("Colours-COL-1");
         fs::create_dir(&coloured).expect("a folder");
-        let net = include_str!("../src/checker/tests/evidence/coloured.pnml");
+        let net = include_str!("../tests/data/evidence/instances/Colours-COL-1/model.pnml");
         fs::write(coloured.join("model.pnml"), net).expect("a net");
         let read = |path| {
             let archive = Archive::open(path).expect("an instance");
@@ -441,11 +440,11 @@ fn checked_instances() -> &'static [(String, Instance)] {
     })
 }
 
-/// The other truth; None for a number.
+/// The other truth; None for other values.
 fn opposite(value: &Claimed) -> Option<Claimed> {
     match value {
         Claimed::Truth(truth) => Some(Claimed::Truth(!truth)),
-        Claimed::Number(_) => None,
+        Claimed::Number(_) | Claimed::Infinite => None,
     }
 }
 

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Checks witnesses and certificates like `check-witness` and `check-certificate`, but shares no code with them.
+"""A second checker of the evidence that docs/evidence specifies. It shares no code with `mcc-check`.
 
-    scripts/replayer.py INSTANCE.tgz < FILES
+    scripts/replayer.py INSTANCE FILE...
+    scripts/replayer.py INSTANCE < FILES
 
-Each line of the input is a witness (with "runs") or a certificate (with "lemmas") as JSON on one line. Prints a line for
-each: `accepted`, or `refused` and the reason. For comparisons on small nets: it tries all bindings of coloured transitions.
+INSTANCE is an archive (NAME.tgz) or its unpacked folder. Each FILE, or without files each line of the input, is a witness or a
+certificate. Prints a line for each: `accepted`, or `refused` or `unreadable` and the reason. For small nets: it tries all
+bindings of coloured transitions, and has no limits.
 """
 import itertools
 import json
+import math
+import pathlib
+import re
 import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -15,12 +20,123 @@ from fractions import Fraction
 
 
 class Refused(Exception):
-    pass
+    """The file does not show its value."""
+
+
+class Unreadable(Exception):
+    """The file is not as in docs/evidence/evidence.schema.json."""
 
 
 def demand(condition, why):
     if not condition:
         raise Refused(why)
+
+
+# --- The form of files -----------------------------------------------------------------------------------------------
+
+
+def form(condition, why):
+    if not condition:
+        raise Unreadable(why)
+
+
+def is_text(value):
+    form(isinstance(value, str), "no text")
+
+
+def is_index(value):
+    form(type(value) is int and value >= 0, "no natural number")
+
+
+def is_value(value):
+    is_text(value)
+    form(re.fullmatch("TRUE|FALSE|inf|0|[1-9][0-9]{0,4095}", value), "no value")
+
+
+def is_rational(value):
+    is_text(value)
+    parts = re.fullmatch("(0|-?[1-9][0-9]{0,4095})(?:/([1-9][0-9]{0,4095}))?", value)
+    form(parts, "no rational number")
+    form(parts[2] is None or int(parts[2]) > 1 and math.gcd(int(parts[1]), int(parts[2])) == 1, "not in lowest terms")
+
+
+def is_colour(value):
+    form(isinstance(value, (str, list)), "no colour")
+    if isinstance(value, list):
+        each(is_colour)(value)
+
+
+def is_binding(value):
+    form(isinstance(value, dict), "no binding")
+    each(is_colour)(list(value.values()))
+
+
+def is_pair(value):
+    form(isinstance(value, list) and len(value) == 2, "no pair")
+    is_index(value[0])
+    is_rational(value[1])
+
+
+def optional(check):
+    return lambda value: value is None or check(value)
+
+
+def each(check):
+    def is_list(value):
+        form(isinstance(value, list), "no list")
+        for inside in value:
+            check(inside)
+    return is_list
+
+
+def record(needed, **others):
+    """A check of an object with fields that it must have, given by names and checks, and others that it may have."""
+    def is_record(value):
+        form(isinstance(value, dict), "no object")
+        form(needed.keys() <= value.keys() <= needed.keys() | others.keys(), "a field is missing or unknown")
+        for key, inside in value.items():
+            (needed | others)[key](inside)
+    return is_record
+
+
+def one_of(**variants):
+    """A check of an object with one field, whose name says what its value is."""
+    def is_variant(value):
+        form(isinstance(value, dict) and len(value) == 1 and value.keys() <= variants.keys(), "not one known field")
+        for key, inside in value.items():
+            variants[key](inside)
+    return is_variant
+
+
+def is_version(value):
+    form(type(value) is int and value == 1, "an unknown version")
+
+
+def is_step(value):
+    if not isinstance(value, str):
+        record({"transition": is_text, "binding": is_binding})(value)
+
+
+HEAD = {"version": is_version, "instance": is_text, "examination": is_text, "property": is_text, "value": is_value}
+SUM = record({"weights": each(record({"place": is_text, "weight": is_rational}, colour=optional(is_colour))), "bound": is_rational})
+TRAP = each(record({"place": is_text}, colour=optional(is_colour)))
+FACTORS = record({"lemmas": each(is_pair), "assumptions": each(is_pair)})
+WITNESS = record({**HEAD, "runs": each(record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index)))})
+CERTIFICATE = record({**HEAD, "lemmas": each(one_of(inequality=SUM, trap=TRAP)),
+                      "proof": each(one_of(contradiction=FACTORS, cases=is_index, split=SUM))}, subject=optional(is_text))
+
+
+def read(text):
+    """The object of a file, after a check of its form."""
+    def fields(pairs):
+        form(len(dict(pairs)) == len(pairs), "a field twice")
+        return dict(pairs)
+    try:
+        file = json.loads(text, object_pairs_hook=fields)
+    except ValueError as error:
+        raise Unreadable(error)
+    (WITNESS if isinstance(file, dict) and "runs" in file else CERTIFICATE)(file)
+    return file
 
 
 # --- PNML ------------------------------------------------------------------------------------------------------------
@@ -232,6 +348,16 @@ class Net:
         sides = self.bindings(self.transitions[transition]).values()
         return any(all(marking.get(at, 0) >= n for at, n in taken.items()) for taken, _ in sides)
 
+    def known_places(self, node):
+        names = [name.text.strip() for name in node]
+        demand(all(name in self.places for name in names), "an unknown place")
+        return names
+
+    def known_transitions(self, node):
+        names = [name.text.strip() for name in node]
+        demand(all(name in self.transitions for name in names), "an unknown transition")
+        return names
+
     def deadlock(self, marking):
         return not any(self.enabled(marking, transition) for transition in self.transitions)
 
@@ -290,16 +416,14 @@ class Path:
         if kind == "deadlock":
             return self.net.deadlock(marking)
         if kind == "is-fireable":
-            names = [name.text.strip() for name in node]
-            demand(all(name in self.net.transitions for name in names), "an unknown transition")
-            return any(self.net.enabled(marking, name) for name in names)
+            return any(self.net.enabled(marking, name) for name in self.net.known_transitions(node))
         left, right = (self.number(part, marking) for part in node)
         return left <= right
 
     def number(self, node, marking):
         if tag(node) == "integer-constant":
             return int(node.text)
-        return sum(self.net.tokens(marking, place.text.strip()) for place in node)
+        return sum(self.net.tokens(marking, place) for place in self.net.known_places(node))
 
     def truths(self, node, mode, alone):
         """The truth at each position. `mode` is the value of "next" in a deadlock: True, False, None or "repeat"."""
@@ -367,258 +491,335 @@ class Path:
         return self.truths(node, None, False)[0]
 
 
-# --- Checks ----------------------------------------------------------------------------------------------------------
+# --- Instances and claims --------------------------------------------------------------------------------------------
 
 
 class Instance:
     def __init__(self, path):
         self.formulas = {}
-        with tarfile.open(path) as archive:
-            for member in archive:
-                folder, _, name = member.name.removeprefix("./").partition("/")
-                if name == "model.pnml":
-                    self.name = folder
-                    self.net = Net(ElementTree.parse(archive.extractfile(member)).getroot())
-                elif name.endswith(".xml") and not name.startswith("Generic"):
-                    root = ElementTree.parse(archive.extractfile(member)).getroot()
-                    self.formulas[name[:-4]] = {
-                        child(node, "id").text.strip(): child(node, "formula")[0] for node in root
-                    }
+        for folder, name, content in files(path):
+            if name == "model.pnml":
+                self.name, self.net = folder, Net(ElementTree.fromstring(content))
+            elif name.endswith(".xml") and not name.startswith("Generic"):
+                self.formulas[name[:-4]] = {
+                    child(node, "id").text.strip(): child(node, "formula")[0] for node in ElementTree.fromstring(content)
+                }
+
+    def check(self, file):
+        demand(file["instance"] == self.name, "for another instance")
+        if "runs" in file:
+            check_witness(self.net, self.claim(file), file)
+        else:
+            check_certificate(self.net, self.claim(file), file)
 
     def claim(self, file):
-        """The kind of claim, its formula or places, and the value (a truth or a number)."""
-        demand(file["version"] == 1 and file["instance"] == self.name, "another version or instance")
-        examination, name, value = file["examination"], file["property"], file["value"]
-        value = {"TRUE": True, "FALSE": False}.get(value, value)
+        """The kind of claim, its formula or places, and the value: a truth, a number, or infinity."""
+        examination, name = file["examination"], file["property"]
+        value = {"TRUE": True, "FALSE": False, "inf": math.inf}.get(file["value"])
+        value = int(file["value"]) if value is None else value
         number = not isinstance(value, bool)
-        value = int(value) if number else value
         if examination == "StateSpace" and number:
             demand(name in ("MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"), "an unknown property")
-            return ("bound", list(self.net.places), value) if name.endswith("MARKING") else ("place", None, value)
+            return ("Bound", list(self.net.places), value) if name.endswith("MARKING") else ("MostInPlace", None, value)
         if examination in ("OneSafe", "QuasiLiveness", "StableMarking", "Liveness") and not number:
             demand(name == examination, "an unknown property")
             return examination, None, value
         if examination == name == "ReachabilityDeadlock" and examination not in self.formulas and not number:
-            ef = ElementTree.fromstring("<exists-path><finally><deadlock/></finally></exists-path>")
-            return "formula", ef, value
+            formula = "<exists-path><finally><deadlock/></finally></exists-path>"
+            return "Formula", ElementTree.fromstring(formula), value
         demand(name in self.formulas.get(examination, {}), "an unknown property")
         formula = self.formulas[examination][name]
         is_bound = tag(formula) == "place-bound"
         demand(is_bound == number, "a value of another kind")
         if is_bound:
-            places = [place.text.strip() for place in formula]
-            demand(all(place in self.net.places for place in places), "an unknown place")
-            return "bound", places, value
-        return "formula", formula, value
+            return "Bound", self.net.known_places(formula), value
+        return "Formula", formula, value
 
-    def run(self, run):
-        markings = [self.net.initial]
-        start, steps = run.get("loop"), run["steps"]
-        demand(start is None or start < len(steps), "a loop without steps")
-        for step in steps:
-            markings.append(self.net.fire(markings[-1], step))
-        demand(start is None or markings[start] == markings[-1], "the loop does not close")
-        return markings
 
-    def witness(self, file):
-        kind, what, value = self.claim(file)
-        net, runs = self.net, [self.run(run) for run in file["runs"]]
-        if kind == "QuasiLiveness" and value:
-            steps = [step for run in file["runs"] for step in run["steps"]]
-            fired = {step if isinstance(step, str) else step["transition"] for step in steps}
-            return demand(fired == set(net.transitions), "some transitions do not fire")
-        if kind == "StableMarking" and not value:
-            changed = (
-                any(net.tokens(marking, place) != net.tokens(net.initial, place) for run in runs for marking in run)
-                for place in net.places
-            )
-            return demand(all(changed), "some places do not change")
+def files(path):
+    """The files of an archive or folder: folder, name, content."""
+    if path.is_dir():
+        for file in path.iterdir():
+            yield path.name, file.name, file.read_bytes()
+        return
+    with tarfile.open(path) as archive:
+        for member in archive:
+            folder, _, name = member.name.removeprefix("./").partition("/")
+            if member.isfile():
+                yield folder, name, archive.extractfile(member).read()
+
+
+# --- Witnesses: one function for each claim. `runs` are the markings, `last` is the last one of the only run ----------
+
+
+def check_witness(net, claim, file):
+    kind, what, value = claim
+    runs = [replay(net, run) for run in file["runs"]]
+    if kind not in ("QuasiLiveness", "StableMarking"):
         demand(len(runs) == 1, "another number of runs")
-        run, last = runs[0], runs[0][-1]
-        if kind == "formula":
-            start = file["runs"][0].get("loop")
-            end = start if start is not None else "dead" if net.deadlock(last) else "open"
-            path = Path(net, run if start is None else run[:-1], end, file["examination"].startswith("LTL"))
-            return demand(path.initially(what) is value, "not shown")
-        if kind == "bound":
-            return demand(sum(net.tokens(last, place) for place in what) >= value, "fewer tokens")
-        if kind == "place":
-            return demand(max(last.values(), default=0) >= value, "fewer tokens")
-        if kind == "OneSafe" and not value:
-            return demand(any(net.tokens(last, place) > 1 for place in net.places), "no place with 2 tokens")
-        demand(kind == "Liveness" and not value and net.transitions, "not shown by runs")
-        demand(net.deadlock(last), "no deadlock")
+    last = runs[0][-1] if runs else None
+    if value == math.inf or (kind, value) == ("OneSafe", False) and file["runs"][0].get("repeat") is not None:
+        return witness_growth(net, what, runs[0], file["runs"][0].get("repeat"))
+    demand(all(run.get("repeat") is None for run in file["runs"]), "a repeated part does not show this value")
+    if kind == "Formula":
+        witness_formula(net, what, value, runs[0], file["runs"][0].get("loop"), file["examination"].startswith("LTL"))
+    elif kind == "Bound":
+        demand(sum(net.tokens(last, place) for place in what) >= value, "fewer tokens")
+    elif kind == "MostInPlace":
+        demand(max(last.values(), default=0) >= value, "fewer tokens")
+    else:
+        demand((kind, value) in WITNESSES, "no run shows this value")
+        WITNESSES[kind, value](net, runs, file["runs"])
 
-    # Certificates. An inequality is a dictionary of weights by (place, colour), and a bound.
 
-    def flats(self, names):
-        return [sides for name in names for sides in self.net.bindings(self.net.transitions[name]).values()]
+def replay(net, run):
+    markings, start, steps = [net.initial], run.get("loop"), run["steps"]
+    demand(all(run.get(part) is None or run[part] < len(steps) for part in ("loop", "repeat")), "a part without steps")
+    demand(start is None or run.get("repeat") is None, "a loop and a repeated part")
+    for step in steps:
+        markings.append(net.fire(markings[-1], step))
+    demand(start is None or markings[start] == markings[-1], "the loop does not close")
+    return markings
 
-    def at(self, name):
-        place, colour = name["place"], name.get("colour")
-        demand(place in self.net.places, "an unknown place")
-        colours = self.net.places[place] if colour is None else [as_colour(colour)]
-        demand(all(colour in self.net.places[place] for colour in colours), "an unknown colour")
-        return [(place, colour) for colour in colours]
 
-    def weights(self, weights):
-        result = {}
-        for weight in weights:
-            for at in self.at(weight):
-                demand(at not in result, "a place twice")
-                result[at] = Fraction(weight["weight"])
-        return result
+def witness_formula(net, formula, value, markings, start, linear):
+    end = start if start is not None else "dead" if net.deadlock(markings[-1]) else "open"
+    path = Path(net, markings if start is None else markings[:-1], end, linear)
+    demand(path.initially(formula) is value, "not shown")
 
-    def condition(self, node, holds):
-        kind = tag(node)
-        if kind == "negation":
-            return self.condition(node[0], not holds)
-        if kind in ("conjunction", "disjunction"):
-            parts = [self.condition(part, holds) for part in node]
-            return ("all" if (kind == "conjunction") == holds else "any", parts)
-        if kind == "integer-le":
-            sides = [node[0], node[1]] if holds else [node[1], node[0]]
-            weights, bound = {}, 0 if holds else -1
-            for side, sign in zip(sides, (1, -1)):
-                if tag(side) == "integer-constant":
-                    bound -= sign * int(side.text)
-                else:
-                    for place in side:
-                        place = place.text.strip()
-                        demand(place in self.net.places, "an unknown place")
-                        for colour in self.net.places[place]:
-                            weights[place, colour] = weights.get((place, colour), 0) + sign
-            return "at most", (weights, bound)
-        if kind == "is-fireable":
-            names = [name.text.strip() for name in node]
-            demand(all(name in self.net.transitions for name in names), "an unknown transition")
-            return self.fireable(names, holds)
-        demand(kind == "deadlock", "a path operator")
-        return self.fireable(self.net.transitions, not holds)
 
-    def fireable(self, names, holds):
-        order = {(place, colour): (number, index) for number, place in enumerate(self.net.places)
-                 for index, colour in enumerate(self.net.places[place])}
-        parts = []
-        for name in names:
-            arcs = list(dict.fromkeys(place for place, _ in self.net.transitions[name]["in"]))
-            for taken, _ in self.flats([name]):
-                needs = sorted(taken.items(), key=lambda item: (arcs.index(item[0][0]), order[item[0]]))
-                if holds:
-                    parts.append(("all", [("at most", ({at: -1}, -count)) for at, count in needs]))
-                else:
-                    parts.append(("any", [("at most", ({at: 1}, count - 1)) for at, count in needs]))
-        return ("any" if holds else "all"), parts
+def witness_growth(net, places, markings, repeat):
+    """The repeated part adds tokens to the sum of the places, or to one of all, and takes none from any place and colour."""
+    demand(repeat is not None, "no repeated part")
+    start, last = markings[repeat], markings[-1]
+    demand(all(last.get(at, 0) >= count for at, count in start.items()), "fewer tokens on a place")
+    more = start != last if places is None else sum(net.tokens(last, place) - net.tokens(start, place) for place in places) > 0
+    demand(more, "no more tokens")
 
-    def refuted(self, file):
-        kind, what, value = self.claim(file)
-        subject = file.get("subject")
-        all_at = [(place, colour) for place, colours in self.net.places.items() for colour in colours]
-        over = lambda ats, bound: ("at most", ({at: -1 * ats.count(at) for at in ats}, -bound - 1))
-        needs_subject = (kind, value) in (("StableMarking", True), ("QuasiLiveness", False), ("Liveness", False))
-        demand((subject is not None) == needs_subject, "a subject too much or too few")
-        if kind == "formula":
-            while tag(what) == "negation":
-                what, value = what[0], not value
-            wanted = ("all-paths", "globally") if value else ("exists-path", "finally")
-            demand((tag(what), tag(what[0])) == wanted, "another formula")
-            return self.condition(what[0][0], not value)
-        if kind == "bound":
-            return over([(place, colour) for place in what for colour in self.net.places[place]], value)
-        if kind == "place":
-            return "any", [over([at], value) for at in all_at]
-        if kind == "OneSafe":
-            demand(value, "not shown by certificates")
-            return "any", [over([(p, c) for c in colours], 1) for p, colours in self.net.places.items()]
-        demand(needs_subject, "not shown by certificates")
-        if kind == "StableMarking":
-            demand(subject in self.net.places, "an unknown place")
+
+def witness_not_safe(net, runs, _):
+    demand(any(net.tokens(runs[0][-1], place) > 1 for place in net.places), "no place with 2 tokens")
+
+
+def witness_quasi_live(net, _, files):
+    steps = [step for run in files for step in run["steps"]]
+    fired = {step if isinstance(step, str) else step["transition"] for step in steps}
+    demand(fired == set(net.transitions), "some transitions do not fire")
+
+
+def witness_not_stable(net, runs, _):
+    def changes(place):
+        initial = net.tokens(net.initial, place)
+        return any(net.tokens(marking, place) != initial for run in runs for marking in run)
+    demand(all(map(changes, net.places)), "some places do not change")
+
+
+def witness_not_live(net, runs, _):
+    demand(net.transitions and net.deadlock(runs[0][-1]), "no deadlock")
+
+
+WITNESSES = {
+    ("OneSafe", False): witness_not_safe, ("QuasiLiveness", True): witness_quasi_live,
+    ("StableMarking", False): witness_not_stable, ("Liveness", False): witness_not_live,
+}
+
+# --- Certificates ----------------------------------------------------------------------------------------------------
+# An inequality has weights by (place, colour) and a bound. A condition is ("at most", an inequality), or ("all" or "any", a
+# list of conditions).
+
+
+def check_certificate(net, claim, file):
+    condition = refuted(net, claim, file.get("subject"))
+    lemmas = checked_lemmas(net, file["lemmas"])
+    # Depth first without recursion: proofs may be deep.
+    left = [(condition, [], [])]
+    for node in file["proof"]:
+        demand(left, "a node after the end")
+        condition, assumptions, disjunctions = left.pop()
+        assumptions, disjunctions = list(assumptions), list(disjunctions)
+        assume(condition, assumptions, disjunctions)
+        if "contradiction" in node:
+            node_contradiction(node["contradiction"], lemmas, assumptions)
             parts = []
-            for colour in self.net.places[subject]:
-                at, initial = (subject, colour), self.net.initial.get((subject, colour), 0)
-                parts += [("at most", ({at: 1}, initial - 1)), ("at most", ({at: -1}, -initial - 1))]
-            return "any", parts
-        demand(subject in self.net.transitions, "an unknown transition")
-        return self.fireable([subject], True)
+        elif "cases" in node:
+            parts = node_cases(node["cases"], disjunctions)
+        else:
+            parts = node_split(net, node["split"])
+        left += [(part, assumptions, disjunctions) for part in reversed(parts)]
+    demand(not left, "open cases")
 
-    def lemmas(self, lemmas):
-        flats, dead, known = self.flats(self.net.transitions), set(), []
-        for lemma in lemmas:
-            if "trap" in lemma:
-                trap = {at for name in lemma["trap"] for at in self.at(name)}
-                demand(any(at in self.net.initial for at in trap), "an empty trap")
-                for number, (taken, put) in enumerate(flats):
-                    if number not in dead and trap & set(taken):
-                        demand(trap & set(put), "not a trap")
-                weights, bound = {at: Fraction(-1) for at in trap}, Fraction(-1)
+
+def assume(condition, assumptions, disjunctions):
+    kind, inside = condition
+    if kind == "at most":
+        assumptions.append(inside)
+    elif kind == "all" or len(inside) == 1:
+        for part in inside:
+            assume(part, assumptions, disjunctions)
+    else:
+        disjunctions.append(inside)
+
+
+def node_contradiction(factors, lemmas, assumptions):
+    total, bound = {}, 0
+    for kind, known in (("lemmas", lemmas), ("assumptions", assumptions)):
+        for number, factor in factors[kind]:
+            factor = Fraction(factor)
+            demand(number < len(known) and factor >= 0, "a wrong number or factor")
+            weights, limit = known[number]
+            bound += factor * limit
+            for at, weight in weights.items():
+                total[at] = total.get(at, 0) + factor * weight
+    demand(all(weight >= 0 for weight in total.values()) and bound < 0, "no contradiction")
+
+
+def node_cases(number, disjunctions):
+    demand(number < len(disjunctions), "an unknown disjunction")
+    return disjunctions[number]
+
+
+def node_split(net, split):
+    weights, bound = named_weights(net, split["weights"]), Fraction(split["bound"])
+    demand(all(number.denominator == 1 for number in [bound, *weights.values()]), "not an integer")
+    return [("at most", (weights, bound)), ("at most", ({at: -weight for at, weight in weights.items()}, -bound - 1))]
+
+
+def checked_lemmas(net, lemmas):
+    """The lemmas as inequalities. `dead` are the transitions that those before show to be never enabled."""
+    flats = [sides for transition in net.transitions.values() for sides in net.bindings(transition).values()]
+    dead, known = set(), []
+    for lemma in lemmas:
+        living = [sides for number, sides in enumerate(flats) if number not in dead]
+        if "trap" in lemma:
+            weights, bound = lemma_trap(net, lemma["trap"], living)
+        else:
+            weights, bound = lemma_inequality(net, lemma["inequality"], living)
+        if all(weight >= 0 for weight in weights.values()):
+            dead |= {number for number, (taken, _) in enumerate(flats) if weighted(weights, taken) > bound}
+        known.append((weights, bound))
+    return known
+
+
+def weighted(weights, tokens):
+    return sum(weights.get(at, 0) * count for at, count in tokens.items())
+
+
+def lemma_inequality(net, inequality, living):
+    weights, bound = named_weights(net, inequality["weights"]), Fraction(inequality["bound"])
+    demand(weighted(weights, net.initial) <= bound, "initially false")
+    for taken, put in living:
+        demand(weighted(weights, put) <= weighted(weights, taken), "a transition increases the sum")
+    return weights, bound
+
+
+def lemma_trap(net, names, living):
+    trap = {at for name in names for at in named_places(net, name)}
+    demand(trap & set(net.initial), "no token initially")
+    for taken, put in living:
+        demand(not trap & set(taken) or trap & set(put), "a transition takes from the trap and puts nothing there")
+    return {at: -1 for at in trap}, -1
+
+
+def named_places(net, name):
+    place, colour = name["place"], name.get("colour")
+    demand(place in net.places, "an unknown place")
+    colours = net.places[place] if colour is None else [as_colour(colour)]
+    demand(all(colour in net.places[place] for colour in colours), "an unknown colour")
+    return [(place, colour) for colour in colours]
+
+
+def named_weights(net, weights):
+    result = {}
+    for weight in weights:
+        for at in named_places(net, weight):
+            demand(at not in result, "a place twice")
+            result[at] = Fraction(weight["weight"])
+    return result
+
+
+def at_least(ats, number):
+    return "at most", ({at: -ats.count(at) for at in ats}, -number)
+
+
+def refuted(net, claim, subject):
+    """The condition that contradicts a claim."""
+    kind, what, value = claim
+    demand(value != math.inf, "no certificate shows this value")
+    demand((subject is not None) == ((kind, value) in SUBJECTS), "a subject too much or too few")
+    colours_of = lambda place: [(place, colour) for colour in net.places[place]]
+    if kind == "Formula":
+        while tag(what) == "negation":
+            what, value = what[0], not value
+        wanted = ("all-paths", "globally") if value else ("exists-path", "finally")
+        demand((tag(what), tag(what[0])) == wanted, "no certificate shows this formula")
+        return condition(net, what[0][0], not value)
+    if kind == "Bound":
+        return at_least([at for place in what for at in colours_of(place)], value + 1)
+    if kind == "MostInPlace":
+        return "any", [at_least([at], value + 1) for place in net.places for at in colours_of(place)]
+    if (kind, value) == ("OneSafe", True):
+        return "any", [at_least(colours_of(place), 2) for place in net.places]
+    demand((kind, value) in SUBJECTS, "no certificate shows this value")
+    if kind == "StableMarking":
+        demand(subject in net.places, "an unknown place")
+        initial = [(at, net.initial.get(at, 0)) for at in colours_of(subject)]
+        return "any", [part for at, count in initial for part in (("at most", ({at: 1}, count - 1)), at_least([at], count + 1))]
+    demand(subject in net.transitions, "an unknown transition")
+    return is_fireable(net, [subject], True)
+
+
+SUBJECTS = {("StableMarking", True), ("QuasiLiveness", False), ("Liveness", False)}
+
+
+def condition(net, node, holds):
+    """The condition that a state formula holds, or does not hold."""
+    kind = tag(node)
+    if kind == "negation":
+        return condition(net, node[0], not holds)
+    if kind in ("conjunction", "disjunction"):
+        return ("all" if (kind == "conjunction") == holds else "any"), [condition(net, part, holds) for part in node]
+    if kind == "is-fireable":
+        return is_fireable(net, net.known_transitions(node), holds)
+    if kind == "deadlock":
+        return is_fireable(net, net.transitions, not holds)
+    demand(kind == "integer-le", "a path operator")
+    sides = [node[0], node[1]] if holds else [node[1], node[0]]
+    weights, bound = {}, 0 if holds else -1
+    for side, sign in zip(sides, (1, -1)):
+        if tag(side) == "integer-constant":
+            bound -= sign * int(side.text)
+            continue
+        for place in net.known_places(side):
+            for colour in net.places[place]:
+                weights[place, colour] = weights.get((place, colour), 0) + sign
+    return "at most", (weights, bound)
+
+
+def is_fireable(net, names, holds):
+    order = {(place, colour): index for place, colours in net.places.items() for index, colour in enumerate(colours)}
+    parts = []
+    for name in names:
+        transition = net.transitions[name]
+        arcs = list(dict.fromkeys(place for place, _ in transition["in"]))
+        for taken, _ in net.bindings(transition).values():
+            needs = sorted(taken.items(), key=lambda item: (arcs.index(item[0][0]), order[item[0]]))
+            if holds:
+                parts.append(("all", [at_least([at], count) for at, count in needs]))
             else:
-                weights = self.weights(lemma["inequality"]["weights"])
-                bound = Fraction(lemma["inequality"]["bound"])
-                value = lambda tokens: sum(weights.get(at, 0) * count for at, count in tokens.items())
-                demand(value(self.net.initial) <= bound, "initially false")
-                for number, (taken, put) in enumerate(flats):
-                    demand(number in dead or value(put) <= value(taken), "not inductive")
-                if all(weight >= 0 for weight in weights.values()):
-                    dead |= {number for number, (taken, _) in enumerate(flats) if value(taken) > bound}
-            known.append((weights, bound))
-        return known
-
-    def certificate(self, file):
-        condition, lemmas = self.refuted(file), self.lemmas(file["lemmas"])
-        steps = iter(file["proof"])
-
-        def assume(condition, assumptions, disjunctions):
-            kind, of = condition
-            if kind == "at most":
-                assumptions.append(of)
-            elif kind == "all" or len(of) == 1:
-                for part in of:
-                    assume(part, assumptions, disjunctions)
-            else:
-                disjunctions.append(of)
-
-        # Depth first without recursion: proofs may be deep.
-        left = [(condition, [], [])]
-        for step in steps:
-            demand(left, "too many steps")
-            condition, assumptions, disjunctions = left.pop()
-            assumptions, disjunctions = list(assumptions), list(disjunctions)
-            assume(condition, assumptions, disjunctions)
-            if "contradiction" in step:
-                total, bound = {}, 0
-                for kind, known in (("lemmas", lemmas), ("assumptions", assumptions)):
-                    for number, factor in step["contradiction"][kind]:
-                        demand(number < len(known) and Fraction(factor) >= 0, "a wrong number or factor")
-                        weights, limit = known[number]
-                        bound += Fraction(factor) * limit
-                        for at, weight in weights.items():
-                            total[at] = total.get(at, 0) + Fraction(factor) * weight
-                demand(all(weight >= 0 for weight in total.values()) and bound < 0, "no contradiction")
-            elif "cases" in step:
-                demand(step["cases"] < len(disjunctions), "an unknown disjunction")
-                cases = disjunctions[step["cases"]]
-                left += [(case, assumptions, disjunctions) for case in reversed(cases)]
-            else:
-                weights, bound = self.weights(step["split"]["weights"]), Fraction(step["split"]["bound"])
-                demand(all(w.denominator == 1 for w in [bound, *weights.values()]), "not an integer")
-                high = {at: -weight for at, weight in weights.items()}
-                left.append((("at most", (high, -bound - 1)), assumptions, disjunctions))
-                left.append((("at most", (weights, bound)), assumptions, disjunctions))
-        demand(not left, "open cases")
+                parts.append(("any", [("at most", ({at: 1}, count - 1)) for at, count in needs]))
+    return ("any" if holds else "all"), parts
 
 
 def main():
-    instance = Instance(sys.argv[1])
-    for line in sys.stdin:
-        file = json.loads(line)
+    instance = Instance(pathlib.Path(sys.argv[1]))
+    for text in map(lambda name: pathlib.Path(name).read_text(), sys.argv[2:]) if sys.argv[2:] else sys.stdin:
         try:
-            if "runs" in file:
-                instance.witness(file)
-            else:
-                instance.certificate(file)
+            instance.check(read(text))
             print("accepted")
         except Refused as why:
             print("refused:", why)
+        except Unreadable as why:
+            print("unreadable:", why)
 
 
 main()

@@ -1,5 +1,5 @@
 //! Files of evidence that a tool may write: one witness or certificate for each formula, in its folder `BK_RESULT_DIR`
-//! (docs/certificates.md). They are untrusted: names are fixed, sizes are limited, and links are not followed.
+//! (docs/evidence/README.md). They are untrusted: names are fixed, sizes are limited, and links are not followed.
 
 use crate::files;
 use std::fs;

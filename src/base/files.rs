@@ -57,7 +57,7 @@ pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The file cannot be opened, or is not regular; the error names its kind, not its path.
 pub fn open(path: &Path) -> io::Result<File> {
-    open_with(path, nix::libc::O_NONBLOCK)
+    open_with(path, libc::O_NONBLOCK)
 }
 
 /// `open` for a file that this program created in a folder that others may have changed since: a symbolic link is
@@ -69,14 +69,14 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     if path.is_symlink() {
         return Err(wrong_kind("a symbolic link"));
     }
-    open_with(path, nix::libc::O_NONBLOCK | nix::libc::O_NOFOLLOW)
+    open_with(path, libc::O_NONBLOCK | libc::O_NOFOLLOW)
 }
 
 fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     // Without O_NONBLOCK, opening a pipe would wait for a writer.
     match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         // A socket.
-        Err(error) if error.raw_os_error() == Some(nix::libc::ENXIO) => Err(wrong_kind("a socket or device")),
+        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Err(wrong_kind("a socket or device")),
         Err(error) => Err(error),
         Ok(file) => check_regular(&file.metadata()?).map(|()| file),
     }

@@ -158,3 +158,37 @@ fn known(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    #[test]
+    fn unbounded_places_are_certified() {
+        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
+        for (name, unbounded, bounded) in
+            [("Source-PT-1", ["x0", "x2"], "x1"), ("Pump-COL-1", ["o0", "o1"], "o2")]
+        {
+            let archive = Archive::open(&instances.join(name)).unwrap();
+            let budget = Budget {
+                time: Duration::from_secs(3),
+                memory_bytes: 16 << 20,
+                cancel: &AtomicBool::new(false),
+            };
+            let findings = certify(&archive, &["UpperBounds", "StateSpace", "OneSafe"], &budget).unwrap();
+            let known = |id: &str| &findings.iter().find(|finding| finding.id == id).unwrap().known;
+            for id in ["MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"].into_iter().chain(unbounded) {
+                let Known::Exactly(Value::Infinite, accepted) = known(id) else {
+                    panic!("{id}: {:?}", known(id))
+                };
+                assert!(accepted.witness.is_some(), "{id}");
+            }
+            assert!(matches!(known("OneSafe"), Known::Exactly(Value::Truth(false), _)));
+            assert!(!matches!(known(bounded), Known::Exactly(Value::Infinite, _)));
+            assert!(matches!(known("STATES"), Known::Open(_)), "{:?}", known("STATES"));
+        }
+    }
+}

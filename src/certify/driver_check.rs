@@ -34,12 +34,15 @@ impl<'a> Checks<'a> {
     ) -> Result<Witness, String> {
         let runs = match trace {
             Trace::Paths(paths) => {
-                paths.iter().map(|path| Run { steps: self.steps(path), loop_start: None }).collect()
+                paths.iter().map(|path| Run { steps: self.steps(path), ..Run::default() }).collect()
             }
             Trace::Lasso(stem, cycle) => {
                 let loop_start = (!cycle.is_empty()).then_some(stem.len());
-                let steps = self.steps(stem).into_iter().chain(self.steps(cycle)).collect();
-                vec![Run { steps, loop_start }]
+                vec![Run { steps: self.steps(&[&stem[..], cycle].concat()), loop_start, repeat: None }]
+            }
+            Trace::Growth(stem, part) => {
+                let steps = self.steps(&[&stem[..], part].concat());
+                vec![Run { steps, loop_start: None, repeat: Some(stem.len()) }]
             }
         };
         let witness = Witness {
@@ -83,5 +86,6 @@ fn checker_value(value: Value) -> mcc_checker::Value {
     match value {
         Value::Truth(truth) => mcc_checker::Value::Truth(truth),
         Value::Number(number) => mcc_checker::Value::Number(number.into()),
+        Value::Infinite => mcc_checker::Value::Infinite,
     }
 }

@@ -10,7 +10,7 @@ use crate::formula::{Ltl, Names, Pred, Sum};
 use crate::global::{Survey, live, survey};
 use crate::net::{Compiled, Marking, Named};
 use crate::questions::{self, Examination, Kind, Metric};
-use crate::search::{Aim, Goal, best_first, walk, without_cycles};
+use crate::search::{Aim, Goal, Growth, best_first, grow, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
 use crate::unfold::unfold;
 use mcc_model::{Archive, ArchiveError, NetKind};
@@ -24,6 +24,8 @@ pub enum Value {
     Truth(bool),
     /// A number: a bound, a count.
     Number(u128),
+    /// There is no largest number.
+    Infinite,
 }
 
 /// The outcome of a question.
@@ -75,6 +77,8 @@ pub enum Trace {
     Paths(Vec<Vec<u32>>),
     /// A sequence, and one after it that is repeated without end; if that is empty, the first ends in a dead marking.
     Lasso(Vec<u32>, Vec<u32>),
+    /// A sequence, and one after it that takes tokens from no place and adds some, so that it can be repeated without end.
+    Growth(Vec<u32>, Vec<u32>),
 }
 
 /// What an exploration visited.
@@ -139,6 +143,8 @@ struct Engine<'a> {
 const FIRST_WALK: f64 = 0.01;
 const EXPLORATION: f64 = 0.3;
 const PART: f64 = 0.55;
+/// Share of the time for searching unbounded places, where the exploration did not end.
+const UNBOUNDED: f64 = 0.03;
 /// Shares of the time for the part that was explored: for each of two passes over it, for CTL, for LTL.
 const PASS: f64 = 0.15;
 const CTL: f64 = 0.3;
@@ -174,6 +180,7 @@ impl Engine<'_> {
             graph.is_complete()
         };
         if !complete {
+            self.decide_unbounded(&self.limits.share(UNBOUNDED, 0.0));
             self.decide_by_search(&largest, &self.limits.share(1.0, 1.0));
         }
         for outcome in self.outcomes.iter_mut().flatten() {
@@ -384,6 +391,32 @@ impl Engine<'_> {
     fn count(&self, is: impl Fn(&Kind) -> bool) -> usize {
         let questions = self.examinations.iter().flat_map(|of| &of.questions);
         questions.filter(|question| is(&question.kind)).count()
+    }
+
+    /// Searches runs that show that a number of tokens is unbounded.
+    fn decide_unbounded(&mut self, limits: &Limits<'_>) {
+        let questions = self.examinations.iter().flat_map(|of| &of.questions);
+        let (mut growths, mut wanted) = (Vec::new(), Vec::new());
+        for (question, outcome) in questions.zip(self.outcomes.iter_mut().flatten()) {
+            let (sum, value) = match &question.kind {
+                Kind::Bound(sum) => (Some(sum.clone()), Value::Infinite),
+                // Tokens that are added to one place are added to all.
+                Kind::Metric(Metric::InPlace | Metric::PerMarking) => (None, Value::Infinite),
+                Kind::OneSafe => (None, Value::Truth(false)),
+                _ => continue,
+            };
+            if !matches!(outcome, Some(Outcome::Decided { .. })) {
+                growths.push(Growth { sum, found: None });
+                wanted.push((value, outcome));
+            }
+        }
+        grow(&self.named.net, &mut growths, 11, limits);
+        for ((value, outcome), growth) in wanted.into_iter().zip(growths) {
+            if let Some((path, part)) = growth.found {
+                let trace = Trace::Growth(without_cycles(&self.named.net, &path), part);
+                *outcome = Some(Outcome::Decided { value, evidence: Evidence::Witness(trace) });
+            }
+        }
     }
 
     /// Searches witnesses for what is open.

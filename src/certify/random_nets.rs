@@ -7,7 +7,7 @@ use crate::ctl_run::Runs;
 use crate::explore::explore;
 use crate::formula::{Ctl, Ltl, Pred, Sum};
 use crate::net::{Arcs, Compiled, Marking};
-use crate::search::{Aim, Goal, Random, best_first, walk, without_cycles};
+use crate::search::{Aim, Goal, Growth, Random, best_first, grow, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -347,6 +347,34 @@ proptest! {
                     prop_assert!(goal.value.is_none_or(|value| sum.of(&tokens) == value && value <= largest));
                     prop_assert!(number < walked.len() || goal.value == Some(largest));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn only_unbounded_places_grow_for_ever((net, _) in nets(), seed in any::<u64>()) {
+        let single = |place| Growth { sum: Some(Sum { places: vec![place], constant: 0 }), found: None };
+        let mut growths: Vec<Growth> = (0..net.places() as u32).map(single).collect();
+        growths.push(Growth { sum: None, found: None });
+        grow(&net, &mut growths, seed, &limits(Duration::from_millis(5)));
+        let bounded = naive(&net).is_some();
+        for growth in growths {
+            let Some((path, part)) = growth.found else { continue };
+            prop_assert!(!bounded);
+            let mut tokens = net.initial.clone();
+            for transition in path {
+                prop_assert!(net.is_enabled(transition, &tokens));
+                net.fire(transition, &mut tokens).unwrap();
+            }
+            let sum = growth.sum.unwrap_or(Sum { places: (0..net.places() as u32).collect(), constant: 0 });
+            // Each repetition is possible and adds tokens.
+            for _ in 0..20 {
+                let before = sum.of(&tokens);
+                for &transition in &part {
+                    prop_assert!(net.is_enabled(transition, &tokens));
+                    net.fire(transition, &mut tokens).unwrap();
+                }
+                prop_assert!(sum.of(&tokens) > before);
             }
         }
     }

@@ -201,6 +201,58 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
     }
 }
 
+/// A sum of tokens that may be unbounded.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    /// The sum; None: the tokens of one place, whichever.
+    pub(crate) sum: Option<Sum>,
+    /// A path from the initial marking, and one after it that adds tokens to the sum and takes none from any place, so that
+    /// it can be repeated for ever.
+    pub(crate) found: Option<(Vec<u32>, Vec<u32>)>,
+}
+
+/// Markings of a walk that are compared, and the numbers of tokens in them.
+const MOST_COMPARED: usize = 400;
+const MOST_COMPARED_TOKENS: usize = 4_000_000;
+
+/// Walks at random until all sums are shown to be unbounded, or the time ends. Compares each marking with the earlier ones of
+/// its walk: one that covers another and has more tokens somewhere shows that these places are unbounded (Karp and Miller:
+/// Parallel Program Schemata, 1969).
+pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Limits<'_>) {
+    let mut random = Random(seed);
+    let mut walker = Walker::new(net);
+    let longest = (MOST_COMPARED_TOKENS / net.places().max(1)).clamp(8, MOST_COMPARED);
+    while wanted.iter().any(|growth| growth.found.is_none()) {
+        walker.restart();
+        let mut earlier: Vec<Marking> = Vec::new();
+        // Most walks are short, so that short paths are found.
+        for step in 0..longest >> random.below(6) {
+            if step % 16 == 15 && limits.check().is_err() {
+                return;
+            }
+            earlier.push(walker.tokens.clone());
+            if walker.enabled.is_empty() {
+                break;
+            }
+            let transition = walker.enabled[random.below(walker.enabled.len())];
+            if walker.fire(transition).is_none() {
+                break;
+            }
+            let tokens = &walker.tokens;
+            for (at, before) in earlier.iter().enumerate().rev() {
+                if before == tokens || before.iter().zip(tokens).any(|(before, now)| before > now) {
+                    continue;
+                }
+                for growth in wanted.iter_mut().filter(|growth| growth.found.is_none()) {
+                    if growth.sum.as_ref().is_none_or(|sum| sum.of(tokens) > sum.of(before)) {
+                        growth.found = Some((walker.path[..at].to_vec(), walker.path[at..].to_vec()));
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Memory of an entry of the queue and of the table of parents.
 const ENTRY_BYTES: u64 = 36;
 

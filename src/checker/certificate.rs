@@ -1,8 +1,8 @@
 //! The format of certificates.
 
-use crate::{FileError, Rational, Value, from_json};
+use crate::{FileError, Object, Rational, Value, from_json};
 use mcc_model::ColourName;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A proof that no reachable marking satisfies a condition, which shows a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,7 @@ pub struct Certificate {
 pub enum Lemma {
     /// The weighted sum of tokens is at most the bound. It is so initially, and no transition increases the sum, except
     /// transitions that the lemmas before show to be never enabled.
+    #[serde(deserialize_with = "sum")]
     Inequality {
         /// The weights of places; 0 for the others.
         weights: Vec<Weight>,
@@ -42,6 +43,7 @@ pub enum Lemma {
     },
     /// These places together have at least one token. It is so initially, and each transition that takes a token from one of
     /// them puts a token on one of them, except transitions that the lemmas before show to be never enabled.
+    #[serde(deserialize_with = "crate::objects")]
     Trap(Vec<PlaceName>),
 }
 
@@ -76,6 +78,7 @@ pub struct PlaceName {
 pub enum ProofStep {
     /// A sum of the inequalities of lemmas and assumptions, each with a factor of at least 0, has no negative weight and a
     /// negative bound: no marking satisfies it (Farkas' lemma). Ends a case.
+    #[serde(deserialize_with = "factors")]
     Contradiction {
         /// The numbers of lemmas (0, 1, ...) with their factors.
         lemmas: Vec<(usize, Rational)>,
@@ -87,12 +90,41 @@ pub enum ProofStep {
     Cases(usize),
     /// The weighted sum is at most the bound, or at least the bound plus 1, because weights and bound are integers. The
     /// proof that may assume "sum <= bound" follows, then the proof that may assume "-sum <= -bound - 1".
+    #[serde(deserialize_with = "sum")]
     Split {
         /// Integer weights of places; 0 for the others.
         weights: Vec<Weight>,
         /// The bound, an integer.
         bound: Rational,
     },
+}
+
+/// Reads the object of an inequality.
+fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<Weight>, Rational), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sum {
+        #[serde(deserialize_with = "crate::objects")]
+        weights: Vec<Weight>,
+        bound: Rational,
+    }
+    let Object(Sum { weights, bound }) = Object::deserialize(deserializer)?;
+    Ok((weights, bound))
+}
+
+/// Numbers of inequalities with their factors.
+type Factors = Vec<(usize, Rational)>;
+
+/// Reads the object of a contradiction.
+fn factors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Factors, Factors), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Pairs {
+        lemmas: Factors,
+        assumptions: Factors,
+    }
+    let Object(Pairs { lemmas, assumptions }) = Object::deserialize(deserializer)?;
+    Ok((lemmas, assumptions))
 }
 
 impl Certificate {

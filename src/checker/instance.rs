@@ -39,6 +39,8 @@ pub(crate) enum Claim<'a> {
     Bound(Vec<usize>, &'a BigUint),
     /// The largest number of tokens in one place (and colour) is this number.
     MostInPlace(&'a BigUint),
+    /// The sum of tokens on these places has no largest number; None: the number of tokens of one place (and colour).
+    Unbounded(Option<Vec<usize>>),
     OneSafe(bool),
     QuasiLiveness(bool),
     StableMarking(bool),
@@ -91,6 +93,11 @@ impl Instance {
                 "MAX_TOKEN_PER_MARKING" => Claim::Bound((0..self.model.net.places.len()).collect(), number),
                 _ => return Err(wrong_kind()),
             },
+            ("StateSpace", Value::Infinite) => match property {
+                "MAX_TOKEN_IN_PLACE" => Claim::Unbounded(None),
+                "MAX_TOKEN_PER_MARKING" => Claim::Unbounded(Some((0..self.model.net.places.len()).collect())),
+                _ => return Err(wrong_kind()),
+            },
             ("OneSafe" | "QuasiLiveness" | "StableMarking" | "Liveness", Value::Truth(truth)) => {
                 if property != examination {
                     return Err(wrong_kind());
@@ -103,9 +110,12 @@ impl Instance {
                 }
             }
             _ => match (self.formula(examination, property)?, value) {
-                (Ok(Formula::PlaceBound(places)), Value::Number(number)) => {
-                    let places: Result<Vec<_>, _> = places.iter().map(|id| self.model.place(id)).collect();
-                    Claim::Bound(places?, number)
+                (Ok(Formula::PlaceBound(places)), Value::Number(_) | Value::Infinite) => {
+                    let places = places.iter().map(|id| self.model.place(id)).collect::<Result<_, _>>()?;
+                    match value {
+                        Value::Number(number) => Claim::Bound(places, number),
+                        _ => Claim::Unbounded(Some(places)),
+                    }
                 }
                 (Ok(Formula::Boolean(formula)), Value::Truth(truth)) => Claim::Formula(formula, *truth),
                 (Err(formula), Value::Truth(truth)) => Claim::Formula(formula, *truth),

@@ -6,12 +6,13 @@
 //! upper bound, the absence of deadlocks.
 //!
 //! The checkers share nothing with the programs that search for evidence except the readers of nets and formulas.
-//! `docs/certificates.md` describes both formats and what exactly is checked.
+//! `docs/evidence/README.md` describes both formats and what exactly is checked.
 
 #![warn(missing_docs)]
 
 mod binding;
 mod certificate;
+pub mod command;
 mod instance;
 mod meter;
 mod model;
@@ -19,6 +20,7 @@ mod number;
 mod path;
 mod prove;
 mod replay;
+mod trace;
 mod unfolded;
 mod witness;
 
@@ -26,7 +28,13 @@ pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};
+pub use trace::read_trace;
 pub use witness::{Run, Step, Witness};
+
+use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
 
 /// The version of both formats.
 pub const VERSION: u32 = 1;
@@ -38,7 +46,7 @@ pub const LARGEST_FILE: u64 = 4 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The text is not JSON of the format, or not a trace of verifypn.
-    #[error("line {line}: {problem}; see docs/certificates.md for the format")]
+    #[error("line {line}: {problem}; see docs/evidence/README.md for the format")]
     Syntax {
         /// The line: 1, 2, ...
         line: usize,
@@ -101,6 +109,33 @@ impl CheckError {
     }
 }
 
+/// A structure that is an object in JSON. Serde alone also reads a list of its fields, which the format does not allow.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Form<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Form<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Form(PhantomData))
+    }
+}
+
+/// Reads a list of objects.
+fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+    Ok(objects.into_iter().map(|Object(value)| value).collect())
+}
+
 /// Parses JSON of a format with a version.
 fn from_json<T: serde::de::DeserializeOwned>(
     text: &str,
@@ -109,7 +144,7 @@ fn from_json<T: serde::de::DeserializeOwned>(
     if text.len() as u64 > LARGEST_FILE {
         return Err(FileError::TooLong);
     }
-    let parsed: T = serde_json::from_str(text).map_err(|error| {
+    let Object(parsed) = serde_json::from_str(text).map_err(|error| {
         let problem = error.to_string();
         let problem =
             problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Longest text of a number, in bytes. State counts of the contest have some hundred digits.
 const LONGEST: usize = 4096;
 
-/// The value of an answer, written as the contest prints it: `TRUE`, `FALSE` or a number.
+/// The value of an answer: `TRUE`, `FALSE`, a number or `inf`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Value {
@@ -18,6 +18,8 @@ pub enum Value {
     Truth(bool),
     /// A natural number in decimal digits without leading zeros.
     Number(BigUint),
+    /// `inf`: there is no largest number.
+    Infinite,
 }
 
 impl fmt::Display for Value {
@@ -26,6 +28,7 @@ impl fmt::Display for Value {
             Value::Truth(true) => f.write_str("TRUE"),
             Value::Truth(false) => f.write_str("FALSE"),
             Value::Number(number) => number.fmt(f),
+            Value::Infinite => f.write_str("inf"),
         }
     }
 }
@@ -37,9 +40,10 @@ impl FromStr for Value {
         match text {
             "TRUE" => Ok(Value::Truth(true)),
             "FALSE" => Ok(Value::Truth(false)),
+            "inf" => Ok(Value::Infinite),
             _ => match digits(text) {
                 Some(number) => Ok(Value::Number(number)),
-                None => Err(format!("the value \"{}\" is not TRUE, FALSE or a number", shortened(text))),
+                None => Err(format!("the value \"{}\" is not TRUE, FALSE, inf or a number", shortened(text))),
             },
         }
     }

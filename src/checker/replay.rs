@@ -8,7 +8,7 @@ use crate::{CheckError, Run, VERSION, Witness};
 use mcc_model::{Colour, Count, Expr};
 use num_bigint::BigUint;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// A firing with its numbers.
@@ -35,6 +35,10 @@ impl Instance {
         let claim = self.claim(instance, examination, property, value)?;
         let (model, meter) = (&self.model, &Meter::new(limits));
         let runs: Vec<_> = runs.iter().map(|run| Replay::new(model, run, meter)).collect::<Result<_, _>>()?;
+        let may_grow = matches!(claim, Claim::Unbounded(_) | Claim::OneSafe(false));
+        if !may_grow && runs.iter().any(|run| run.repeat.is_some()) {
+            return Err(CheckError::refused("a repeated part does not show such a value"));
+        }
         match claim {
             Claim::QuasiLiveness(true) => return quasi_live(model, &runs),
             Claim::StableMarking(false) => return no_stable_place(model, &runs),
@@ -45,6 +49,12 @@ impl Instance {
         };
         if let Claim::Formula(formula, truth) = claim {
             return run.shows(formula, truth, examination.starts_with("LTL"));
+        }
+        if let Claim::Unbounded(places) = &claim {
+            return run.grows(places.as_deref());
+        }
+        if run.repeat.is_some() {
+            return run.grows(None);
         }
         let last = run.last_marking()?;
         let at_least = |found: u128, bound: &BigUint| {
@@ -84,12 +94,21 @@ fn entries(marking: &Marking) -> u64 {
     marking.iter().map(|tokens| tokens.len() as u64 + 1).sum()
 }
 
+/// Whether each place has at least as many tokens of each colour as in another marking.
+fn covers(marking: &Marking, other: &Marking) -> bool {
+    let has = |(tokens, needed): (&BTreeMap<Colour, u128>, &BTreeMap<Colour, u128>)| {
+        needed.iter().all(|(colour, count)| tokens.get(colour).is_some_and(|have| have >= count))
+    };
+    marking.iter().zip(other).all(has)
+}
+
 /// A run with the numbers of its transitions and colours.
 struct Replay<'a> {
     model: &'a Model,
     meter: &'a Meter,
     firings: Vec<Firing>,
     loop_start: Option<usize>,
+    repeat: Option<usize>,
 }
 
 impl<'a> Replay<'a> {
@@ -99,44 +118,72 @@ impl<'a> Replay<'a> {
             Ok((transition, model.binding(transition, step)?))
         };
         let firings = run.steps.iter().map(firing).collect::<Result<_, CheckError>>()?;
-        if let Some(start) = run.loop_start
-            && start >= run.steps.len()
-        {
+        for (start, part) in [(run.loop_start, "loop"), (run.repeat, "repeated part")] {
             let steps = run.steps.len();
-            return Err(CheckError::refused(format!(
-                "the loop begins after step {start} of {steps}: it has no step"
-            )));
+            if let Some(start) = start.filter(|start| *start >= steps) {
+                return Err(CheckError::refused(format!(
+                    "the {part} begins after step {start} of {steps}: it has no step"
+                )));
+            }
         }
-        Ok(Replay { model, meter, firings, loop_start: run.loop_start })
+        if run.loop_start.is_some() && run.repeat.is_some() {
+            return Err(CheckError::refused("it has a loop and a repeated part"));
+        }
+        Ok(Replay { model, meter, firings, loop_start: run.loop_start, repeat: run.repeat })
     }
 
     /// Fires all steps. Calls `visit` with the initial marking and after each step, with the number of steps so far and the
-    /// places that the last step touched. Checks the loop.
+    /// places that the last step touched. Checks the loop, and that the repeated part takes no tokens away.
     fn fire_all(
         &self,
         mut visit: impl FnMut(usize, &Marking, &[usize]) -> Result<(), CheckError>,
     ) -> Result<Marking, CheckError> {
         let mut marking = self.model.initial();
         self.meter.steps(KEPT * entries(&marking))?;
-        let mut loop_marking = None;
+        let mut part_marking = None;
         let mut touched: Vec<usize> = (0..self.model.net.places.len()).collect();
         visit(0, &marking, &touched)?;
         for (number, (transition, binding)) in self.firings.iter().enumerate() {
-            if self.loop_start == Some(number) {
+            if self.loop_start.or(self.repeat) == Some(number) {
                 self.meter.steps(KEPT * entries(&marking))?;
-                loop_marking = Some(marking.clone());
+                part_marking = Some(marking.clone());
             }
             touched.clear();
             let fired = self.model.fire(&mut marking, *transition, binding, &mut touched, self.meter);
             fired.map_err(|error| error.at(&format!("step {number}")))?;
             visit(number + 1, &marking, &touched)?;
         }
-        match loop_marking {
-            Some(start) if start != marking => Err(CheckError::refused(
+        match part_marking {
+            Some(start) if self.loop_start.is_some() && start != marking => Err(CheckError::refused(
                 "the marking at the end of the loop is not the one at its beginning".to_owned(),
+            )),
+            Some(start) if self.repeat.is_some() && !covers(&marking, &start) => Err(CheckError::refused(
+                "the marking at the end of the repeated part has fewer tokens on a place than at its beginning",
             )),
             _ => Ok(marking),
         }
+    }
+
+    /// Checks that the repeated part adds tokens to the sum of these places; None: to one of all places. A transition that is
+    /// enabled stays enabled with more tokens, so the part can be repeated for ever, and the sum is unbounded.
+    fn grows(&self, places: Option<&[usize]>) -> Result<(), CheckError> {
+        let mut start = None;
+        let last = self.fire_all(|number, marking, _| {
+            if self.repeat == Some(number) {
+                self.meter.steps(KEPT * entries(marking))?;
+                start = Some(marking.clone());
+            }
+            Ok(())
+        })?;
+        let Some(start) = start else {
+            return Err(CheckError::refused("it has no part that is repeated"));
+        };
+        let grows = match places {
+            Some(places) => tokens(&last, places)? > tokens(&start, places)?,
+            // No place has fewer tokens, so one has more.
+            None => last != start,
+        };
+        if grows { Ok(()) } else { Err(CheckError::refused("the repeated part adds no token there")) }
     }
 
     fn last_marking(&self) -> Result<Marking, CheckError> {

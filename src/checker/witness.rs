@@ -2,7 +2,7 @@
 
 use crate::{FileError, Value, from_json};
 use mcc_model::ColourName;
-use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +25,7 @@ pub struct Witness {
     /// Runs from the initial marking. Exactly one, except for values that several runs may show together: QuasiLiveness
     /// true (each transition fires or is fireable in one of them) and StableMarking false (the marking of each place
     /// changes in one of them).
+    #[serde(deserialize_with = "crate::objects")]
     pub runs: Vec<Run>,
 }
 
@@ -39,6 +40,10 @@ pub struct Run {
     /// is unknown, unless that is a deadlock.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,
+    /// The number of steps before a part that can be repeated without end: the marking after the last step has at least the
+    /// tokens of the one after so many steps on each place, and more on one. Shows that a place is unbounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<usize>,
 }
 
 /// A firing. In JSON the id of the transition, or an object with `transition` and `binding` in a coloured net.
@@ -71,7 +76,31 @@ impl From<&str> for Step {
 #[serde(deny_unknown_fields)]
 struct Bound {
     transition: String,
+    #[serde(deserialize_with = "each_once")]
     binding: BTreeMap<String, ColourName>,
+}
+
+/// Reads a binding. A variable that occurs twice is an error.
+fn each_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, ColourName>, D::Error> {
+    struct Form;
+    impl<'de> Visitor<'de> for Form {
+        type Value = BTreeMap<String, ColourName>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object with the colours of variables")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut binding = BTreeMap::new();
+            while let Some((variable, colour)) = map.next_entry::<String, ColourName>()? {
+                if binding.insert(variable, colour).is_some() {
+                    return Err(A::Error::custom("a variable is bound twice"));
+                }
+            }
+            Ok(binding)
+        }
+    }
+    deserializer.deserialize_map(Form)
 }
 
 impl Serialize for Step {

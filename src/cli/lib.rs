@@ -41,8 +41,10 @@ mod terminal;
 mod verify;
 
 pub use failure::Failure;
+pub use mcc_checker::command::Format;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use mcc_checker::command::{CertificateArgs, WitnessArgs};
 use mcc_runner::CampaignEnd;
 use nix::sys::stat::Mode;
 
@@ -74,8 +76,8 @@ enum Command {
     Shard(shard::Args),
     Judge(judge::Args),
     Certify(certify::Args),
-    CheckWitness(check::WitnessArgs),
-    CheckCertificate(check::CertificateArgs),
+    CheckWitness(WitnessArgs),
+    CheckCertificate(CertificateArgs),
     Report(report::Args),
     Explain(explain::Args),
     Qualify(qualify::Args),
@@ -90,16 +92,6 @@ enum Command {
     Replay(replay::Args),
     Man(man::Args),
     Completions(completions::Args),
-}
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Text for people.
-    #[default]
-    Text,
-    /// JSON for programs.
-    Json,
 }
 
 /// The exit codes of the program.
@@ -168,8 +160,8 @@ pub fn main() -> Exit {
         Command::Shard(args) => shard::run(args),
         Command::Judge(args) => judge::run(args),
         Command::Certify(args) => certify::run(args),
-        Command::CheckWitness(args) => check::witness(args),
-        Command::CheckCertificate(args) => check::certificate(args),
+        Command::CheckWitness(args) => check::show(args.check()),
+        Command::CheckCertificate(args) => check::show(args.check()),
         Command::Report(args) => report::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Qualify(args) => qualify::run(args),

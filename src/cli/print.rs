@@ -2,8 +2,8 @@
 
 use super::failure::write_failure;
 use super::{Failure, Format};
+use mcc_base::text::visible;
 use mcc_judge::WriteError;
-use mcc_report::visible;
 use mcc_runner::InputsEvent;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};

@@ -57,7 +57,6 @@ mod years;
 pub use contest::SiteInput;
 pub use other_contests::write_other_site;
 pub use rate::write_rating;
-pub use show::visible;
 pub use years::{Year, write_years};
 
 use mcc_base::names::RunId;

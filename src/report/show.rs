@@ -1,50 +1,11 @@
 //! Figures and foreign text as readable text. Numbers are rounded in this module only.
 
+pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
-
-/// The text with visible names for control and invisible characters: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
-///
-/// Foreign text, such as the name of a tool, can then not hide the text around it or change its direction.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match control(c) {
-            Some(word) => shown.push_str(&word),
-            None => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// The visible name of a character that is invisible or changes how other characters are displayed; None for others.
-pub(crate) fn control(c: char) -> Option<String> {
-    const C0: [&str; 32] = [
-        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "TAB", "LF", "VT", "FF", "CR", "SO",
-        "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS",
-        "RS", "US",
-    ];
-    let code = u32::from(c);
-    match code {
-        0x00..=0x1F => Some(format!("⟨{}⟩", C0[code as usize])),
-        0x7F => Some("⟨DEL⟩".into()),
-        // C1 controls, soft hyphen, zero-width and bidirectional marks, line separators, BOM, tags.
-        0x80..=0x9F
-        | 0xAD
-        | 0x061C
-        | 0x180E
-        | 0x200B..=0x200F
-        | 0x2028..=0x202E
-        | 0x2060..=0x206F
-        | 0xFEFF
-        | 0xFFF9..=0xFFFB
-        | 0xE0000..=0xE007F => Some(format!("⟨U+{code:04X}⟩")),
-        _ => None,
-    }
-}
 
 /// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`.
 pub fn parts(name: &str) -> Vec<String> {

@@ -53,6 +53,7 @@ fn shown(outcome: &Outcome, like: &str) -> String {
         Outcome::Decided { value: Value::Truth(false), .. } => "FALSE".to_owned(),
         Outcome::Decided { value: Value::Number(number), .. } if like.contains('E') => rounded(*number),
         Outcome::Decided { value: Value::Number(number), .. } => number.to_string(),
+        Outcome::Decided { value: Value::Infinite, .. } => "+inf".to_owned(),
         Outcome::Open { reason, .. } => format!("open: {reason}"),
     }
 }
@@ -351,6 +352,7 @@ fn short(archive: &Archive, examination: &str) -> String {
         Known::Exactly(Value::Truth(true), _) => "T".to_owned(),
         Known::Exactly(Value::Truth(false), _) => "F".to_owned(),
         Known::Exactly(Value::Number(number), _) => number.to_string(),
+        Known::Exactly(Value::Infinite, _) => "inf".to_owned(),
         Known::AtLeast(..) | Known::Open(_) => "?".to_owned(),
     };
     certified(archive, &[examination], 4).iter().map(word).collect()

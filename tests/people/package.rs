@@ -19,6 +19,9 @@ fn package(folder: &Path, out: &str) -> Vec<PathBuf> {
     let built = folder.join("built");
     fs::create_dir_all(&built).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_mcc-harness"), built.join("mcc-harness")).unwrap();
+    let check = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).with_file_name("mcc-check");
+    fs::copy(&check, built.join("mcc-check"))
+        .unwrap_or_else(|error| panic!("{}: {error}; build it with -p mcc-checker", check.display()));
     fs::copy(Path::new(ROOT).join("build/agent"), built.join("mcc-guest-agent")).unwrap();
     let mut script = Command::new(Path::new(ROOT).join("scripts/package"));
     let said = done(script.arg(folder.join(out)).env("MCC_HARNESS", built.join("mcc-harness")));
@@ -36,6 +39,7 @@ fn two_packages_of_one_commit_have_the_same_bytes() {
     let list = done(Command::new("dpkg-deb").arg("--contents").arg(&one[0]));
     for file in [
         "usr/bin/mcc-harness",
+        "usr/bin/mcc-check",
         "usr/libexec/mcc-harness/mcc-guest-agent",
         "usr/share/man/man1/mcc-harness-judge.1.gz",
         "usr/share/bash-completion/completions/mcc-harness",
@@ -46,10 +50,13 @@ fn two_packages_of_one_commit_have_the_same_bytes() {
     ] {
         assert!(list.contains(&format!("./{file}\n")), "{file} is missing:\n{list}");
     }
-    // The tarball has the same tree, and its program runs from any folder.
+    // The tarball has the same tree, and its programs run from any folder.
     done(Command::new("tar").arg("-xzf").arg(&one[1]).current_dir(folder.path()));
-    let program = folder.path().join("mcc-harness-0.1.0-x86_64-linux/bin/mcc-harness");
-    assert!(done(Command::new(program).arg("--version").current_dir("/")).starts_with("mcc-harness 0.1.0"));
+    for name in ["mcc-harness", "mcc-check"] {
+        let program = folder.path().join("mcc-harness-0.1.0-x86_64-linux/bin").join(name);
+        let version = done(Command::new(program).arg("--version").current_dir("/"));
+        assert!(version.starts_with(&format!("{name} 0.1.0")), "{version}");
+    }
 }
 
 #[test]

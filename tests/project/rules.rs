@@ -176,6 +176,33 @@ fn crate_dependencies_match_the_architecture() {
     assert_eq!(compared, members);
 }
 
+/// What `mcc-check` consists of: `docs/evidence` promises a program without machines, databases and networks.
+#[test]
+fn mcc_check_has_no_machines_databases_or_networks() {
+    let cargo = |args: &[&str]| {
+        let output = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let tree =
+        cargo(&["tree", "--locked", "--offline", "-p", "mcc-checker", "-e", "normal", "--prefix", "none"]);
+    let crates: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    let own: Vec<&str> = crates.iter().copied().filter(|name| name.starts_with("mcc-")).collect();
+    assert_eq!(own, ["mcc-base", "mcc-checker", "mcc-model"]);
+    for other in ["nix", "rusqlite", "libsqlite3-sys", "socket2", "mio", "tokio", "virt", "openssl-sys"] {
+        assert!(!crates.contains(other), "mcc-check is linked with {other}:\n{tree}");
+    }
+    assert!(crates.contains("clap") && crates.len() < 100, "{tree}");
+    for folder in ["base", "model", "checker"] {
+        for file in fs::read_dir(root().join("src").join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            assert!(!code.contains("std::net") && !code.contains("unix::net"), "{}", path.display());
+        }
+    }
+}
+
 /// Whether an edition has a key. In a list, the first element with the key counts.
 fn has_key(edition: &toml::Value, key: &str) -> bool {
     let part = |at: &toml::Value, name: &str| match at {

@@ -177,6 +177,9 @@ fn certified(known: &Known) -> Option<CertifiedValue> {
         Known::Exactly(Value::Number(number), _) => {
             CertifiedValue::Exactly(mcc_campaign::benchkit::Value::Number((*number).into()))
         }
+        Known::Exactly(Value::Infinite, _) => {
+            CertifiedValue::Exactly(mcc_campaign::benchkit::Value::Infinite)
+        }
         Known::AtLeast(least, _) => CertifiedValue::AtLeast((*least).into()),
         Known::Open(_) => return None,
     })
@@ -267,12 +270,17 @@ fn runs(witness: &mcc_checker::Witness) -> String {
         return format!("{} firing sequences", witness.runs.len());
     };
     let steps = run.steps.len();
-    let kind = match run.loop_start {
-        Some(start) => {
+    let kind = match (run.loop_start, run.repeat) {
+        (Some(start), _) => {
             format!("firing sequence of {steps} transitions, of which those after {start} repeat for ever")
         }
-        None if steps == 0 => return INITIAL_MARKING.to_owned(),
-        None => format!("firing sequence of {steps} transitions"),
+        (None, Some(start)) => {
+            format!(
+                "firing sequence of {steps} transitions, of which those after {start} add tokens for ever"
+            )
+        }
+        (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),
+        (None, None) => format!("firing sequence of {steps} transitions"),
     };
     if steps > SHOWN_STEPS {
         return kind;

@@ -7,12 +7,10 @@ mod outputs;
 mod results;
 mod tasks;
 mod tool_evidence;
-mod trace;
 
 pub use outputs::{Share, Skipped, Summary};
 pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
-pub use trace::read_trace;
 
 use mcc_base::digest;
 use mcc_base::names::RunId;

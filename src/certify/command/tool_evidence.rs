@@ -1,4 +1,4 @@
-//! Checks the witnesses and certificates that tools wrote for their answers (docs/certificates.md). They have no effect on
+//! Checks the witnesses and certificates that tools wrote for their answers (docs/evidence/README.md). They have no effect on
 //! certified values, trusted values or points.
 
 use super::outputs::{row, table, text};

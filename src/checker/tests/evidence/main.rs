@@ -4,3 +4,4 @@ mod exploration;
 mod mutants;
 mod nets;
 mod proofs;
+mod vectors;

@@ -16,7 +16,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// A coloured instance with a partition, a range, tuples, `all` and `subtract`.
-const COLOURED: &str = include_str!("coloured.pnml");
+const COLOURED: &str = include_str!("../../../../tests/data/evidence/instances/Colours-COL-1/model.pnml");
 const GLOBAL: [&str; 4] = ["OneSafe", "QuasiLiveness", "StableMarking", "Liveness"];
 
 /// Evidence of either kind.
@@ -105,15 +105,20 @@ impl Parts {
                 let wants_loop = random.below(2) == 0;
                 let (run, markings) = parts.moves.walk(random, length, wants_loop);
                 let last: u128 = markings[markings.len() - 1].values().map(|n| *n as u128).sum();
-                let values = match is_number {
-                    true => [number(last), number(random.below(3) as u128)],
-                    false => [true, false].map(Value::Truth),
+                let values = if *is_number {
+                    vec![number(last), number(random.below(3) as u128), Value::Infinite]
+                } else {
+                    [true, false].map(Value::Truth).to_vec()
                 };
                 let mut runs = vec![run];
                 if ["QuasiLiveness", "StableMarking"].contains(&examination.as_str()) {
                     runs.extend((0..3).map(|_| parts.moves.walk(random, 40, false).0));
                 }
                 for value in values {
+                    if value == Value::Infinite {
+                        let steps = runs[0].steps.len();
+                        (runs[0].loop_start, runs[0].repeat) = (None, Some(random.below(steps)));
+                    }
                     let witness = Witness {
                         version: VERSION,
                         instance: name.to_owned(),
@@ -242,10 +247,13 @@ impl Parts {
                     4 => {
                         let at = random.below(runs.len());
                         let run = &mut runs[at];
-                        run.loop_start = match random.below(2) {
-                            0 => None,
-                            _ => Some(random.below(run.steps.len() + 2)),
-                        };
+                        let any = Some(random.below(run.steps.len() + 2));
+                        match random.below(4) {
+                            0 => run.loop_start = None,
+                            1 => run.loop_start = any,
+                            2 => run.repeat = None,
+                            _ => run.repeat = any,
+                        }
                     }
                     _ => {
                         let at = random.below(runs.len());
@@ -273,7 +281,11 @@ impl Parts {
                 (*examination, *property) = (other.clone(), id.clone());
             }
             5 if random.below(4) == 0 => {
-                *value = if matches!(value, Value::Truth(_)) { number(1) } else { Value::Truth(true) };
+                *value = match (&value, random.below(2)) {
+                    (Value::Truth(_), _) => number(1),
+                    (_, 0) => Value::Infinite,
+                    _ => Value::Truth(true),
+                };
             }
             _ => {
                 *value = match &*value {
@@ -284,6 +296,7 @@ impl Parts {
                         2 => BigUint::from(u128::MAX) * 2_u8,
                         _ => BigUint::from(random.below(5)),
                     }),
+                    Value::Infinite => number(1),
                 };
             }
         }
@@ -515,10 +528,16 @@ fn the_checkers_and_the_replayer_accept_the_same_mutants() {
     let folder = TempDir::new().unwrap();
     let coloured = vec![("model.pnml".to_owned(), COLOURED.to_owned())];
     let counters = pnml("Counter-PT-1", &[2, 0], &[[vec![(0, 1)], vec![(1, 2)]], [vec![(1, 1)], vec![]]]);
+    let pump = pnml(
+        "Pump-PT-1",
+        &[1, 0, 0],
+        &[[vec![(0, 1)], vec![(1, 1), (2, 1)]], [vec![(1, 1)], vec![(0, 1)]], [vec![(2, 2)], vec![]]],
+    );
     let mut archives: Vec<PathBuf> = vec![
         pack(folder.path(), CERTAIN, &certain_files()),
         pack(folder.path(), "Colours-COL-1", &coloured),
         pack(folder.path(), "Counter-PT-1", &[("model.pnml".to_owned(), counters)]),
+        pack(folder.path(), "Pump-PT-1", &[("model.pnml".to_owned(), pump)]),
         fixture("DiningTable-PT-03"),
         fixture("TokenLoop-PT-03"),
         fixture("LibraryRoom-PT-R05W02"),

@@ -260,7 +260,7 @@ fn files_of_another_form_are_errors_with_their_line() {
     for (part, wrong, message) in [
         ("\"version\":1", "\"version\":2", "the version 2 of the format"),
         ("\"value\"", "\"truth\":1,\"value\"", "line 1: unknown field `truth`"),
-        ("\"TRUE\"", "\"true\"", "line 1: the value \"true\" is not TRUE, FALSE or a number"),
+        ("\"TRUE\"", "\"true\"", "line 1: the value \"true\" is not TRUE, FALSE, inf or a number"),
         ("\"weight\":\"1\"", "\"weight\":\"2/2\"", "\"2/2\" is not a number p or p/q in lowest terms"),
         ("\"cases\":0", "\"cases\":-1", "line 1: invalid value: integer `-1`"),
         ("\"lemmas\"", "\"lemma\"", "unknown field `lemma`"),

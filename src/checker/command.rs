@@ -1,0 +1,241 @@
+//! The commands that check a file: `witness` and `certificate` of the program `mcc-check`, `check-witness` and
+//! `check-certificate` of `mcc-harness`.
+
+use crate::{
+    Certificate, CheckError, FileError, Instance, LARGEST_FILE, Limits, VERSION, Value, Witness, read_trace,
+};
+use clap::ValueEnum;
+use mcc_base::text::visible;
+use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for people.
+    #[default]
+    Text,
+    /// JSON for programs.
+    Json,
+}
+
+/// Check that firing sequences show a value.
+///
+/// Replays the runs of a witness on the net of its instance and evaluates the value on their markings, exactly and without
+/// the programs that search for witnesses. Prints whether the witness is accepted, shows only a lower bound, is refused,
+/// or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1. Also reads the trace that verifypn
+/// (TAPAAL) prints; it names no value, so give --claim (docs/evidence/README.md).
+#[derive(clap::Args)]
+pub struct WitnessArgs {
+    /// The witness (JSON), or an output of verifypn with a trace (XML).
+    file: PathBuf,
+    #[command(flatten)]
+    common: CommonArgs,
+    /// What a trace of verifypn shows, such as ReachabilityCardinality TokenRing-PT-005-ReachabilityCardinality-03 TRUE.
+    #[arg(long, num_args = 3, value_names = ["EXAMINATION", "PROPERTY", "VALUE"])]
+    claim: Option<Vec<String>>,
+}
+
+/// Check that inequalities show a value.
+///
+/// Checks that each lemma of a certificate holds in all reachable markings, and that the lemmas exclude the markings that
+/// would contradict the value, in exact arithmetic. Prints whether the certificate is accepted, shows only an upper bound,
+/// is refused, or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1 (docs/evidence/README.md).
+#[derive(clap::Args)]
+pub struct CertificateArgs {
+    /// The certificate (JSON).
+    file: PathBuf,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(clap::Args)]
+struct CommonArgs {
+    /// The archive of the instance (.tgz), its unpacked folder, or a folder of archives (NAME.tgz).
+    #[arg(long, value_name = "DIR|ARCHIVE")]
+    instances: PathBuf,
+    /// Check a file of any size: without the limits of steps, bits and time for evidence of tools.
+    #[arg(long)]
+    no_limits: bool,
+    /// How results are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The result of a check.
+pub struct Checked {
+    /// Whether the file shows its value, or a bound of it.
+    pub is_accepted: bool,
+    /// The text for standard output, with its line end. Control characters of the file are escaped.
+    pub output: String,
+}
+
+/// Why a file was not checked: wrong usage or bad input.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read; give a file of text: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The file is not in the format, or too long.
+    #[error("{}: {error}", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: FileError,
+    },
+    /// The options contradict each other.
+    #[error("{0}")]
+    Usage(String),
+    /// The file names no instance.
+    #[error(transparent)]
+    Name(#[from] BadInstanceName),
+    /// The archive cannot be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The instance cannot be read.
+    #[error(transparent)]
+    Instance(#[from] CheckError),
+}
+
+impl WitnessArgs {
+    /// Checks a witness.
+    ///
+    /// # Errors
+    /// The options are wrong, or the file or the instance cannot be read.
+    pub fn check(&self) -> Result<Checked, CommandError> {
+        let text = read(&self.file)?;
+        let bad = |error| CommandError::Form { path: self.file.clone(), error };
+        let witness = match self.claim.as_deref() {
+            None => Witness::read(&text).map_err(bad)?,
+            Some([examination, property, value]) => Witness {
+                version: VERSION,
+                instance: self.common.archive(None)?.instance.to_string(),
+                examination: examination.clone(),
+                property: property.clone(),
+                value: value.parse().map_err(CommandError::Usage)?,
+                runs: vec![read_trace(&text).map_err(bad)?],
+            },
+            Some(_) => {
+                let why = "--claim needs an examination, a property and a value";
+                return Err(CommandError::Usage(why.to_owned()));
+            }
+        };
+        let instance = Instance::read(&self.common.archive(Some(&witness.instance))?)?;
+        let steps: usize = witness.runs.iter().map(|run| run.steps.len()).sum();
+        let shown = Shown { property: &witness.property, value: &witness.value, bound: "at least" };
+        let checked = instance.check_witness_within(&witness, self.common.limits());
+        self.common.checked(&shown, &format!("with {steps} firings"), checked)
+    }
+}
+
+impl CertificateArgs {
+    /// Checks a certificate.
+    ///
+    /// # Errors
+    /// The file or the instance cannot be read.
+    pub fn check(&self) -> Result<Checked, CommandError> {
+        let text = read(&self.file)?;
+        let certificate = Certificate::read(&text)
+            .map_err(|error| CommandError::Form { path: self.file.clone(), error })?;
+        let instance = Instance::read(&self.common.archive(Some(&certificate.instance))?)?;
+        let Certificate { property, value, lemmas, .. } = &certificate;
+        let shown = Shown { property, value, bound: "at most" };
+        let checked = instance.check_certificate_within(&certificate, self.common.limits());
+        self.common.checked(&shown, &format!("with {} lemmas", lemmas.len()), checked)
+    }
+}
+
+impl CommonArgs {
+    /// The archive of the instance with this name; None: the only one that is given.
+    fn archive(&self, name: Option<&str>) -> Result<Archive, CommandError> {
+        let given = &self.instances;
+        let is_folder_of_archives = given.is_dir() && !given.join(MODEL).is_file();
+        let path = match (is_folder_of_archives, name) {
+            (false, _) => given.clone(),
+            (true, Some(name)) => {
+                // Checked, because it becomes a part of a path.
+                let name: InstanceName = name.parse()?;
+                let packed = given.join(format!("{name}.tgz"));
+                if packed.is_file() { packed } else { given.join(name.as_str()) }
+            }
+            (true, None) => {
+                let why = "with --claim, --instances needs the archive of one instance";
+                return Err(CommandError::Usage(format!("{}: {why}", given.display())));
+            }
+        };
+        Ok(Archive::open(&path)?)
+    }
+
+    fn limits(&self) -> Limits {
+        if self.no_limits { Limits::NONE } else { Limits::OF_TOOLS }
+    }
+
+    fn checked(
+        &self,
+        shown: &Shown<'_>,
+        by: &str,
+        checked: Result<(), CheckError>,
+    ) -> Result<Checked, CommandError> {
+        let (verdict, reason) = match checked {
+            Ok(()) if shown.is_bound_only() => ("bound only", None),
+            Ok(()) => ("accepted", None),
+            Err(CheckError::Refused(refusal)) => ("refused", Some(refusal.to_string())),
+            Err(CheckError::NotChecked(reason)) if self.no_limits => ("not checked", Some(reason)),
+            Err(CheckError::NotChecked(reason)) => {
+                ("not checked", Some(format!("{reason}; --no-limits checks it without limits of effort")))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let Shown { property, value, .. } = shown;
+        let is_accepted = reason.is_none();
+        let output = match self.format {
+            Format::Text => visible(&match &reason {
+                None => format!("{verdict}: {property} is {} {by}", shown.what()),
+                Some(reason) => format!("{verdict}: {property} {value} {by}: {reason}"),
+            }),
+            Format::Json => {
+                let what = is_accepted.then(|| shown.what());
+                let result =
+                    json!({"accepted": is_accepted, "verdict": verdict, "shows": what, "reason": reason});
+                format!("{result:#}")
+            }
+        };
+        Ok(Checked { is_accepted, output: output + "\n" })
+    }
+}
+
+/// What a file states.
+struct Shown<'a> {
+    property: &'a str,
+    value: &'a Value,
+    /// What a file of its kind shows about a number: `at least`, `at most`.
+    bound: &'static str,
+}
+
+impl Shown<'_> {
+    /// Whether the file can show a bound of the value only.
+    fn is_bound_only(&self) -> bool {
+        matches!(self.value, Value::Number(_))
+    }
+
+    /// The value, or the bound.
+    fn what(&self) -> String {
+        if self.is_bound_only() { format!("{} {}", self.bound, self.value) } else { self.value.to_string() }
+    }
+}
+
+fn read(path: &Path) -> Result<String, CommandError> {
+    let unreadable = |source| CommandError::Read { path: path.to_owned(), source };
+    if fs::metadata(path).map_err(unreadable)?.len() > LARGEST_FILE {
+        return Err(CommandError::Form { path: path.to_owned(), error: FileError::TooLong });
+    }
+    fs::read_to_string(path).map_err(unreadable)
+}
