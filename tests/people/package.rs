@@ -53,9 +53,10 @@ fn two_packages_of_one_commit_have_the_same_bytes() {
     // The tarball has the same tree, and its programs run from any folder.
     done(Command::new("tar").arg("-xzf").arg(&one[1]).current_dir(folder.path()));
     for name in ["mcc-harness", "mcc-check"] {
-        let program = folder.path().join("mcc-harness-0.1.0-x86_64-linux/bin").join(name);
+        let release = env!("CARGO_PKG_VERSION");
+        let program = folder.path().join(format!("mcc-harness-{release}-x86_64-linux/bin")).join(name);
         let version = done(Command::new(program).arg("--version").current_dir("/"));
-        assert!(version.starts_with(&format!("{name} 0.1.0")), "{version}");
+        assert!(version.starts_with(&format!("{name} {release}")), "{version}");
     }
 }
 
