@@ -211,9 +211,9 @@ pub(crate) struct Growth {
     pub(crate) found: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-/// Markings of a walk that are compared, and the numbers of tokens in them.
+/// Markings of a walk that are compared, and the numbers of tokens in them: 4 MB.
 const MOST_COMPARED: usize = 400;
-const MOST_COMPARED_TOKENS: usize = 4_000_000;
+const MOST_COMPARED_TOKENS: usize = 500_000;
 
 /// Walks at random until all sums are shown to be unbounded, or the time ends. Compares each marking with the earlier ones of
 /// its walk: one that covers another and has more tokens somewhere shows that these places are unbounded (Karp and Miller:
