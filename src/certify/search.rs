@@ -211,9 +211,9 @@ pub(crate) struct Growth {
     pub(crate) found: Option<(Vec<u32>, Vec<u32>)>,
 }
 
-/// Markings of a walk that are compared, and the numbers of tokens in them.
+/// Markings of a walk that are compared, and the numbers of tokens in them: 4 MB.
 const MOST_COMPARED: usize = 400;
-const MOST_COMPARED_TOKENS: usize = 4_000_000;
+const MOST_COMPARED_TOKENS: usize = 500_000;
 
 /// Walks at random until all sums are shown to be unbounded, or the time ends. Compares each marking with the earlier ones of
 /// its walk: one that covers another and has more tokens somewhere shows that these places are unbounded (Karp and Miller:
@@ -222,12 +222,14 @@ pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Li
     let mut random = Random(seed);
     let mut walker = Walker::new(net);
     let longest = (MOST_COMPARED_TOKENS / net.places().max(1)).clamp(8, MOST_COMPARED);
+    let mut steps = 0_u64;
     while wanted.iter().any(|growth| growth.found.is_none()) {
         walker.restart();
         let mut earlier: Vec<Marking> = Vec::new();
         // Most walks are short, so that short paths are found.
-        for step in 0..longest >> random.below(6) {
-            if step % 16 == 15 && limits.check().is_err() {
+        for _ in 0..longest >> random.below(6) {
+            steps += 1;
+            if steps % 16 == 0 && limits.check().is_err() {
                 return;
             }
             earlier.push(walker.tokens.clone());
