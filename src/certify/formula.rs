@@ -26,7 +26,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(&self, tokens: &[u64]) -> u128 {
+    pub(crate) fn value(&self, tokens: &[u64]) -> u128 {
         let tokens = self.places.iter().map(|place| u128::from(tokens[*place as usize]));
         tokens.sum::<u128>() + u128::from(self.constant)
     }
@@ -47,7 +47,7 @@ impl Pred {
             Self::Not(inner) => !inner.holds(net, tokens),
             Self::And(parts) => parts.iter().all(|part| part.holds(net, tokens)),
             Self::Or(parts) => parts.iter().any(|part| part.holds(net, tokens)),
-            Self::Le(left, right) => left.of(tokens) <= right.of(tokens),
+            Self::Le(left, right) => left.value(tokens) <= right.value(tokens),
             Self::Fireable(transitions) => transitions.iter().any(|one| net.is_enabled(*one, tokens)),
             Self::Dead => net.is_dead(tokens),
         }
@@ -66,8 +66,10 @@ impl Pred {
             (Self::And(parts), false) | (Self::Or(parts), true) => {
                 parts.iter().map(|part| part.distance(truth, net, tokens)).min().unwrap_or(1 << 40)
             }
-            (Self::Le(left, right), true) => short(left.of(tokens).saturating_sub(right.of(tokens))),
-            (Self::Le(left, right), false) => short((right.of(tokens) + 1).saturating_sub(left.of(tokens))),
+            (Self::Le(left, right), true) => short(left.value(tokens).saturating_sub(right.value(tokens))),
+            (Self::Le(left, right), false) => {
+                short((right.value(tokens) + 1).saturating_sub(left.value(tokens)))
+            }
             (Self::Fireable(transitions), true) => {
                 let missing = |one: &u32| missing(net, *one, tokens);
                 transitions.iter().map(missing).min().unwrap_or(1 << 40)

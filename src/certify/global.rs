@@ -104,8 +104,8 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
     let component = components(graph, limits)?;
     let count = component.iter().max().map_or(0, |last| *last as usize + 1);
     let mut is_bottom = vec![true; count];
-    for (state, of) in (0..).zip(&component) {
-        is_bottom[*of as usize] &= graph.successors(state).iter().all(|to| component[*to as usize] == *of);
+    for (state, own) in (0..).zip(&component) {
+        is_bottom[*own as usize] &= graph.successors(state).iter().all(|to| component[*to as usize] == *own);
     }
     let mut members: Vec<State> = (0..graph.states() as State).collect();
     members.retain(|state| is_bottom[component[*state as usize] as usize]);

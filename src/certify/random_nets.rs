@@ -101,9 +101,9 @@ fn ctl() -> impl Strategy<Value = Ctl> {
 /// The truth of a formula by state, by the definition of the operators as least fixpoints.
 fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
     let all = graph.edges.len();
-    let of = |formula: &Ctl| truth(formula, graph, labels);
+    let by_state = |formula: &Ctl| truth(formula, graph, labels);
     let fixpoint = |before: &Ctl, reach: &Ctl, some: bool| {
-        let (before, mut result) = (of(before), of(reach));
+        let (before, mut result) = (by_state(before), by_state(reach));
         loop {
             let old = result.clone();
             for state in 0..all {
@@ -122,11 +122,11 @@ fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
     };
     match formula {
         Ctl::Pred(number) => labels[*number].clone(),
-        Ctl::Not(inner) => of(inner).into_iter().map(|truth| !truth).collect(),
-        Ctl::And(parts) => (0..all).map(|state| parts.iter().all(|part| of(part)[state])).collect(),
-        Ctl::Or(parts) => (0..all).map(|state| parts.iter().any(|part| of(part)[state])).collect(),
+        Ctl::Not(inner) => by_state(inner).into_iter().map(|truth| !truth).collect(),
+        Ctl::And(parts) => (0..all).map(|state| parts.iter().all(|part| by_state(part)[state])).collect(),
+        Ctl::Or(parts) => (0..all).map(|state| parts.iter().any(|part| by_state(part)[state])).collect(),
         Ctl::ExistsNext(inner) => {
-            let inner = of(inner);
+            let inner = by_state(inner);
             graph.edges.iter().map(|next| next.iter().any(|next| inner[*next])).collect()
         }
         Ctl::ExistsUntil(before, reach) => fixpoint(before, reach, true),
@@ -155,7 +155,7 @@ fn ltl() -> impl Strategy<Value = Ltl> {
 /// The truth of a path formula at each position of a word whose last letter is followed by the one at `back`.
 fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
     let next = |at: usize| if at + 1 == word.len() { back } else { at + 1 };
-    let of = |formula: &Ltl| on_word(formula, word, back);
+    let along = |formula: &Ltl| on_word(formula, word, back);
     // From the neutral value, each round makes positions right that are one step further from the solution.
     let fixpoint = |start: bool, step: &dyn Fn(usize, bool) -> bool| {
         let mut result = vec![start; word.len()];
@@ -170,18 +170,18 @@ fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
         Ltl::True => vec![true; word.len()],
         Ltl::False => vec![false; word.len()],
         Ltl::Pred(number, truth) => word.iter().map(|letter| letter[*number] == *truth).collect(),
-        Ltl::And(parts) => (0..word.len()).map(|at| parts.iter().all(|part| of(part)[at])).collect(),
-        Ltl::Or(parts) => (0..word.len()).map(|at| parts.iter().any(|part| of(part)[at])).collect(),
+        Ltl::And(parts) => (0..word.len()).map(|at| parts.iter().all(|part| along(part)[at])).collect(),
+        Ltl::Or(parts) => (0..word.len()).map(|at| parts.iter().any(|part| along(part)[at])).collect(),
         Ltl::Next(inner) => {
-            let inner = of(inner);
+            let inner = along(inner);
             (0..word.len()).map(|at| inner[next(at)]).collect()
         }
         Ltl::Until(before, reach) => {
-            let (before, reach) = (of(before), of(reach));
+            let (before, reach) = (along(before), along(reach));
             fixpoint(false, &|at, next| reach[at] || before[at] && next)
         }
         Ltl::Release(end, holds) => {
-            let (end, holds) = (of(end), of(holds));
+            let (end, holds) = (along(end), along(holds));
             fixpoint(true, &|at, next| holds[at] && (end[at] || next))
         }
     }
@@ -328,7 +328,7 @@ proptest! {
         for goal in &mut searched {
             best_first(&net, goal, &net.initial, seed, &long).unwrap();
         }
-        let largest = expected.markings.iter().map(|marking| sum.of(marking)).max().unwrap();
+        let largest = expected.markings.iter().map(|marking| sum.value(marking)).max().unwrap();
         for (number, goal) in walked.iter().chain(&searched).enumerate() {
             let path = goal.path.as_ref().map(|path| without_cycles(&net, path));
             let mut tokens = net.initial.clone();
@@ -344,7 +344,7 @@ proptest! {
                     prop_assert!(number < walked.len() || path.is_some() == reachable);
                 }
                 Aim::Largest(sum) => {
-                    prop_assert!(goal.value.is_none_or(|value| sum.of(&tokens) == value && value <= largest));
+                    prop_assert!(goal.value.is_none_or(|value| sum.value(&tokens) == value && value <= largest));
                     prop_assert!(number < walked.len() || goal.value == Some(largest));
                 }
             }

@@ -40,7 +40,7 @@ impl Goal {
     fn distance(&self, net: &Compiled, tokens: &[u64]) -> u64 {
         match &self.aim {
             Aim::Reach(pred) => pred.distance(true, net, tokens),
-            Aim::Largest(sum) => u64::MAX - u64::try_from(sum.of(tokens)).unwrap_or(u64::MAX),
+            Aim::Largest(sum) => u64::MAX - u64::try_from(sum.value(tokens)).unwrap_or(u64::MAX),
         }
     }
 
@@ -49,7 +49,7 @@ impl Goal {
         match &self.aim {
             Aim::Reach(pred) => self.path.is_none() && pred.holds(net, tokens),
             Aim::Largest(sum) => {
-                let value = Some(sum.of(tokens));
+                let value = Some(sum.value(tokens));
                 let improves = value > self.value;
                 self.value = self.value.max(value);
                 improves

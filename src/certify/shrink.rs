@@ -45,10 +45,10 @@ pub fn shrink<E>(
     let mut reduction = Reduction { best: start, effort, attempts: 0, disputed };
     loop {
         let before = reduction.best.size();
-        reduction.remove(|of| of.properties.len(), Reducible::without_properties)?;
+        reduction.remove(|instance| instance.properties.len(), Reducible::without_properties)?;
         reduction.simplify_formulas()?;
         // Of a chain no single node can be removed.
-        reduction.remove(|of| of.net.transitions.len(), Reducible::with_merged_places)?;
+        reduction.remove(|instance| instance.net.transitions.len(), Reducible::with_merged_places)?;
         reduction.remove(Reducible::nodes, Reducible::without_nodes)?;
         reduction.remove(Reducible::arcs, Reducible::without_arcs)?;
         reduction.lower_numbers()?;
@@ -103,7 +103,10 @@ impl<E> Reduction<'_, E> {
 
     fn lower_numbers(&mut self) -> Result<(), E> {
         for place in 0..self.best.net.places.len() {
-            self.lower(&mut |of| of.net.places.get_mut(place).map(|place| &mut place.initial), 0)?;
+            self.lower(
+                &mut |candidate| candidate.net.places.get_mut(place).map(|place| &mut place.initial),
+                0,
+            )?;
         }
         for transition in 0..self.best.net.transitions.len() {
             for is_input in [true, false] {
@@ -111,8 +114,8 @@ impl<E> Reduction<'_, E> {
                 let side = if is_input { &transition_of.inputs } else { &transition_of.outputs };
                 for arc in 0..side.len() {
                     self.lower(
-                        &mut |of| {
-                            let transition = of.net.transitions.get_mut(transition)?;
+                        &mut |candidate| {
+                            let transition = candidate.net.transitions.get_mut(transition)?;
                             let side =
                                 if is_input { &mut transition.inputs } else { &mut transition.outputs };
                             side.get_mut(arc).map(|arc| &mut arc.weight)
@@ -453,9 +456,9 @@ fn simpler(formula: &Formula) -> Vec<Formula> {
 fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
     type Unary = fn(Box<Expr>) -> Expr;
     let truth = |truth: bool| Expr::Le(Count::Constant((!truth).into()), Count::Constant(0));
-    let unary = |of: &Expr, around: Unary| -> Vec<Expr> {
-        let inside = simpler_expressions(of).into_iter().map(|inner| around(Box::new(inner)));
-        std::iter::once(of.clone()).chain(inside).collect()
+    let unary = |inner: &Expr, around: Unary| -> Vec<Expr> {
+        let inside = simpler_expressions(inner).into_iter().map(|inner| around(Box::new(inner)));
+        std::iter::once(inner.clone()).chain(inside).collect()
     };
     let several = |parts: &[Expr], around: fn(Vec<Expr>) -> Expr| -> Vec<Expr> {
         let mut result = parts.to_vec();
@@ -484,7 +487,7 @@ fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
         Expr::Or(parts) => several(parts, Expr::Or),
         Expr::Until(before, reach) => {
             let mut result = vec![(**before).clone(), (**reach).clone(), Expr::Finally(reach.clone())];
-            let simpler = |of: &Expr| simpler_expressions(of).into_iter().map(Box::new);
+            let simpler = |operand: &Expr| simpler_expressions(operand).into_iter().map(Box::new);
             result.extend(simpler(before).map(|before| Expr::Until(before, reach.clone())));
             result.extend(simpler(reach).map(|reach| Expr::Until(before.clone(), reach)));
             result
@@ -617,11 +620,11 @@ mod tests {
     #[test]
     fn only_the_parts_that_the_dispute_needs_remain() {
         // Needs two transitions, a place with at least 3 tokens, an earlier property, and a conjunction with "not".
-        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
-            let has = |id: &str| of.net.transitions.iter().any(|transition| transition.id == id);
-            let tokens = of.net.places.iter().any(|place| place.initial >= 3);
-            let kept = of.properties.iter().position(|property| property.id == "f5");
-            let text = format!("{:?}", of.properties[kept.unwrap()].formula);
+        let mut disputed = |instance: &Reducible| -> Result<bool, io::Error> {
+            let has = |id: &str| instance.net.transitions.iter().any(|transition| transition.id == id);
+            let tokens = instance.net.places.iter().any(|place| place.initial >= 3);
+            let kept = instance.properties.iter().position(|property| property.id == "f5");
+            let text = format!("{:?}", instance.properties[kept.unwrap()].formula);
             Ok(has("t<17")
                 && has("t<399")
                 && tokens
@@ -660,8 +663,8 @@ mod tests {
     #[test]
     fn a_chain_that_the_dispute_needs_is_shortened() {
         // Needs a path of arcs from a marked place to the place of the formula.
-        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
-            let net = &of.net;
+        let mut disputed = |instance: &Reducible| -> Result<bool, io::Error> {
+            let net = &instance.net;
             let mut reached: Vec<bool> = net.places.iter().map(|place| place.initial > 0).collect();
             for _ in &net.places {
                 for transition in &net.transitions {
@@ -670,7 +673,7 @@ mod tests {
                     }
                 }
             }
-            let Formula::PlaceBound(ids) = &of.properties[0].formula else { return Ok(false) };
+            let Formula::PlaceBound(ids) = &instance.properties[0].formula else { return Ok(false) };
             Ok(net.transitions.len() > 1
                 && net.places.iter().zip(reached).any(|(place, reached)| reached && ids.contains(&place.id)))
         };

@@ -146,8 +146,8 @@ impl Context<'_> {
         };
         Ok(match (formula, holds) {
             (Expr::Not(inner), _) => self.condition(inner, !holds)?,
-            (Expr::And(of), true) | (Expr::Or(of), false) => Condition::All(parts(of)?),
-            (Expr::And(of), false) | (Expr::Or(of), true) => Condition::Any(parts(of)?),
+            (Expr::And(inner), true) | (Expr::Or(inner), false) => Condition::All(parts(inner)?),
+            (Expr::And(inner), false) | (Expr::Or(inner), true) => Condition::Any(parts(inner)?),
             (Expr::Le(left, right), true) => self.difference(left, right, 0)?,
             (Expr::Le(left, right), false) => self.difference(right, left, -1)?,
             (Expr::Fireable(ids), _) => self.fireable(ids, holds)?,

@@ -212,7 +212,7 @@ pub(super) fn checked_attributes<'a>(
 
 /// Checks the attributes of a start tag.
 pub(super) fn check_attributes(start: &BytesStart<'_>) -> Result<(), String> {
-    checked_attributes(start).try_for_each(|of| of.map(drop))
+    checked_attributes(start).try_for_each(|attribute| attribute.map(drop))
 }
 
 /// The name of an element without its prefix.

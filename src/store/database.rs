@@ -114,7 +114,7 @@ impl Record {
         restrict(&path).map_err(StoreError::io("make", &path))?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
-        let database = |source| StoreError::of(&path, source);
+        let database = |source| StoreError::database(&path, source);
         db.pragma_update(None, "journal_mode", journal).map_err(database)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(database)?;
         db.pragma_update(None, "foreign_keys", true).map_err(database)?;
@@ -438,7 +438,7 @@ impl Record {
     }
 
     pub(super) fn database(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::of(&self.path, source)
+        StoreError::database(&self.path, source)
     }
 
     pub(super) fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
@@ -515,7 +515,7 @@ fn open_archived(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
 fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     let readable = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
         let read = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-        read.map(|_| db).map_err(|source| StoreError::of(path, source))
+        read.map(|_| db).map_err(|source| StoreError::database(path, source))
     });
     let unopenable = |error: &StoreError| match error {
         StoreError::Database { source, .. } => {

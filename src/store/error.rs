@@ -299,7 +299,7 @@ fn disk_full_hint(needed: bool) -> &'static str {
 
 impl StoreError {
     /// An error of SQLite. A full or failing disk does not damage the record.
-    pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
+    pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DiskFull, NotADatabase, OperationInterrupted, SystemIoFailure};
         let path = path.to_owned();
         match source.sqlite_error_code() {

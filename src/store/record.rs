@@ -237,7 +237,7 @@ impl RunFacts {
         ])?;
         let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
         figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
-        let arrivals = self.arrivals.iter().flat_map(|of| &of.lines);
+        let arrivals = self.arrivals.iter().flat_map(|arrivals| &arrivals.lines);
         figures::check_ms(arrivals.map(|(_, ms)| ("arrivals", Some(*ms))))?;
         self.samples.iter().try_for_each(Sample::check)
     }

@@ -246,7 +246,7 @@ pub fn certify(
     let judgement = input.judgement;
     let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
     let tasks = tasks::tasks(judgement, input.only, |instance| archive_of(instance).is_some());
-    if !judgement.instances.iter().any(|of| archives.contains_key(&of.instance)) {
+    if !judgement.instances.iter().any(|known| archives.contains_key(&known.instance)) {
         return Err(CertificationError::NoInstance(input.instances.to_owned()));
     }
     let settings = Settings {
@@ -324,8 +324,8 @@ fn judgement_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The archives of a folder, or of an inputs disk, by name of the instance.

@@ -116,10 +116,10 @@ pub fn write(
     for block in &judgement.blocks {
         let Some(Ok(result)) = results.get(&block.instance) else { continue };
         let examination = &judgement.examinations[block.examination];
-        let of = result.examinations.iter().find(|of| of.examination == *examination);
+        let decided = result.examinations.iter().find(|decided| decided.examination == *examination);
         let instance = &judgement.instances[block.instance].instance;
         let (mut compared, mut contradictions) = (0, 0);
-        for value in of.map_or(&[][..], |of| &of.values) {
+        for value in decided.map_or(&[][..], |decided| &decided.values) {
             let share = shares.entry(block.examination).or_default();
             share.values += 1;
             let trusted = &block.trusted[value.position];
