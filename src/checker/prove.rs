@@ -403,7 +403,7 @@ impl Context<'_> {
                         return Err(at("the sum has a negative weight"));
                     }
                     if !sum.bound.is_negative() {
-                        return Err(at("the sum is no contradiction: its bound is not negative"));
+                        return Err(at("the sum is not a contradiction: its bound is not negative"));
                     }
                 }
                 ProofStep::Cases(disjunction) => {

@@ -16,7 +16,7 @@ const APPLICATION_ID: i64 = 0x4d43_4348;
 /// 5: the outcome `disk-limit`; the tables are those of 4.
 /// 4: an attempt's `room` is named `environment`; the old key is still read, and rows keep it.
 /// 3: what the summary of a million runs needs is indexed; the content is that of 2.
-/// 2: table `reruns`; samples are files beside the outputs.
+/// 2: table `reruns`; samples are files in the folder of the outputs.
 /// 1: samples are in the attempts' facts.
 ///
 /// Older records are read as they are, and upgraded when they are opened for writing.
@@ -101,14 +101,14 @@ pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Stor
 /// Instructions of SQLite between two checks of the budget.
 const BUDGET_STEP: u64 = 100_000;
 /// Instructions that a reader of any record may use.
-const LEAST_BUDGET: u64 = 100_000_000;
+const MIN_BUDGET: u64 = 100_000_000;
 /// Further instructions for each byte of the record. Verifying and judging a record take less than one for each byte.
 const BUDGET_PER_BYTE: u64 = 100;
 
 /// Bounds the work of all queries of a reader: in a file that was made for it, a short table can have rows without end.
 pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let bytes = path.metadata().map_err(StoreError::io("read", path))?.len();
-    let mut left = LEAST_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
+    let mut left = MIN_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
     let is_used_up = move || {
         left = left.saturating_sub(1);
         left == 0
@@ -133,7 +133,7 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
 /// Returns the format of the record in this database, or None if the database is empty.
 ///
 /// # Errors
-/// The database is no record, has a newer format, or its tables and indices are not those of its format.
+/// The database is not a record, has a newer format, or its tables and indices are not those of its format.
 pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
     let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<(i64, i64, BTreeSet<SchemaItem>)> {
@@ -288,7 +288,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_query_without_end_is_ended() {
+    fn an_endless_query_is_interrupted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let db = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         limit_work(&db, file.path()).unwrap();

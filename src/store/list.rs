@@ -20,7 +20,7 @@ pub(super) const OPEN: &str =
 pub struct OpenRun {
     /// Its position in the plan.
     pub position: i64,
-    /// The run.
+    /// The run with the facts of the plan.
     pub run: Run,
     /// Number of attempts at it so far.
     pub attempts: u32,
@@ -29,7 +29,7 @@ pub struct OpenRun {
 /// A recorded run. Its last attempt is the one that is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
-    /// The run.
+    /// The run with the facts of the plan.
     pub run: Run,
     /// Number of attempts at it.
     pub attempts: u32,

@@ -24,7 +24,7 @@ pub const MEASURED_HOST_FORMAT: u32 = 1;
 pub struct MeasuredHost {
     /// Version of this form: 1.
     pub format: u32,
-    /// The host.
+    /// The host that was measured.
     pub host: HostFacts,
     /// When it was measured (RFC 3339).
     pub measured_at: String,
@@ -50,7 +50,7 @@ impl MeasuredHost {
     /// Reads the measurement in the folder of a record; None: there is none.
     ///
     /// # Errors
-    /// The file cannot be read, is no measurement, or has another format.
+    /// The file cannot be read, is not a measurement, or has another format.
     pub fn read(dir: &Path) -> Result<Option<Self>, StoreError> {
         let path = dir.join(MEASURED_HOST);
         let text = match mcc_base::text::read(&path) {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_measurement_is_an_error_with_its_path() {
+    fn a_file_that_is_not_a_measurement_is_an_error_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(MeasuredHost::read(folder.path()).unwrap(), None);
         for bad in ["", "{}", "[1]", "\u{0}"] {

@@ -53,7 +53,7 @@ struct Counts {
 /// An attempt that has a private folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunningAttempt {
-    /// The run.
+    /// The run that is tried.
     pub run: RunId,
     /// The number of the attempt.
     pub attempt: u32,
