@@ -28,7 +28,7 @@ pub struct Finding {
 /// What is known about a value by evidence that the checkers accepted, or by an exploration of all markings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// The value.
+    /// The value that evidence shows, or that an exploration of all markings found.
     Exactly(Value, Accepted),
     /// The number is at least this.
     AtLeast(u128, Accepted),
@@ -124,7 +124,7 @@ fn known(
                 (Value::Truth(truth), Some(mcc_checker::Value::Truth(proved))) if truth == *proved => {
                     Known::Exactly(value, Accepted { certificate, ..Accepted::default() })
                 }
-                // A certificate alone is no evidence that a bound is reached.
+                // A certificate alone does not show that a bound is reached.
                 (Value::Number(number), Some(mcc_checker::Value::Number(bound)))
                     if BigUint::from(number) <= *bound =>
                 {

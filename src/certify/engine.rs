@@ -34,7 +34,7 @@ pub struct Answer {
     /// The id of the property as in its file; of StateSpace the metric (`STATES`, ...); of an examination without a file
     /// its name.
     pub id: String,
-    /// The outcome.
+    /// Whether it was decided, and by what.
     pub outcome: Outcome,
     /// For a largest number: what the initial marking alone has.
     pub initially: Option<u128>,
@@ -45,9 +45,9 @@ pub struct Answer {
 pub enum Outcome {
     /// The value and its evidence.
     Decided {
-        /// The value.
+        /// The answer to the question.
         value: Value,
-        /// Its evidence.
+        /// What shows it.
         evidence: Evidence,
     },
     /// No value.

@@ -16,13 +16,13 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// Most linear programs of one proof.
-const MOST_PROGRAMS: usize = 2000;
+const MAX_PROGRAMS: usize = 2000;
 /// Most facts that are kept for later proofs.
-const MOST_FACTS: usize = 500;
+const MAX_FACTS: usize = 500;
 /// Most cases inside of cases.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 /// Most traps that are added for one proof.
-const MOST_TRAPS: usize = 60;
+const MAX_TRAPS: usize = 60;
 
 /// A condition on a marking, with negations moved inwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,7 +213,7 @@ impl<'a> Prover<'a> {
         }
         let tokens = loop {
             self.programs += 2;
-            if self.programs > MOST_PROGRAMS || Instant::now() >= self.until {
+            if self.programs > MAX_PROGRAMS || Instant::now() >= self.until {
                 return None;
             }
             let mut conditions = known.assumptions.clone();
@@ -223,7 +223,7 @@ impl<'a> Prover<'a> {
                 return Some(self.contradiction(known, refutation));
             }
             let tokens = self.structure.solution(&conditions, self.until)?;
-            if self.traps.len() >= MOST_TRAPS {
+            if self.traps.len() >= MAX_TRAPS {
                 break tokens;
             }
             let largest = tokens.iter().copied().fold(1.0, f64::max);
@@ -234,7 +234,7 @@ impl<'a> Prover<'a> {
             }
             self.traps.push(trap);
         };
-        if known.split.len() >= DEEPEST {
+        if known.split.len() >= MAX_DEPTH {
             return None;
         }
         let open = known.disjunctions.iter().enumerate().filter(|(number, _)| !known.split.contains(number));
@@ -290,7 +290,7 @@ impl<'a> Prover<'a> {
             return Vec::new();
         }
         let bound = self.structure.initial_sum(&weights);
-        if self.inequalities.len() < MOST_FACTS && weights.values().all(BigInt::is_positive) {
+        if self.inequalities.len() < MAX_FACTS && weights.values().all(BigInt::is_positive) {
             self.inequalities.push((weights.clone(), bound.clone()));
         }
         vec![(self.fact(Fact::AtMost(weights, bound)), BigInt::one())]

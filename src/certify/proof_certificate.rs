@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// The archive cannot be read, or the net alone needs more than the budget.
-pub fn prove(
+pub(crate) fn prove(
     archive: &Archive,
     wanted: &[(&str, &str)],
     budget: &Budget<'_>,

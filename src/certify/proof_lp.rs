@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Largest number of numbers in a linear program. Larger ones take minutes.
-const LARGEST_PROGRAM: usize = 400_000;
+const MAX_PROGRAM_NUMBERS: usize = 400_000;
 /// Least float that counts as more than 0, relative to the largest number of the solution.
-const LEAST: f64 = 1e-9;
+const MIN_RELATIVE: f64 = 1e-9;
 /// Largest common denominator of a solution, in bits.
-const LONGEST_DENOMINATOR: u64 = 256;
+const MAX_DENOMINATOR_BITS: u64 = 256;
 
 /// The parts of a P/T net that structural proofs use.
 #[derive(Clone, Debug, Default)]
@@ -263,7 +263,7 @@ impl Program {
     /// None: the net is too large, or there is no time left.
     fn new(direction: OptimizationDirection, structure: &Structure, until: Instant) -> Option<Self> {
         let left = until.saturating_duration_since(Instant::now());
-        let possible = structure.numbers() <= LARGEST_PROGRAM && !left.is_zero();
+        let possible = structure.numbers() <= MAX_PROGRAM_NUMBERS && !left.is_zero();
         let problem = Problem::new(direction);
         possible.then(|| Self { problem, variables: Vec::new(), left, impossible: false })
     }
@@ -313,7 +313,7 @@ impl Program {
 fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let values: Vec<f64> =
-        values.iter().map(|value| if *value <= largest * LEAST { 0.0 } else { *value }).collect();
+        values.iter().map(|value| if *value <= largest * MIN_RELATIVE { 0.0 } else { *value }).collect();
     let by_common = values.clone();
     let common = [1_u32, 2, 3, 4, 6, 12, 60, 840].into_iter().filter_map(move |divisor| {
         let rounded = |value: &f64| {
@@ -329,7 +329,7 @@ fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
         let mut divisor = BigInt::one();
         for (_, below) in &parts {
             divisor = divisor.lcm(below);
-            if divisor.bits() > LONGEST_DENOMINATOR {
+            if divisor.bits() > MAX_DENOMINATOR_BITS {
                 return None;
             }
         }

@@ -5,10 +5,12 @@ use crate::budget::{Budget, Limits, Stop};
 use crate::ctl::{Checker, label};
 use crate::ctl_run::Runs;
 use crate::explore::explore;
-use crate::formula::{Ctl, Ltl, Pred, Sum};
+use crate::formula::{Ltl, Pred, Sum};
 use crate::net::{Arcs, Compiled, Marking};
-use crate::search::{Aim, Goal, Random, best_first, walk, without_cycles};
+use crate::search::{Aim, Goal, best_first, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
+use mcc_base::random::SplitMix;
+use mcc_model::Ctl;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -20,10 +22,10 @@ fn limits(time: Duration) -> Limits<'static> {
     Limits::new(&Budget { time, memory_bytes: 64 << 20, cancel: &CANCEL })
 }
 
-const LONG: Duration = Duration::from_secs(3600);
+const AN_HOUR: Duration = Duration::from_secs(3600);
 
-/// Nets with at most so many markings are used.
-const MOST: usize = 300;
+/// Nets with at most this number of markings are used.
+const MAX_MARKINGS: usize = 300;
 
 fn arcs(places: u32) -> impl Strategy<Value = Vec<(u32, u64)>> {
     prop::collection::btree_map(0..places, 1..3_u64, 0..3).prop_map(|arcs| arcs.into_iter().collect())
@@ -76,7 +78,7 @@ fn naive(net: &Compiled) -> Option<Naive> {
             to.push(number);
         }
         edges.push(to);
-        if markings.len() > MOST {
+        if markings.len() > MAX_MARKINGS {
             return None;
         }
     }
@@ -188,7 +190,7 @@ fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
 }
 
 /// The predicates along a run. If every continuation of its stem is accepted, a random one is added.
-fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut Random) -> (Vec<Vec<bool>>, usize) {
+fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut SplitMix) -> (Vec<Vec<bool>>, usize) {
     let mut tokens = net.initial.clone();
     let letter = |tokens: &[u64]| preds.iter().map(|pred| pred.holds(net, tokens)).collect::<Vec<_>>();
     let mut word = vec![letter(&tokens)];
@@ -223,7 +225,7 @@ fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut Random) -> (Vec<
 }
 
 /// A random run until a marking is repeated or dead.
-fn random_run(graph: &Naive, random: &mut Random) -> (Vec<usize>, usize) {
+fn random_run(graph: &Naive, random: &mut SplitMix) -> (Vec<usize>, usize) {
     let mut states = vec![0];
     loop {
         let last = states[states.len() - 1];
@@ -233,7 +235,7 @@ fn random_run(graph: &Naive, random: &mut Random) -> (Vec<usize>, usize) {
             return (states, back);
         }
         let next = next[random.below(next.len())];
-        // A marking may be passed several times before the run returns to it for ever.
+        // A marking may be passed several times before the run returns to it forever.
         match states.iter().position(|state| *state == next) {
             Some(back) if random.below(2) == 0 || states.len() > 60 => return (states, back),
             _ => states.push(next),
@@ -245,7 +247,7 @@ proptest! {
     #[test]
     fn exploration_finds_exactly_the_reachable_markings((net, _) in nets()) {
         let Some(expected) = naive(&net) else { return Ok(()) };
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let graph = explore(&net, &net.initial, &limits);
         prop_assert!(graph.is_complete());
         prop_assert_eq!(graph.states(), expected.markings.len());
@@ -271,7 +273,7 @@ proptest! {
             .map(|pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect())
             .collect();
         let right = truth(&formula, &expected, &labels)[0];
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let mut graph = explore(&net, &net.initial, &limits);
         for _ in 0..2 {
             let labels = label(&net, &graph, &preds, &limits).unwrap();
@@ -290,7 +292,7 @@ proptest! {
     #[test]
     fn ltl_equals_its_definition((net, preds) in nets(), formula in ltl(), seed in any::<u64>()) {
         let Some(expected) = naive(&net) else { return Ok(()) };
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let mut automaton = Automaton::new(&formula).unwrap();
         let graph = explore(&net, &net.initial, &limits);
         let found = search_known(&net, &graph, &preds, &mut automaton, &limits).unwrap().unwrap();
@@ -299,12 +301,12 @@ proptest! {
         prop_assert_eq!(found.is_some(), growing.is_some());
         for run in found.iter().chain(&growing) {
             for seed in 0..if run.cycle.is_none() { 10 } else { 1 } {
-                let (word, back) = word(&net, &preds, run, &mut Random(seed));
+                let (word, back) = word(&net, &preds, run, &mut SplitMix(seed));
                 prop_assert!(on_word(&formula, &word, back)[0], "{:?}", run);
             }
         }
         if found.is_none() {
-            let mut random = Random(seed);
+            let mut random = SplitMix(seed);
             for _ in 0..100 {
                 let (states, back) = random_run(&expected, &mut random);
                 let word: Vec<Vec<bool>> = states.iter()
@@ -323,7 +325,7 @@ proptest! {
         let aims = || preds.iter().cloned().map(Aim::Reach).chain([Aim::Largest(sum.clone())]);
         let mut walked: Vec<Goal> = aims().map(Goal::new).collect();
         walk(&net, &mut walked, seed, &short);
-        let long = limits(LONG);
+        let long = limits(AN_HOUR);
         let mut searched: Vec<Goal> = aims().map(Goal::new).collect();
         for goal in &mut searched {
             best_first(&net, goal, &net.initial, seed, &long).unwrap();
@@ -366,11 +368,11 @@ proptest! {
 }
 
 #[test]
-fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
+fn an_exploration_continues_after_an_overflow_of_tokens() {
     // One transition overflows at once, the other one moves a token three times.
     let full = Arcs { inputs: vec![], outputs: vec![(0, u64::MAX)] };
     let step = |from| Arcs { inputs: vec![(from, 1)], outputs: vec![(from + 1, 1)] };
-    let limits = limits(LONG);
+    let limits = limits(AN_HOUR);
     let net = Compiled::new(vec![1, 1, 0, 0, 0], &[full, step(1), step(2), step(3)]);
     let graph = explore(&net, &net.initial, &limits);
     assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 4));
@@ -387,7 +389,7 @@ fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
 #[test]
 fn an_exploration_ends_at_an_overflow_of_tokens() {
     let double = Arcs { inputs: vec![(0, 1)], outputs: vec![(0, 1), (1, u64::MAX / 2)] };
-    let limits = limits(LONG);
+    let limits = limits(AN_HOUR);
     let net = Compiled::new(vec![1, 0], &[double]);
     let graph = explore(&net, &net.initial, &limits);
     assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 3));

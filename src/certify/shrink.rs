@@ -3,7 +3,6 @@
 
 use mcc_model::{Arc, Count, Expr, Formula, MODEL, Net, Property};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +11,7 @@ use std::time::Instant;
 /// A P/T net with the formulas of one examination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reducible {
-    /// The net.
+    /// The P/T net whose nodes and arcs are removed.
     pub net: Net,
     /// The properties of the examination; empty for one without formulas.
     pub properties: Vec<Property>,
@@ -47,7 +46,7 @@ pub fn shrink<E>(
         let before = reduction.best.size();
         reduction.remove(|instance| instance.properties.len(), Reducible::without_properties)?;
         reduction.simplify_formulas()?;
-        // Of a chain no single node can be removed.
+        // No single node of a chain can be removed.
         reduction.remove(|instance| instance.net.transitions.len(), Reducible::with_merged_places)?;
         reduction.remove(Reducible::nodes, Reducible::without_nodes)?;
         reduction.remove(Reducible::arcs, Reducible::without_arcs)?;
@@ -323,63 +322,15 @@ impl Reducible {
     /// # Errors
     /// A file cannot be written.
     pub fn write(&self, examination: &str, folder: &Path) -> io::Result<()> {
-        std::fs::write(folder.join(MODEL), self.pnml())?;
+        std::fs::write(folder.join(MODEL), self.net.to_pnml())?;
         std::fs::write(folder.join("iscolored"), "FALSE\n")?;
         std::fs::write(folder.join("instance"), "reduced\n")?;
         std::fs::write(folder.join("equiv_col"), "FALSE\n")?;
         if self.properties.is_empty() {
             return Ok(());
         }
-        let mut text = "<?xml version=\"1.0\"?>\n<property-set xmlns=\"http://mcc.lip6.fr/\">\n".to_owned();
-        for Property { id, formula } in &self.properties {
-            let mut inside = String::new();
-            match formula {
-                Formula::PlaceBound(places) => list(&mut inside, "place-bound", "place", places),
-                Formula::Boolean(formula) => expression(&mut inside, formula),
-            }
-            let id = escaped(id);
-            let _ = writeln!(
-                text,
-                "<property><id>{id}</id><description>reduced</description><formula>{inside}</formula></property>"
-            );
-        }
-        text += "</property-set>\n";
-        std::fs::write(folder.join(format!("{examination}.xml")), text)
-    }
-
-    fn pnml(&self) -> String {
-        let Net { id, places, transitions, .. } = &self.net;
-        let mut text = format!(
-            "<?xml version=\"1.0\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n\
-             <net id=\"{}\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n<page id=\"the page\">\n",
-            escaped(id)
-        );
-        for place in places {
-            let (id, tokens) = (escaped(&place.id), place.initial);
-            let _ = writeln!(
-                text,
-                "<place id=\"{id}\"><name><text>{id}</text></name><initialMarking><text>{tokens}</text></initialMarking></place>"
-            );
-        }
-        for transition in transitions {
-            let id = escaped(&transition.id);
-            let _ = writeln!(text, "<transition id=\"{id}\"><name><text>{id}</text></name></transition>");
-        }
-        let mut number = 0;
-        for transition in transitions {
-            let arcs = transition.inputs.iter().map(|arc| (arc, true));
-            for (arc, is_input) in arcs.chain(transition.outputs.iter().map(|arc| (arc, false))) {
-                let [place, transition] = [&places[arc.place].id, &transition.id].map(|id| escaped(id));
-                let [source, target] = if is_input { [&place, &transition] } else { [&transition, &place] };
-                let weight = arc.weight;
-                let _ = writeln!(
-                    text,
-                    "<arc id=\"the arc {number}\" source=\"{source}\" target=\"{target}\"><inscription><text>{weight}</text></inscription></arc>"
-                );
-                number += 1;
-            }
-        }
-        text + "</page>\n</net>\n</pnml>\n"
+        let file = folder.join(format!("{examination}.xml"));
+        std::fs::write(file, Property::write_set(&self.properties))
     }
 }
 
@@ -526,59 +477,6 @@ fn shorter(ids: &[String]) -> Vec<Vec<String>> {
         result.push(fewer);
     }
     result
-}
-
-fn expression(out: &mut String, formula: &Expr) {
-    let mut around = |name: &str, inside: &[&Expr]| {
-        let _ = write!(out, "<{name}>");
-        inside.iter().for_each(|inner| expression(out, inner));
-        let _ = write!(out, "</{name}>");
-    };
-    match formula {
-        Expr::AllPaths(inner) => around("all-paths", &[inner]),
-        Expr::ExistsPath(inner) => around("exists-path", &[inner]),
-        Expr::Globally(inner) => around("globally", &[inner]),
-        Expr::Finally(inner) => around("finally", &[inner]),
-        Expr::Next(inner) => around("next", &[inner]),
-        Expr::Not(inner) => around("negation", &[inner]),
-        Expr::And(parts) => around("conjunction", &parts.iter().collect::<Vec<_>>()),
-        Expr::Or(parts) => around("disjunction", &parts.iter().collect::<Vec<_>>()),
-        Expr::Until(before, reach) => {
-            out.push_str("<until>");
-            for (name, part) in [("before", before), ("reach", reach)] {
-                let _ = write!(out, "<{name}>");
-                expression(out, part);
-                let _ = write!(out, "</{name}>");
-            }
-            out.push_str("</until>");
-        }
-        Expr::Le(left, right) => {
-            out.push_str("<integer-le>");
-            for count in [left, right] {
-                match count {
-                    Count::Constant(number) => {
-                        let _ = write!(out, "<integer-constant>{number}</integer-constant>");
-                    }
-                    Count::Tokens(ids) => list(out, "tokens-count", "place", ids),
-                }
-            }
-            out.push_str("</integer-le>");
-        }
-        Expr::Fireable(ids) => list(out, "is-fireable", "transition", ids),
-        Expr::Deadlock => out.push_str("<deadlock/>"),
-    }
-}
-
-fn list(out: &mut String, name: &str, element: &str, ids: &[String]) {
-    let _ = write!(out, "<{name}>");
-    for id in ids {
-        let _ = write!(out, "<{element}>{}</{element}>", escaped(id));
-    }
-    let _ = write!(out, "</{name}>");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

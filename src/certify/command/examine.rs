@@ -269,7 +269,7 @@ fn runs(witness: &mcc_checker::Witness) -> String {
     let steps = run.steps.len();
     let kind = match run.loop_start {
         Some(start) => {
-            format!("firing sequence of {steps} transitions, of which those after {start} repeat for ever")
+            format!("firing sequence of {steps} transitions, of which those after {start} repeat forever")
         }
         None if steps == 0 => return INITIAL_MARKING.to_owned(),
         None => format!("firing sequence of {steps} transitions"),

@@ -152,7 +152,7 @@ fn judged_attempt(
     }))
 }
 
-/// What decides the results of a certification, beside the archives.
+/// What decides the results of a certification, in addition to the archives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -184,9 +184,9 @@ impl Settings {
 
 /// What a certification is made of.
 pub struct Input<'a> {
-    /// The judgement.
+    /// The judgement whose values are certified.
     pub judgement: &'a Judgement,
-    /// Its folder.
+    /// The folder with `judgement.json`, whose digest the results keep.
     pub judgement_dir: &'a Path,
     /// The folder of the archives (`INSTANCE.tgz`).
     pub instances: &'a Path,
@@ -250,7 +250,7 @@ pub fn certify(
         return Err(CertificationError::NoInstance(input.instances.to_owned()));
     }
     let settings = Settings {
-        version: judgement_version(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         judgement_sha256,
         only: input.only,
         budget_s: input.budget_s,
@@ -318,10 +318,6 @@ fn with_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work)?;
         thread.join().map_err(|_| io::Error::other("a check ended with a panic"))
     })
-}
-
-fn judgement_version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

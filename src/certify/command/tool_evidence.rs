@@ -253,6 +253,6 @@ fn check_file(
 fn content(path: &Path) -> io::Result<String> {
     let mut content = Vec::new();
     files::open_own(path)?.take(MAX_FILE + 1).read_to_end(&mut content)?;
-    // A text that was cut in a character is too long.
+    // A text that was truncated within a character is too long.
     Ok(String::from_utf8_lossy(&content).into_owned())
 }
