@@ -175,11 +175,11 @@ impl<'n> Names<'n> {
 
     /// A formula of CTL. New predicates are added to `preds`.
     pub(crate) fn ctl(&self, expr: &Expr, preds: &mut Vec<Pred>) -> Result<Ctl, FormulaError> {
-        let mut number = |expr: Option<&Expr>| {
+        let mut add = |expr: Option<&Expr>| -> Result<usize, FormulaError> {
             let pred = expr.map_or(Ok(Some(Pred::True)), |expr| self.pred(expr))?;
             Ok(number(pred.ok_or(FormulaError::Logic)?, preds))
         };
-        Ctl::read(expr, &mut number, &|| FormulaError::Logic)
+        Ctl::read(expr, &mut add, &|| FormulaError::Logic)
     }
 
     /// The path formula `expr`, or its negation if `truth` is false. New predicates are added to `preds`.

@@ -139,7 +139,7 @@ impl Compiler<'_> {
             _ => {}
         }
         let other = self.unsupported();
-        let mut number = |state: Option<&Expr>| {
+        let mut number = |state: Option<&Expr>| -> Result<usize, QueryError> {
             let label = state.map_or(Ok(Label::And(Vec::new())), |state| self.label(state))?;
             Ok(self.add(label))
         };
