@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_set_and_its_complement_share_no_state() {
         let mut set = States::default();
-        [0, 63, 64, 69].map(|state| set.insert(state));
+        [0, 63, 64, 69].into_iter().for_each(|state| set.insert(state));
         let other = set.clone().complement(70);
         assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 69]);
         assert_eq!(other.iter().count(), 66);

@@ -90,7 +90,7 @@ fn ctl() -> impl Strategy<Value = Ctl> {
     leaf.prop_recursive(4, 12, 3, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
         prop_oneof![
-            inner.clone().prop_map(Ctl::not),
+            inner.clone().prop_map(Ctl::negated),
             prop::collection::vec(inner.clone(), 1..3).prop_map(Ctl::And),
             prop::collection::vec(inner, 1..3).prop_map(Ctl::Or),
             boxed.clone().prop_map(Ctl::ExistsNext),
