@@ -3,7 +3,7 @@
 use std::io;
 
 use flate2::{Compression, GzBuilder};
-use mcc_harness::model::{Count, Expr, Formula, Net, Property};
+use mcc_harness::model::{Count, Expr, Formula, Property};
 
 use super::answers::Sheet;
 use super::families::Instance;
@@ -15,7 +15,7 @@ const MTIME: u64 = 1_526_342_400;
 pub fn archive(instance: &Instance, sheet: &Sheet) -> io::Result<Vec<u8>> {
     let name = instance.name();
     let mut files = vec![
-        ("model.pnml".to_owned(), pnml(&instance.net)),
+        ("model.pnml".to_owned(), instance.net.to_pnml()),
         ("iscolored".to_owned(), "FALSE\n".to_owned()),
         ("equiv_col".to_owned(), "FALSE\n".to_owned()),
         ("instance".to_owned(), format!("{}\n", instance.scale)),
@@ -29,7 +29,7 @@ pub fn archive(instance: &Instance, sheet: &Sheet) -> io::Result<Vec<u8>> {
     }
     for (examination, properties) in &sheet.examinations {
         let properties: Vec<_> = properties.iter().map(|(property, _)| property).collect();
-        files.push((format!("{examination}.xml"), property_set(&properties)));
+        files.push((format!("{examination}.xml"), Property::write_set(properties.iter().copied())));
         files.push((format!("{examination}.txt"), readable_set(&properties)));
     }
     files.sort();
@@ -53,44 +53,6 @@ fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
     header.set_gid(0);
     header.set_size(size);
     header
-}
-
-fn pnml(net: &Net) -> String {
-    let mut text = format!(
-        "<?xml version=\"1.0\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n  \
-         <net id=\"{}\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n    <page id=\"page0\">\n",
-        net.id
-    );
-    for place in &net.places {
-        let marking = match place.initial {
-            0 => String::new(),
-            tokens => format!("<initialMarking><text>{tokens}</text></initialMarking>"),
-        };
-        text +=
-            &format!("      <place id=\"{0}\"><name><text>{0}</text></name>{marking}</place>\n", place.id);
-    }
-    for transition in &net.transitions {
-        let id = &transition.id;
-        text += &format!("      <transition id=\"{id}\"><name><text>{id}</text></name></transition>\n");
-    }
-    let mut arcs = 0;
-    let mut arc = |source: &str, target: &str, weight: u64| {
-        arcs += 1;
-        let inscription = match weight {
-            1 => String::new(),
-            weight => format!("<inscription><text>{weight}</text></inscription>"),
-        };
-        format!("      <arc id=\"arc{arcs}\" source=\"{source}\" target=\"{target}\">{inscription}</arc>\n")
-    };
-    for transition in &net.transitions {
-        for input in &transition.inputs {
-            text += &arc(&net.places[input.place].id, &transition.id, input.weight);
-        }
-        for output in &transition.outputs {
-            text += &arc(&transition.id, &net.places[output.place].id, output.weight);
-        }
-    }
-    text + &format!("    </page>\n    <name><text>{}</text></name>\n  </net>\n</pnml>\n", net.id)
 }
 
 /// The stated properties of the net whose definition by the contest leaves no choice.
@@ -126,74 +88,6 @@ fn verdicts(instance: &Instance, sheet: &Sheet) -> String {
         text += &format!("  <verdict category=\"GENERIC\" reference=\"{property}\" value=\"{value}\"/>\n");
     }
     text + "</toolspecific>\n"
-}
-
-fn property_set(properties: &[&Property]) -> String {
-    let mut text = "<?xml version=\"1.0\"?>\n<property-set xmlns=\"http://mcc.lip6.fr/\">\n".to_owned();
-    for property in properties {
-        text += &format!(
-            "  <property>\n    <id>{}</id>\n    <description>Automatically generated</description>\n    <formula>\n",
-            property.id
-        );
-        match &property.formula {
-            Formula::PlaceBound(places) => text += &list("place-bound", "place", places, 3),
-            Formula::Boolean(expr) => xml(expr, 3, &mut text),
-        }
-        text += "    </formula>\n  </property>\n";
-    }
-    text + "</property-set>\n"
-}
-
-fn xml(expr: &Expr, depth: usize, text: &mut String) {
-    let indent = "  ".repeat(depth);
-    let (tag, parts): (_, Vec<&Expr>) = match expr {
-        Expr::AllPaths(inner) => ("all-paths", vec![inner]),
-        Expr::ExistsPath(inner) => ("exists-path", vec![inner]),
-        Expr::Globally(inner) => ("globally", vec![inner]),
-        Expr::Finally(inner) => ("finally", vec![inner]),
-        Expr::Next(inner) => ("next", vec![inner]),
-        Expr::Not(inner) => ("negation", vec![inner]),
-        Expr::And(parts) => ("conjunction", parts.iter().collect()),
-        Expr::Or(parts) => ("disjunction", parts.iter().collect()),
-        Expr::Until(before, reach) => {
-            *text += &format!("{indent}<until>\n{indent}  <before>\n");
-            xml(before, depth + 2, text);
-            *text += &format!("{indent}  </before>\n{indent}  <reach>\n");
-            xml(reach, depth + 2, text);
-            *text += &format!("{indent}  </reach>\n{indent}</until>\n");
-            return;
-        }
-        Expr::Le(left, right) => {
-            *text += &format!("{indent}<integer-le>\n");
-            for side in [left, right] {
-                *text += &match side {
-                    Count::Constant(value) => {
-                        format!("{indent}  <integer-constant>{value}</integer-constant>\n")
-                    }
-                    Count::Tokens(places) => list("tokens-count", "place", places, depth + 1),
-                };
-            }
-            *text += &format!("{indent}</integer-le>\n");
-            return;
-        }
-        Expr::Fireable(ids) => {
-            *text += &list("is-fireable", "transition", ids, depth);
-            return;
-        }
-        Expr::Deadlock => {
-            *text += &format!("{indent}<deadlock/>\n");
-            return;
-        }
-    };
-    *text += &format!("{indent}<{tag}>\n");
-    parts.into_iter().for_each(|part| xml(part, depth + 1, text));
-    *text += &format!("{indent}</{tag}>\n");
-}
-
-fn list(tag: &str, item: &str, ids: &[String], depth: usize) -> String {
-    let indent = "  ".repeat(depth);
-    let items: String = ids.iter().map(|id| format!("{indent}  <{item}>{id}</{item}>\n")).collect();
-    format!("{indent}<{tag}>\n{items}{indent}</{tag}>\n")
 }
 
 fn readable_set(properties: &[&Property]) -> String {

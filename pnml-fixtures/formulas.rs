@@ -1,5 +1,6 @@
 //! Random formulas, the same for the same instance and examination.
 
+use mcc_harness::base::random::SplitMix;
 use mcc_harness::model::{Count, Expr, Net};
 
 use super::naive::Graph;
@@ -17,7 +18,7 @@ pub struct Draw<'a> {
     net: &'a Net,
     /// Constants are token counts of its states, so that comparisons are not trivial.
     graph: &'a Graph<'a>,
-    random: u64,
+    random: SplitMix,
 }
 
 impl<'a> Draw<'a> {
@@ -26,17 +27,12 @@ impl<'a> Draw<'a> {
         let random = seed.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
         });
-        Self { net, graph, random }
+        Self { net, graph, random: SplitMix(random) }
     }
 
     /// A random number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        // SplitMix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n as u64) as usize
+        self.random.below(n)
     }
 
     pub fn places(&mut self) -> Vec<String> {

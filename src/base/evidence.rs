@@ -9,7 +9,7 @@ use std::path::Path;
 /// Bytes of a file that count. One more byte is kept, so that a longer file is seen to be too long.
 pub const MAX_FILE: u64 = 4 << 20;
 
-/// Bytes that are kept of all files of an attempt. The files are in the order of their names; what exceeds this sum is cut.
+/// Bytes that are kept of all files of an attempt. The files are in the order of their names; what exceeds this sum is truncated.
 pub const MAX_ALL: u64 = 32 << 20;
 
 /// Bytes of a file in one message of the guest. JSON makes six bytes of some bytes, and a message has a limit of its own.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn long_files_are_cut_at_the_limits() {
+    fn long_files_are_truncated_at_the_limits() {
         let folder = tempfile::tempdir().unwrap();
         for position in 0..9 {
             let long = vec![b'1'; MAX_FILE as usize + 5];

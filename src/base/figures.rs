@@ -1,22 +1,22 @@
-//! Bounds of measured figures. Tables, records and judgements come from others, and a figure beyond these bounds is no
-//! measurement: sums and products of such figures would overflow.
+//! Bounds of measured figures. Tables, records and judgements come from others, and a figure beyond these bounds is
+//! not a measurement: sums and products of such figures would overflow.
 
 /// Times are at most a year, in seconds: no run takes longer.
 pub const YEAR_S: u64 = 366 * 24 * 3600;
 
 /// Times are at most a year, in milliseconds.
-pub const MOST_MS: u64 = YEAR_S * 1000;
+pub const MAX_MS: u64 = YEAR_S * 1000;
 
 /// Sizes of memory and outputs are at most 1 PiB (2^50 bytes): no host has more.
-pub const MOST_BYTES: u64 = 1 << 50;
+pub const MAX_BYTES: u64 = 1 << 50;
 
 /// Sizes in KiB are at most 1 PiB.
-pub const MOST_KIB: u64 = MOST_BYTES >> 10;
+pub const MAX_KIB: u64 = MAX_BYTES >> 10;
 
 /// A figure out of its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{key}: {figure} is more than {most} ({bound}), which is no measurement; correct the figure or remove it"
+    "{key}: {figure} is more than {most} ({bound}), which is not a measurement; correct the figure or remove it"
 )]
 pub struct BadFigure {
     key: String,
@@ -30,7 +30,7 @@ pub struct BadFigure {
 /// # Errors
 /// The first time that is longer than a year.
 pub fn check_ms<K: AsRef<str>>(times: impl IntoIterator<Item = (K, Option<u64>)>) -> Result<(), BadFigure> {
-    check(times, MOST_MS, "a year")
+    check(times, MAX_MS, "a year")
 }
 
 /// Checks sizes in KiB, each with its key or column.
@@ -38,7 +38,7 @@ pub fn check_ms<K: AsRef<str>>(times: impl IntoIterator<Item = (K, Option<u64>)>
 /// # Errors
 /// The first size that is more than 1 PiB.
 pub fn check_kib<K: AsRef<str>>(sizes: impl IntoIterator<Item = (K, Option<u64>)>) -> Result<(), BadFigure> {
-    check(sizes, MOST_KIB, "1 PiB")
+    check(sizes, MAX_KIB, "1 PiB")
 }
 
 /// Checks sizes in bytes, each with its key or column.
@@ -48,7 +48,7 @@ pub fn check_kib<K: AsRef<str>>(sizes: impl IntoIterator<Item = (K, Option<u64>)
 pub fn check_bytes<K: AsRef<str>>(
     sizes: impl IntoIterator<Item = (K, Option<u64>)>,
 ) -> Result<(), BadFigure> {
-    check(sizes, MOST_BYTES, "1 PiB")
+    check(sizes, MAX_BYTES, "1 PiB")
 }
 
 fn check<K: AsRef<str>>(
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn figures_beyond_a_year_or_a_pebibyte_are_refused() {
-        assert_eq!(check_ms([("cpu_ms", Some(MOST_MS)), ("wall_ms", None)]), Ok(()));
-        assert_eq!(check_kib([("memory_kib", Some(MOST_KIB))]), Ok(()));
+        assert_eq!(check_ms([("cpu_ms", Some(MAX_MS)), ("wall_ms", None)]), Ok(()));
+        assert_eq!(check_kib([("memory_kib", Some(MAX_KIB))]), Ok(()));
         let error = check_ms([("cpu_ms", Some(1)), ("wall_ms", Some(u64::MAX))]).unwrap_err().to_string();
         assert!(
             error.starts_with("wall_ms: 18446744073709551615 is more than 31622400000 (a year)"),
             "{error}"
         );
         assert!(check_kib([("memory_kib", Some(u64::MAX))]).is_err());
-        assert!(check_bytes([("stdout_bytes", Some(MOST_BYTES + 1))]).is_err());
+        assert!(check_bytes([("stdout_bytes", Some(MAX_BYTES + 1))]).is_err());
     }
 }

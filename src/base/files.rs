@@ -101,14 +101,14 @@ fn check_regular(facts: &Metadata) -> io::Result<()> {
 }
 
 /// The kind of a file; None for a regular one.
-fn kind(of: FileType) -> Option<&'static str> {
-    match of {
-        _ if of.is_file() => None,
-        _ if of.is_dir() => Some("a folder"),
-        _ if of.is_fifo() => Some("a pipe"),
-        _ if of.is_socket() => Some("a socket"),
-        _ if of.is_char_device() => Some("a character device"),
-        _ if of.is_block_device() => Some("a block device"),
+fn kind(file_type: FileType) -> Option<&'static str> {
+    match file_type {
+        _ if file_type.is_file() => None,
+        _ if file_type.is_dir() => Some("a folder"),
+        _ if file_type.is_fifo() => Some("a pipe"),
+        _ if file_type.is_socket() => Some("a socket"),
+        _ if file_type.is_char_device() => Some("a character device"),
+        _ if file_type.is_block_device() => Some("a block device"),
         _ => Some("no regular file"),
     }
 }

@@ -160,7 +160,7 @@ pub enum GuestEvent {
         #[serde(default, deserialize_with = "texts::<{ guest_kernel_log::MAX_LINES }, _>")]
         kernel_log: Vec<String>,
     },
-    /// The control session or the tool's session was ended in the guest, which still runs. Only with the ssh channel,
+    /// The control session or the tool's session ended in the guest, which still runs. Only with the ssh channel,
     /// where the host creates this event.
     #[serde(skip)]
     SessionLost,
@@ -210,7 +210,7 @@ fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     if SIGNALS.contains(&number) {
         Ok(number)
     } else {
-        Err(D::Error::custom(format!("{number} is no signal")))
+        Err(D::Error::custom(format!("{number} is not a signal")))
     }
 }
 
@@ -219,13 +219,13 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(capped(&String::deserialize(from)?, MAX_TEXT))
 }
 
-/// Reads a list of at most `MOST` texts.
-fn texts<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+/// Reads a list of at most `MAX_TEXTS` texts.
+fn texts<'de, const MAX_TEXTS: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
-    if texts.len() <= MOST {
+    if texts.len() <= MAX_TEXTS {
         Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect())
     } else {
-        Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
+        Err(D::Error::custom(format!("a list of {} texts; at most {MAX_TEXTS} are allowed", texts.len())))
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_and_long_lists_are_refused() {
+    fn long_texts_are_truncated_and_long_lists_are_refused() {
         let parse = |text: &str| serde_json::from_str::<GuestMessage>(text).map(|message| message.event);
         let failed = parse(&format!(r#"{{"nonce":"","event":"failed","reason":"{}"}}"#, "é".repeat(5000)));
         assert_eq!(failed.unwrap(), GuestEvent::Failed { reason: "é".repeat(MAX_TEXT) });

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_a_process_with_a_forged_name_is_no_kill() {
+    fn a_fault_of_a_process_with_a_forged_name_is_not_a_kill() {
         let fault =
             "6,1,2,-;oom-kill:constr[87]: segfault at 8 ip 0000000000402902 sp 00007ffdc09e0fd0 error 6";
         assert_eq!(memory_kills(&[relevant_line(fault).unwrap()]), 0);

@@ -1,10 +1,11 @@
-//! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, names of
+//! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, graphs of states, names of
 //! entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of figures, marks of runs,
-//! the state of a host, child processes, and the messages between host and guest.
+//! the state of a host, the wall clock, random numbers, child processes, and the messages between host and guest.
 
 #![warn(missing_docs)]
 
 pub mod child_process;
+pub mod clock;
 pub mod digest;
 pub mod evidence;
 pub mod figures;
@@ -15,6 +16,8 @@ mod host_state;
 mod mark;
 pub mod names;
 pub mod ordered_map;
+pub mod random;
+pub mod state_graph;
 pub mod suggest;
 pub mod text;
 

@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn thresholds_have_defaults_and_bounds() {
-        let of = |text: &str| toml::from_str::<Disturbance>(text);
-        assert_eq!(of("").unwrap(), Disturbance::default());
+        let parsed = |text: &str| toml::from_str::<Disturbance>(text);
+        assert_eq!(parsed("").unwrap(), Disturbance::default());
         let changed = Disturbance { slower_percent: 7, repeats: 1, ..Disturbance::default() };
-        assert_eq!(of("slower_percent = 7\nrepeats = 1").unwrap(), changed);
+        assert_eq!(parsed("slower_percent = 7\nrepeats = 1").unwrap(), changed);
         for bad in ["repeats = 11", "slower_percent = -1", "steal_percent = 1.5", "starved = 1"] {
-            assert!(of(bad).is_err(), "{bad}");
+            assert!(parsed(bad).is_err(), "{bad}");
         }
     }
 }

@@ -76,9 +76,9 @@ impl CampaignFromJobFile {
             }
         }
         let (machine, cores, memory_mb) = (&rules.machine, file.cores, file.memory_mb);
-        let other_machine = |of: String, has: String| {
+        let other_machine = |wanted: String, has: String| {
             let message = format!(
-                "the job file is for machines of {of}, but {edition_name} has {has}; give another edition"
+                "the job file is for machines of {wanted}, but {edition_name} has {has}; give another edition"
             );
             Err(JobsError(message))
         };

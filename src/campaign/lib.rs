@@ -26,7 +26,7 @@ pub use publication::{EntryPublication, Licence, Publication};
 pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::names::EntryName;
-use mcc_edition::{CpuReading, Edition, Gib, MOST_BYTES, YEAR_S, between};
+use mcc_edition::{CpuReading, Edition, Gib, MAX_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -186,10 +186,10 @@ pub struct Overrides {
     #[serde(deserialize_with = "limit::<1, YEAR_S, _, _>")]
     pub confinement_s: Option<NonZeroU64>,
     /// Output of a run, bytes.
-    #[serde(deserialize_with = "limit::<1, MOST_BYTES, _, _>")]
+    #[serde(deserialize_with = "limit::<1, MAX_BYTES, _, _>")]
     pub output_bytes: Option<NonZeroU64>,
     /// Memory of the guest that the tool cannot use, MiB.
-    #[serde(deserialize_with = "limit::<0, { MOST_BYTES >> 20 }, _, _>")]
+    #[serde(deserialize_with = "limit::<0, { MAX_BYTES >> 20 }, _, _>")]
     pub memory_reserve_mib: Option<u64>,
     /// Space that the writes of a run to its disks may take on the host, GiB.
     pub disk_gib: Option<Gib>,

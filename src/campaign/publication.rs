@@ -126,14 +126,16 @@ impl Publication {
         };
         let file: File = toml::from_str(text).map_err(wrong)?;
         let names: Names = toml::from_str(text).map_err(wrong)?;
-        if let Some(publication) = file.publication.as_ref().filter(|of| !of.get_ref().entries.is_empty()) {
+        if let Some(publication) =
+            file.publication.as_ref().filter(|publication| !publication.get_ref().entries.is_empty())
+        {
             let message = "publication: `entries` is not a key; write authors, affiliation, link and licence into \
                            [[tool]]";
             return Err((line(publication.span().start), message.to_owned()));
         }
         let mut publication = file.publication.map(Spanned::into_inner).unwrap_or_default();
         let entries = names.tool.into_iter().map(|tool| tool.entry).zip(file.tool);
-        publication.entries = entries.filter(|(_, of)| *of != EntryPublication::default()).collect();
+        publication.entries = entries.filter(|(_, entry)| *entry != EntryPublication::default()).collect();
         Ok(Some(publication).filter(|publication| *publication != Self::default()))
     }
 

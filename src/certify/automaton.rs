@@ -54,9 +54,9 @@ pub(crate) struct Automaton {
 }
 
 /// Largest number of states. The formulas of the contest have some hundreds at most.
-const MOST_STATES: usize = 100_000;
+const MAX_STATES: usize = 100_000;
 /// Largest number of transitions from a state before simplification.
-const MOST_EDGES: usize = 20_000;
+const MAX_EDGES: usize = 20_000;
 
 /// A set of obligations while it is taken apart.
 #[derive(Clone, Default)]
@@ -168,7 +168,7 @@ impl Automaton {
         if let Some(&number) = self.state_numbers.get(&set) {
             return Ok(number);
         }
-        if self.states.len() == MOST_STATES {
+        if self.states.len() == MAX_STATES {
             return Err(Stop::TooLarge("the automaton of the formula has more than 100000 states"));
         }
         let number = self.states.len() as u32;
@@ -196,7 +196,7 @@ impl Automaton {
         let mut open = vec![Cover { todo: self.states[state as usize].clone(), ..Cover::default() }];
         let mut covers: Vec<Cover> = Vec::new();
         'cover: while let Some(mut cover) = open.pop() {
-            if open.len() + covers.len() > MOST_EDGES {
+            if open.len() + covers.len() > MAX_EDGES {
                 return Err(Stop::TooLarge("a state of the formula's automaton has more than 20000 edges"));
             }
             while let Some(id) = cover.todo.pop() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The limits of a computation as its caller gives them.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<'a> {
-    /// Its time.
+    /// The wall time from the call to the result.
     pub time: Duration,
     /// The memory of its tables in bytes. Small objects are not counted.
     pub memory_bytes: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Limits<'a> {
 impl<'a> Limits<'a> {
     pub(crate) fn new(budget: &Budget<'a>) -> Self {
         let now = Instant::now();
-        // A time that no clock can represent is no limit in practice.
+        // A time that no clock can represent does not limit anything.
         let deadline = now.checked_add(budget.time).unwrap_or(now + Duration::from_secs(1 << 30));
         Self { deadline, memory_bytes: budget.memory_bytes, taken: Cell::new(0), cancel: budget.cancel }
     }
@@ -63,9 +63,9 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// The same cancellation with a share of the time that is left and all memory that neither this nor `beside` took.
-    pub(crate) fn rest(&self, time: f64, beside: &Limits<'_>) -> Self {
-        let taken = self.taken.get().saturating_add(beside.taken.get());
+    /// The same cancellation with a share of the time that is left and all memory that neither this nor `other` took.
+    pub(crate) fn rest(&self, time: f64, other: &Limits<'_>) -> Self {
+        let taken = self.taken.get().saturating_add(other.taken.get());
         let share = self.share(time, 1.0);
         Self { memory_bytes: self.memory_bytes.saturating_sub(taken), ..share }
     }

@@ -8,54 +8,17 @@
 
 use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
-use crate::formula::{Ctl, Pred};
+use crate::formula::Pred;
 use crate::net::Compiled;
 use crate::store::State;
-
-/// A set of states.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct States {
-    words: Vec<u64>,
-}
-
-impl States {
-    pub(crate) fn none(states: usize) -> Self {
-        Self { words: vec![0; states.div_ceil(64)] }
-    }
-
-    pub(crate) fn contains(&self, state: State) -> bool {
-        self.words[state as usize / 64] >> (state % 64) & 1 == 1
-    }
-
-    pub(crate) fn insert(&mut self, state: State) {
-        self.words[state as usize / 64] |= 1 << (state % 64);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = State> {
-        (0..).zip(&self.words).flat_map(|(number, &word)| {
-            std::iter::successors((word != 0).then_some(word), |word| {
-                let rest = word & (word - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |word: u64| number * 64 + word.trailing_zeros())
-        })
-    }
-
-    fn zip(mut self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
-        for (word, other) in self.words.iter_mut().zip(&other.words) {
-            *word = combine(*word, *other);
-        }
-        self
-    }
-}
+use mcc_base::state_graph::{Predecessors, States};
+use mcc_model::Ctl;
 
 /// The graph with its predecessors, for all formulas of an instance.
 pub(crate) struct Checker<'a> {
     graph: &'a Explored<'a>,
     limits: &'a Limits<'a>,
-    /// The predecessors of state 0, then those of state 1, ...; one entry per firing. `ends` has the end of each part.
-    predecessors: Vec<State>,
-    ends: Vec<u32>,
+    predecessors: Predecessors,
     /// The states that have unknown successors.
     open: States,
 }
@@ -92,34 +55,14 @@ impl Drop for Checker<'_> {
 
 impl<'a> Checker<'a> {
     fn bytes(graph: &Explored<'_>) -> u64 {
-        (graph.firings() * 4 + graph.states() * 4) as u64
+        (graph.firings() * 4 + graph.states() * 8) as u64
     }
 
     /// Makes the predecessors.
     pub(crate) fn new(net: &Compiled, graph: &'a Explored<'a>, limits: &'a Limits<'a>) -> Result<Self, Stop> {
         limits.take(Self::bytes(graph))?;
         let states = graph.states();
-        let mut ends = vec![0_u32; states];
-        for state in 0..graph.expanded() as State {
-            for &target in graph.successors(state) {
-                ends[target as usize] += 1;
-            }
-        }
-        let mut total = 0;
-        for end in &mut ends {
-            let count = *end;
-            *end = total;
-            total += count;
-        }
-        // `ends` has the starts here; each is increased to the end while the predecessors are added.
-        let mut predecessors = vec![0; total as usize];
-        for state in 0..graph.expanded() as State {
-            for &target in graph.successors(state) {
-                let slot = &mut ends[target as usize];
-                predecessors[*slot as usize] = state;
-                *slot += 1;
-            }
-        }
+        let predecessors = Predecessors::new(states, |state| graph.successors(state));
         let mut open = States::none(states);
         if !graph.is_complete() {
             graph.each(net, limits, |state, marking| {
@@ -128,7 +71,7 @@ impl<'a> Checker<'a> {
                 }
             })?;
         }
-        Ok(Self { graph, limits, predecessors, ends, open })
+        Ok(Self { graph, limits, predecessors, open })
     }
 
     /// The value of a formula in the initial marking; None: the known part of the graph does not decide it. `labels[n]` is
@@ -154,26 +97,13 @@ impl<'a> Checker<'a> {
         self.states(formula, labels, true).ok()
     }
 
-    fn predecessors(&self, state: State) -> &[State] {
-        let state = state as usize;
-        let start = if state == 0 { 0 } else { self.ends[state - 1] };
-        &self.predecessors[start as usize..self.ends[state] as usize]
-    }
-
     /// The states in which a formula certainly holds, or (not `certainly`) in which it may hold.
     fn states(&self, formula: &Ctl, labels: &[States], certainly: bool) -> Result<States, Stop> {
         self.limits.check()?;
         let all = self.graph.states();
         Ok(match formula {
             Ctl::Pred(number) => labels[*number].clone(),
-            Ctl::Not(inner) => {
-                let mut inner = self.states(inner, labels, !certainly)?;
-                inner.words.iter_mut().for_each(|word| *word = !*word);
-                if let (Some(last), rest @ 1..) = (inner.words.last_mut(), all % 64) {
-                    *last &= (1 << rest) - 1;
-                }
-                inner
-            }
+            Ctl::Not(inner) => self.states(inner, labels, !certainly)?.complement(all),
             Ctl::And(parts) => {
                 let mut result = States::none(all);
                 for (number, part) in parts.iter().enumerate() {
@@ -193,7 +123,7 @@ impl<'a> Checker<'a> {
                 let inner = self.states(inner, labels, certainly)?;
                 let mut result = if certainly { States::none(all) } else { self.open.clone() };
                 for state in inner.iter() {
-                    self.predecessors(state).iter().for_each(|before| result.insert(*before));
+                    self.predecessors.before(state).iter().for_each(|before| result.insert(*before));
                 }
                 result
             }
@@ -235,7 +165,7 @@ impl<'a> Checker<'a> {
             if steps.is_multiple_of(0x4000) {
                 self.limits.check()?;
             }
-            for &previous in self.predecessors(state) {
+            for &previous in self.predecessors.before(state) {
                 if joins(previous) && before.contains(previous) && !result.contains(previous) {
                     result.insert(previous);
                     waiting.push(previous);

@@ -1,14 +1,16 @@
 //! Finds a run that decides a CTL formula alone, where one exists in the known graph. Along the run the formula is
 //! three-valued: what other runs do is unknown, so "some run" can be shown and "every run" refuted.
 
-use crate::ctl::{Checker, States};
+use crate::ctl::Checker;
 use crate::explore::Explored;
-use crate::formula::{Ctl, Pred};
+use crate::formula::Pred;
 use crate::store::State;
+use mcc_base::state_graph::States;
+use mcc_model::Ctl;
 use std::collections::{HashMap, VecDeque};
 
 /// Largest number of states that one search visits.
-const MOST_VISITED: usize = 200_000;
+const MAX_VISITED: usize = 200_000;
 
 /// A search for a run in a known graph.
 pub(crate) struct Runs<'a> {
@@ -137,7 +139,7 @@ impl Runs<'_> {
                 }
                 waiting.push_back(next);
             }
-            if before.len() > MOST_VISITED {
+            if before.len() > MAX_VISITED {
                 return None;
             }
         }
@@ -166,7 +168,7 @@ impl Runs<'_> {
                     return Some((states, *back));
                 }
                 Some(None) => {}
-                None if passes(next) && positions.len() < MOST_VISITED => {
+                None if passes(next) && positions.len() < MAX_VISITED => {
                     positions.insert(next, Some(path.len()));
                     path.push((next, 0));
                 }

@@ -28,7 +28,7 @@ pub struct Finding {
 /// What is known about a value by evidence that the checkers accepted, or by an exploration of all markings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// The value.
+    /// The value that evidence shows, or that an exploration of all markings found.
     Exactly(Value, Accepted),
     /// The number is at least this.
     AtLeast(u128, Accepted),
@@ -66,7 +66,8 @@ pub fn certify(
         Outcome::Open { .. } => true,
     };
     let unproved = answers.iter().filter(is_unproved);
-    let wanted: Vec<(&str, &str)> = unproved.map(|of| (of.examination.as_str(), of.id.as_str())).collect();
+    let wanted: Vec<(&str, &str)> =
+        unproved.map(|answer| (answer.examination.as_str(), answer.id.as_str())).collect();
     let left = budget.time.saturating_sub(start.elapsed());
     let certificates = match prove(archive, &wanted, &Budget { time: left, ..*budget }) {
         // The answers of the search count without proofs.
@@ -75,7 +76,8 @@ pub fn certify(
     };
     let checks = Checks::new(archive, budget)?;
     let findings = answers.into_iter().map(|Answer { examination, id, outcome, initially }| {
-        let is_of = |of: &&Certificate| of.examination == examination && of.property == id;
+        let is_of =
+            |certificate: &&Certificate| certificate.examination == examination && certificate.property == id;
         let certificate = certificates.iter().find(is_of).cloned();
         let known = known(&checks, &examination, &id, outcome, certificate);
         let initially = initially.and_then(|number| {
@@ -108,7 +110,7 @@ fn known(
             None
         }
     });
-    let bound = certificate.as_ref().map(|of| &of.value);
+    let bound = certificate.as_ref().map(|certificate| &certificate.value);
     let witnessed = |value: Value, trace: &Trace| checks.witness(examination, id, value, trace);
     match outcome {
         Outcome::Decided { value, evidence: Evidence::Witness(trace) } => match witnessed(value, &trace) {
@@ -122,7 +124,7 @@ fn known(
                 (Value::Truth(truth), Some(mcc_checker::Value::Truth(proved))) if truth == *proved => {
                     Known::Exactly(value, Accepted { certificate, ..Accepted::default() })
                 }
-                // A certificate alone is no evidence that a bound is reached.
+                // A certificate alone does not show that a bound is reached.
                 (Value::Number(number), Some(mcc_checker::Value::Number(bound)))
                     if BigUint::from(number) <= *bound =>
                 {

@@ -36,7 +36,7 @@ pub struct Answer {
     /// The id of the property as in its file; of StateSpace the metric (`STATES`, ...); of an examination without a file
     /// its name.
     pub id: String,
-    /// The outcome.
+    /// Whether it was decided, and by what.
     pub outcome: Outcome,
     /// For a largest number: what the initial marking alone has.
     pub initially: Option<u128>,
@@ -47,9 +47,9 @@ pub struct Answer {
 pub enum Outcome {
     /// The value and its evidence.
     Decided {
-        /// The value.
+        /// The answer to the question.
         value: Value,
-        /// Its evidence.
+        /// What shows it.
         evidence: Evidence,
     },
     /// No value.
@@ -156,9 +156,10 @@ const SEEDS: [u64; 4] = [0, 1, 2, 3];
 
 impl Engine<'_> {
     fn run(&mut self) {
-        self.outcomes = self.examinations.iter().map(|of| vec![None; of.questions.len()]).collect();
-        for (of, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            for (question, outcome) in of.questions.iter().zip(outcomes) {
+        self.outcomes =
+            self.examinations.iter().map(|examination| vec![None; examination.questions.len()]).collect();
+        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
+            for (question, outcome) in examination.questions.iter().zip(outcomes) {
                 if let Kind::Wrong(reason) = &question.kind {
                     *outcome = Some(open(reason));
                 }
@@ -189,17 +190,18 @@ impl Engine<'_> {
     }
 
     fn answers(self) -> Vec<Answer> {
-        let of = self.examinations.into_iter().zip(self.outcomes);
-        of.flat_map(|(examination, outcomes)| {
-            let Examination { name, questions, .. } = examination;
-            questions.into_iter().zip(outcomes).map(move |(question, outcome)| Answer {
-                examination: name.clone(),
-                initially: initially(&question.kind, &self.named.net.initial),
-                id: question.id,
-                outcome: outcome.unwrap_or_else(|| open("it was not tried")),
+        let examinations = self.examinations.into_iter().zip(self.outcomes);
+        examinations
+            .flat_map(|(examination, outcomes)| {
+                let Examination { name, questions, .. } = examination;
+                questions.into_iter().zip(outcomes).map(move |(question, outcome)| Answer {
+                    examination: name.clone(),
+                    initially: initially(&question.kind, &self.named.net.initial),
+                    id: question.id,
+                    outcome: outcome.unwrap_or_else(|| open("it was not tried")),
+                })
             })
-        })
-        .collect()
+            .collect()
     }
 
     /// Decides what the known graph decides. Of a part only the first states are kept.
@@ -209,13 +211,13 @@ impl Engine<'_> {
         largest: &[u64],
         limits: &Limits<'_>,
     ) -> Result<(), Stop> {
-        let share = |of| limits.share(if graph.is_complete() { 1.0 } else { of }, 1.0);
+        let share = |part| limits.share(if graph.is_complete() { 1.0 } else { part }, 1.0);
         let found = survey(self.named, graph, &share(PASS))?;
         self.simple(graph, &found, &share(PASS))?;
         if !graph.is_complete() {
             graph.keep(PART_STATES);
         }
-        let share = |of| limits.share(if graph.is_complete() { 1.0 } else { of }, 1.0);
+        let share = |part| limits.share(if graph.is_complete() { 1.0 } else { part }, 1.0);
         let ctl = self.ctl(graph, &share(CTL));
         self.ltl(graph, largest, &share(LTL));
         ctl
@@ -227,11 +229,11 @@ impl Engine<'_> {
         // All predicates and sums in one pass: the first state of each predicate, the largest value of each sum.
         let mut preds: Vec<(&Pred, Option<u32>)> = Vec::new();
         let mut sums: Vec<(&Sum, u128, u32)> = Vec::new();
-        for question in self.examinations.iter().flat_map(|of| &of.questions) {
+        for question in self.examinations.iter().flat_map(|examination| &examination.questions) {
             match &question.kind {
                 Kind::Reach { pred: Pred::Dead, .. } => preds.push((&Pred::Dead, found.dead)),
                 Kind::Reach { pred, .. } => preds.push((pred, None)),
-                Kind::Bound(sum) => sums.push((sum, sum.of(&net.initial), 0)),
+                Kind::Bound(sum) => sums.push((sum, sum.value(&net.initial), 0)),
                 _ => {}
             }
         }
@@ -242,7 +244,7 @@ impl Engine<'_> {
                 }
             }
             for (sum, value, at) in &mut sums {
-                let here = sum.of(&marking.tokens);
+                let here = sum.value(&marking.tokens);
                 if here > *value {
                     (*value, *at) = (here, state);
                 }
@@ -288,7 +290,9 @@ impl Engine<'_> {
             None
         };
         let outcomes = self.outcomes.iter_mut().flatten();
-        for (question, outcome) in self.examinations.iter().flat_map(|of| &of.questions).zip(outcomes) {
+        for (question, outcome) in
+            self.examinations.iter().flat_map(|examination| &examination.questions).zip(outcomes)
+        {
             let new = match &question.kind {
                 Kind::Metric(Metric::States) if complete => {
                     Some(explored(Value::Number(graph.states() as u128)))
@@ -349,12 +353,12 @@ impl Engine<'_> {
         }
         let net = &self.named.net;
         let checker = Checker::new(net, graph, limits)?;
-        for (of, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            if of.preds.is_empty() {
+        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
+            if examination.preds.is_empty() {
                 continue;
             }
-            let labels = ctl::label(net, graph, &of.preds, limits)?;
-            for (question, outcome) in of.questions.iter().zip(outcomes) {
+            let labels = ctl::label(net, graph, &examination.preds, limits)?;
+            for (question, outcome) in examination.questions.iter().zip(outcomes) {
                 let Kind::Ctl(formula) = &question.kind else { continue };
                 if let Some(value) = checker.holds_initially(formula, &labels)? {
                     let runs = Runs { graph, checker: &checker, labels: &labels };
@@ -374,8 +378,8 @@ impl Engine<'_> {
     fn ltl(&mut self, graph: &Explored<'_>, largest: &[u64], limits: &Limits<'_>) {
         let net = &self.named.net;
         let mut left = self.count(|kind| matches!(kind, Kind::Ltl { .. }));
-        for (of, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            for (question, outcome) in of.questions.iter().zip(outcomes) {
+        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
+            for (question, outcome) in examination.questions.iter().zip(outcomes) {
                 let Kind::Ltl { negation, exists, preds } = &question.kind else { continue };
                 let share = limits.share(1.0 / left as f64, 1.0);
                 left -= 1;
@@ -389,7 +393,7 @@ impl Engine<'_> {
     }
 
     fn count(&self, is: impl Fn(&Kind) -> bool) -> usize {
-        let questions = self.examinations.iter().flat_map(|of| &of.questions);
+        let questions = self.examinations.iter().flat_map(|examination| &examination.questions);
         questions.filter(|question| is(&question.kind)).count()
     }
 
@@ -425,12 +429,12 @@ impl Engine<'_> {
         // The goals that together decide a question, with the value that they show.
         let mut goals: Vec<Goal> = Vec::new();
         let mut wanted = Vec::new();
-        for (x, of) in self.examinations.iter().enumerate() {
-            for (y, question) in of.questions.iter().enumerate() {
+        for (x, examination) in self.examinations.iter().enumerate() {
+            for (y, question) in examination.questions.iter().enumerate() {
                 if matches!(self.outcomes[x][y], Some(Outcome::Decided { .. })) {
                     continue;
                 }
-                for (aims, value) in aims(named, &question.kind, &of.preds) {
+                for (aims, value) in aims(named, &question.kind, &examination.preds) {
                     let start = goals.len();
                     goals.extend(aims.into_iter().map(Goal::new));
                     wanted.push((x, y, start..goals.len(), value));
@@ -485,7 +489,7 @@ impl Engine<'_> {
 /// The number that the initial marking shows for a question about the largest one.
 fn initially(kind: &Kind, initial: &[u64]) -> Option<u128> {
     match kind {
-        Kind::Bound(sum) => Some(sum.of(initial)),
+        Kind::Bound(sum) => Some(sum.value(initial)),
         Kind::Metric(Metric::InPlace) => initial.iter().copied().max().map(u128::from),
         Kind::Metric(Metric::PerMarking) => Some(initial.iter().copied().map(u128::from).sum()),
         _ => None,

@@ -15,16 +15,18 @@ pub(crate) struct Explored<'l> {
     /// By expanded state: the end of its part of `targets`.
     ends: Vec<u32>,
     /// The expanded states with a successor that has too many tokens and is missing in `targets`, in their order.
-    cut: Vec<State>,
+    overflowed: Vec<State>,
     /// Why it is not complete. None: all reachable markings are known.
     pub(crate) stop: Option<Stop>,
 }
 
 impl Drop for Explored<'_> {
     fn drop(&mut self) {
-        let bytes =
-            (self.parents.capacity() + self.targets.capacity() + self.ends.capacity() + self.cut.capacity())
-                * 4;
+        let bytes = (self.parents.capacity()
+            + self.targets.capacity()
+            + self.ends.capacity()
+            + self.overflowed.capacity())
+            * 4;
         self.limits.give_back(bytes as u64);
     }
 }
@@ -33,8 +35,8 @@ impl Drop for Explored<'_> {
 /// that are expected; others are possible.
 pub(crate) fn explore<'l>(net: &Compiled, largest: &[u64], limits: &'l Limits<'l>) -> Explored<'l> {
     let store = Store::new(largest, limits);
-    let (parents, targets, ends, cut) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut explored = Explored { store, limits, parents, targets, ends, cut, stop: None };
+    let (parents, targets, ends, overflowed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut explored = Explored { store, limits, parents, targets, ends, overflowed, stop: None };
     explored.stop = explored.run(net).err();
     // A state that was expanded in part is not expanded.
     let expanded = explored.ends.last().map_or(0, |end| *end as usize);
@@ -65,9 +67,9 @@ impl Explored<'_> {
                 let inserted = match self.store.fire(net, transition) {
                     // What the other firings reach may be enough.
                     Err(Stop::TooManyTokens) => {
-                        if self.cut.last() != Some(&state) {
-                            limits.reserve(&mut self.cut, 1)?;
-                            self.cut.push(state);
+                        if self.overflowed.last() != Some(&state) {
+                            limits.reserve(&mut self.overflowed, 1)?;
+                            self.overflowed.push(state);
                         }
                         continue;
                     }
@@ -83,20 +85,20 @@ impl Explored<'_> {
             limits.reserve(&mut self.ends, 1)?;
             self.ends.push(end);
         }
-        if self.cut.is_empty() { Ok(()) } else { Err(Stop::TooManyTokens) }
+        if self.overflowed.is_empty() { Ok(()) } else { Err(Stop::TooManyTokens) }
     }
 
     /// Forgets the successors of all states from this number on, and the states that only they have as successors.
     pub(crate) fn forget(&mut self, expanded: usize) {
         self.ends.truncate(expanded);
-        self.cut.truncate(self.cut.partition_point(|state| (*state as usize) < expanded));
+        self.overflowed.truncate(self.overflowed.partition_point(|state| (*state as usize) < expanded));
         self.targets.truncate(self.ends.last().map_or(0, |end| *end as usize));
         let states = self.targets.iter().max().map_or(1, |last| *last as usize + 1);
         self.parents.truncate(states);
         self.stop.get_or_insert(Stop::Time);
     }
 
-    /// Keeps at most so many states: those that were found first.
+    /// Keeps at most this number of states: those that were found first.
     pub(crate) fn keep(&mut self, states: usize) {
         if let Some(&parent) = self.parents.get(states) {
             self.forget(parent as usize);
@@ -119,7 +121,7 @@ impl Explored<'_> {
 
     /// Whether all successors of a state are known.
     pub(crate) fn has_all_successors(&self, state: State) -> bool {
-        (state as usize) < self.expanded() && self.cut.binary_search(&state).is_err()
+        (state as usize) < self.expanded() && self.overflowed.binary_search(&state).is_err()
     }
 
     /// The number of firings from the expanded states.

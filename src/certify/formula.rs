@@ -1,7 +1,7 @@
 //! Formulas over numbered places and transitions.
 
 use crate::net::{Compiled, Named};
-use mcc_model::{Count, Expr};
+use mcc_model::{Count, Ctl, Expr};
 use std::collections::HashMap;
 
 /// A property of a marking.
@@ -26,7 +26,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    pub(crate) fn of(&self, tokens: &[u64]) -> u128 {
+    pub(crate) fn value(&self, tokens: &[u64]) -> u128 {
         let tokens = self.places.iter().map(|place| u128::from(tokens[*place as usize]));
         tokens.sum::<u128>() + u128::from(self.constant)
     }
@@ -47,7 +47,7 @@ impl Pred {
             Self::Not(inner) => !inner.holds(net, tokens),
             Self::And(parts) => parts.iter().all(|part| part.holds(net, tokens)),
             Self::Or(parts) => parts.iter().any(|part| part.holds(net, tokens)),
-            Self::Le(left, right) => left.of(tokens) <= right.of(tokens),
+            Self::Le(left, right) => left.value(tokens) <= right.value(tokens),
             Self::Fireable(transitions) => transitions.iter().any(|one| net.is_enabled(*one, tokens)),
             Self::Dead => net.is_dead(tokens),
         }
@@ -66,8 +66,10 @@ impl Pred {
             (Self::And(parts), false) | (Self::Or(parts), true) => {
                 parts.iter().map(|part| part.distance(truth, net, tokens)).min().unwrap_or(1 << 40)
             }
-            (Self::Le(left, right), true) => short(left.of(tokens).saturating_sub(right.of(tokens))),
-            (Self::Le(left, right), false) => short((right.of(tokens) + 1).saturating_sub(left.of(tokens))),
+            (Self::Le(left, right), true) => short(left.value(tokens).saturating_sub(right.value(tokens))),
+            (Self::Le(left, right), false) => {
+                short((right.value(tokens) + 1).saturating_sub(left.value(tokens)))
+            }
             (Self::Fireable(transitions), true) => {
                 let missing = |one: &u32| missing(net, *one, tokens);
                 transitions.iter().map(missing).min().unwrap_or(1 << 40)
@@ -89,27 +91,6 @@ impl Pred {
 fn missing(net: &Compiled, transition: u32, tokens: &[u64]) -> u64 {
     let lacks = |&(place, weight): &(u32, u64)| weight.saturating_sub(tokens[place as usize]).min(1 << 40);
     net.inputs(transition).iter().map(lacks).fold(0, u64::saturating_add)
-}
-
-/// A formula of CTL over numbered predicates. All other operators of the contest are expressed by these.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ctl {
-    Pred(usize),
-    Not(Box<Ctl>),
-    And(Vec<Ctl>),
-    Or(Vec<Ctl>),
-    ExistsNext(Box<Ctl>),
-    ExistsUntil(Box<Ctl>, Box<Ctl>),
-    AllUntil(Box<Ctl>, Box<Ctl>),
-}
-
-impl Ctl {
-    pub(crate) fn not(self) -> Self {
-        match self {
-            Self::Not(inner) => *inner,
-            other => Self::Not(Box::new(other)),
-        }
-    }
 }
 
 /// A formula of LTL over numbered predicates, in negation normal form.
@@ -194,36 +175,11 @@ impl<'n> Names<'n> {
 
     /// A formula of CTL. New predicates are added to `preds`.
     pub(crate) fn ctl(&self, expr: &Expr, preds: &mut Vec<Pred>) -> Result<Ctl, FormulaError> {
-        if let Some(pred) = self.pred(expr)? {
-            return Ok(Ctl::Pred(number(pred, preds)));
-        }
-        let mut part = |expr: &Expr| self.ctl(expr, preds);
-        let always = |preds: &mut Vec<Pred>| Box::new(Ctl::Pred(number(Pred::True, preds)));
-        let (all, path) = match expr {
-            Expr::Not(inner) => return Ok(part(inner)?.not()),
-            Expr::And(parts) => return Ok(Ctl::And(parts.iter().map(part).collect::<Result<_, _>>()?)),
-            Expr::Or(parts) => return Ok(Ctl::Or(parts.iter().map(part).collect::<Result<_, _>>()?)),
-            Expr::AllPaths(path) => (true, &**path),
-            Expr::ExistsPath(path) => (false, &**path),
-            _ => return Err(FormulaError::Logic),
+        let mut add = |expr: Option<&Expr>| -> Result<usize, FormulaError> {
+            let pred = expr.map_or(Ok(Some(Pred::True)), |expr| self.pred(expr))?;
+            Ok(number(pred.ok_or(FormulaError::Logic)?, preds))
         };
-        let until = if all { Ctl::AllUntil } else { Ctl::ExistsUntil };
-        Ok(match path {
-            Expr::Next(inner) if all => Ctl::ExistsNext(Box::new(part(inner)?.not())).not(),
-            Expr::Next(inner) => Ctl::ExistsNext(Box::new(part(inner)?)),
-            Expr::Finally(inner) => {
-                let inner = Box::new(part(inner)?);
-                until(always(preds), inner)
-            }
-            Expr::Globally(inner) => {
-                // EG p is not AF not p.
-                let inner = Box::new(part(inner)?.not());
-                let dual = if all { Ctl::ExistsUntil } else { Ctl::AllUntil };
-                dual(always(preds), inner).not()
-            }
-            Expr::Until(before, reach) => until(Box::new(part(before)?), Box::new(part(reach)?)),
-            _ => return Err(FormulaError::Logic),
-        })
+        Ctl::read(expr, &mut add, &|| FormulaError::Logic)
     }
 
     /// The path formula `expr`, or its negation if `truth` is false. New predicates are added to `preds`.

@@ -5,6 +5,7 @@ use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
 use crate::net::{Named, range_numbers};
 use crate::store::State;
+use mcc_base::state_graph::bottom_components;
 
 /// What one pass over the known markings found.
 #[derive(Debug, Default)]
@@ -101,23 +102,18 @@ pub(crate) fn survey(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -
 /// Whether every transition can fire again from every reachable marking, on the complete graph. A transition is live if
 /// and only if it is enabled in every bottom strongly connected component: each is reachable, and none can be left.
 pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> Result<bool, Stop> {
-    let component = components(graph, limits)?;
-    let count = component.iter().max().map_or(0, |last| *last as usize + 1);
-    let mut is_bottom = vec![true; count];
-    for (state, of) in (0..).zip(&component) {
-        is_bottom[*of as usize] &= graph.successors(state).iter().all(|to| component[*to as usize] == *of);
-    }
-    let mut members: Vec<State> = (0..graph.states() as State).collect();
-    members.retain(|state| is_bottom[component[*state as usize] as usize]);
-    members.sort_by_key(|state| component[*state as usize]);
+    let bytes = graph.states() as u64 * 36;
+    limits.take(bytes)?;
+    let bottom = bottom_components(graph.states(), |state| graph.successors(state));
+    limits.give_back(bytes);
     let net = &named.net;
     let mut marking = crate::store::Unpacked::new(net.places());
     // By transition: the last component in which it is enabled.
     let mut seen: Vec<Option<u32>> = vec![None; named.transitions.len()];
     let original = range_numbers(&named.transitions);
-    for states in members.chunk_by(|a, b| component[*a as usize] == component[*b as usize]) {
+    for (number, states) in (0..).zip(&bottom) {
         limits.check()?;
-        let this = Some(component[states[0] as usize]);
+        let this = Some(number);
         let mut missing = seen.len();
         for &state in states {
             if missing == 0 {
@@ -134,52 +130,4 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
         }
     }
     Ok(true)
-}
-
-/// The number of the strongly connected component of each state (Tarjan: Depth-First Search and Linear Graph
-/// Algorithms, 1972, without recursion).
-fn components(graph: &Explored<'_>, limits: &Limits<'_>) -> Result<Vec<u32>, Stop> {
-    const NOT_YET: u32 = u32::MAX;
-    let states = graph.states();
-    limits.take(states as u64 * 28)?;
-    let mut component = vec![NOT_YET; states];
-    let mut order = vec![NOT_YET; states];
-    // The smallest order of a state on the stack `open` that is known to be reachable.
-    let mut low = vec![0; states];
-    let (mut next, mut components) = (0, 0);
-    let mut open: Vec<State> = Vec::new();
-    // All states are reachable from the initial one.
-    let mut path: Vec<(State, u32)> = vec![(0, 0)];
-    while let Some(&mut (state, ref mut edge)) = path.last_mut() {
-        let at = state as usize;
-        if *edge == 0 && order[at] == NOT_YET {
-            (order[at], low[at]) = (next, next);
-            next += 1;
-            open.push(state);
-        }
-        if let Some(&target) = graph.successors(state).get(*edge as usize) {
-            *edge += 1;
-            if order[target as usize] == NOT_YET {
-                path.push((target, 0));
-            } else if component[target as usize] == NOT_YET {
-                low[at] = low[at].min(order[target as usize]);
-            }
-            continue;
-        }
-        path.pop();
-        if let Some(&(before, _)) = path.last() {
-            low[before as usize] = low[before as usize].min(low[at]);
-        }
-        if low[at] == order[at] {
-            while let Some(member) = open.pop() {
-                component[member as usize] = components;
-                if member == state {
-                    break;
-                }
-            }
-            components += 1;
-        }
-    }
-    limits.give_back(states as u64 * 28);
-    Ok(component)
 }

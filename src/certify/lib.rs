@@ -1,4 +1,53 @@
 //! Decides values of nets and formulas, with evidence that the checker accepts (docs/certification.md).
+//!
+//! [`certify`] decides the questions of some examinations of an instance within a [`Budget`] of time and memory, and
+//! returns a [`Finding`] for each. Its evidence was accepted by `mcc_checker`, which anyone can ask again. [`decide`] is
+//! the part without proofs and checks. [`shrink`] reduces an instance on which two programs disagree. [`command`]
+//! certifies the values of a judgement, with files and tables.
+//!
+//! # Example
+//!
+//! Reads a net and its formulas, decides them, and checks the evidence:
+//!
+//! ```
+//! use mcc_certify::{Budget, Known, Value, certify};
+//! use mcc_checker::Instance;
+//! use mcc_model::Archive;
+//! use std::path::Path;
+//! use std::sync::atomic::AtomicBool;
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../pnml-fixtures"));
+//! let archive = Archive::open(&folder.join("DiningTable-PT-03.tgz"))?;
+//! let cancel = AtomicBool::new(false);
+//! let budget = Budget { time: Duration::from_secs(60), memory_bytes: 1 << 30, cancel: &cancel };
+//! let checker = Instance::read(&archive)?;
+//! let mut checked = 0;
+//! for finding in certify(&archive, &["ReachabilityDeadlock", "UpperBounds"], &budget)? {
+//!     match finding.known {
+//!         Known::Exactly(Value::Truth(truth), accepted) => {
+//!             println!("{}: {truth}", finding.id);
+//!             if let Some(witness) = accepted.witness {
+//!                 checker.check_witness(&witness)?;
+//!                 checked += 1;
+//!             }
+//!         }
+//!         Known::Exactly(Value::Number(number), accepted) => {
+//!             println!("{}: {number}", finding.id);
+//!             if let Some(certificate) = accepted.certificate {
+//!                 checker.check_certificate(&certificate)?;
+//!                 checked += 1;
+//!             }
+//!         }
+//!         Known::AtLeast(least, _) => println!("{}: at least {least}", finding.id),
+//!         Known::Open(reason) => println!("{}: not decided: {reason}", finding.id),
+//!     }
+//! }
+//! assert_eq!(checked, 17);
+//! # Ok(())
+//! # }
+//! ```
 
 #![warn(missing_docs)]
 
@@ -30,5 +79,4 @@ mod unfold;
 pub use budget::{Budget, Stop};
 pub use driver::{Accepted, Finding, Known, certify};
 pub use engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide};
-pub use proof_certificate::prove;
 pub use shrink::{Effort, Reducible, shrink};

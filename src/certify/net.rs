@@ -58,7 +58,7 @@ impl<T> Ragged<T> {
         self.ends.push(self.items.len());
     }
 
-    fn of(lists: Vec<Vec<T>>) -> Self {
+    fn from_lists(lists: Vec<Vec<T>>) -> Self {
         let mut ragged = Self::default();
         lists.into_iter().for_each(|list| ragged.push(list));
         ragged
@@ -97,7 +97,7 @@ impl Compiled {
                 None => always.push(number),
             }
         }
-        let (consumers, watchers) = (Ragged::of(consumers), Ragged::of(watchers));
+        let (consumers, watchers) = (Ragged::from_lists(consumers), Ragged::from_lists(watchers));
         Self { initial, inputs, changes, consumers, watchers, always }
     }
 

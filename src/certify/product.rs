@@ -171,11 +171,11 @@ impl<'s, S: Space> Search<'s, S> {
         }
     }
 
-    fn steps(&mut self, (state, of): Pair) -> Result<Vec<Step>, Stop> {
+    fn steps(&mut self, (state, automaton_state): Pair) -> Result<Vec<Step>, Stop> {
         let preds = self.space.preds(state)?;
         let edges: Vec<(u64, u32)> = self
             .automaton
-            .edges(of)?
+            .edges(automaton_state)?
             .iter()
             .filter(|edge| edge.allows(preds))
             .map(|edge| (edge.accepts, edge.to))

@@ -16,13 +16,13 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// Most linear programs of one proof.
-const MOST_PROGRAMS: usize = 2000;
+const MAX_PROGRAMS: usize = 2000;
 /// Most facts that are kept for later proofs.
-const MOST_FACTS: usize = 500;
+const MAX_FACTS: usize = 500;
 /// Most cases inside of cases.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 /// Most traps that are added for one proof.
-const MOST_TRAPS: usize = 60;
+const MAX_TRAPS: usize = 60;
 
 /// A condition on a marking, with negations moved inwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub(crate) enum Condition {
 
 impl Condition {
     /// The condition that a predicate has this truth. The order of its parts is that of the checker's format.
-    pub(crate) fn of(pred: &Pred, truth: bool, net: &Compiled) -> Self {
-        let parts = |parts: &[Pred]| parts.iter().map(|part| Self::of(part, truth, net)).collect();
+    pub(crate) fn from_pred(pred: &Pred, truth: bool, net: &Compiled) -> Self {
+        let parts = |parts: &[Pred]| parts.iter().map(|part| Self::from_pred(part, truth, net)).collect();
         match (pred, truth) {
             (Pred::True, true) => Self::All(Vec::new()),
             (Pred::True, false) => Self::One(Vec::new()),
-            (Pred::Not(inner), truth) => Self::of(inner, !truth, net),
+            (Pred::Not(inner), truth) => Self::from_pred(inner, !truth, net),
             (Pred::And(inner), true) | (Pred::Or(inner), false) => Self::All(parts(inner)),
             (Pred::And(inner), false) | (Pred::Or(inner), true) => Self::One(parts(inner)),
             (Pred::Le(left, right), truth) => {
@@ -55,12 +55,12 @@ impl Condition {
             (Pred::Fireable(transitions), false) => {
                 Self::All(transitions.iter().map(|transition| Self::not_enabled(*transition, net)).collect())
             }
-            (Pred::Dead, true) => {
-                Self::All((0..net.transitions() as u32).map(|of| Self::not_enabled(of, net)).collect())
-            }
-            (Pred::Dead, false) => {
-                Self::One((0..net.transitions() as u32).map(|of| Self::enabled(of, net)).collect())
-            }
+            (Pred::Dead, true) => Self::All(
+                (0..net.transitions() as u32).map(|transition| Self::not_enabled(transition, net)).collect(),
+            ),
+            (Pred::Dead, false) => Self::One(
+                (0..net.transitions() as u32).map(|transition| Self::enabled(transition, net)).collect(),
+            ),
         }
     }
 
@@ -80,9 +80,10 @@ impl Condition {
     /// Whether a marking over floats satisfies it.
     fn holds(&self, tokens: &[f64]) -> bool {
         match self {
-            Self::Linear(of) => {
-                let sum: f64 = of.terms.iter().map(|(place, of)| tokens[*place as usize] * *of as f64).sum();
-                sum >= of.bound as f64 - 1e-6 * (of.bound as f64).abs().max(1.0)
+            Self::Linear(linear) => {
+                let sum: f64 =
+                    linear.terms.iter().map(|(place, weight)| tokens[*place as usize] * *weight as f64).sum();
+                sum >= linear.bound as f64 - 1e-6 * (linear.bound as f64).abs().max(1.0)
             }
             Self::All(parts) => parts.iter().all(|part| part.holds(tokens)),
             Self::One(parts) => parts.iter().any(|part| part.holds(tokens)),
@@ -145,11 +146,13 @@ pub(crate) struct Prover<'a> {
 
 impl Structure {
     /// The parts of a net that proofs use.
-    pub(crate) fn of(named: &Named) -> Self {
+    pub(crate) fn from_net(named: &Named) -> Self {
         let net = &named.net;
         let transitions = || 0..net.transitions() as u32;
         let effect = |transition: u32| {
-            let change = |of: &crate::net::Change| (of.place, i128::from(of.more) - i128::from(of.less));
+            let change = |change: &crate::net::Change| {
+                (change.place, i128::from(change.more) - i128::from(change.less))
+            };
             net.changes(transition).iter().map(change).collect()
         };
         let effects: Vec<Vec<(u32, i128)>> = transitions().map(effect).collect();
@@ -210,7 +213,7 @@ impl<'a> Prover<'a> {
         }
         let tokens = loop {
             self.programs += 2;
-            if self.programs > MOST_PROGRAMS || Instant::now() >= self.until {
+            if self.programs > MAX_PROGRAMS || Instant::now() >= self.until {
                 return None;
             }
             let mut conditions = known.assumptions.clone();
@@ -220,7 +223,7 @@ impl<'a> Prover<'a> {
                 return Some(self.contradiction(known, refutation));
             }
             let tokens = self.structure.solution(&conditions, self.until)?;
-            if self.traps.len() >= MOST_TRAPS {
+            if self.traps.len() >= MAX_TRAPS {
                 break tokens;
             }
             let largest = tokens.iter().copied().fold(1.0, f64::max);
@@ -231,12 +234,13 @@ impl<'a> Prover<'a> {
             }
             self.traps.push(trap);
         };
-        if known.split.len() >= DEEPEST {
+        if known.split.len() >= MAX_DEPTH {
             return None;
         }
         let open = known.disjunctions.iter().enumerate().filter(|(number, _)| !known.split.contains(number));
         let violated = open.filter(|(_, cases)| !cases.iter().any(|case| case.holds(&tokens)));
-        let (number, cases) = violated.min_by_key(|(_, cases)| cases.len()).map(|(n, of)| (n, of.clone()))?;
+        let (number, cases) =
+            violated.min_by_key(|(_, cases)| cases.len()).map(|(n, cases)| (n, cases.clone()))?;
         let mut proofs = Vec::new();
         for case in &*cases {
             let mut with = known.clone();
@@ -257,17 +261,17 @@ impl<'a> Prover<'a> {
 
     /// A contradiction of one assumption and an inequality of a proof before. It needs no linear program.
     fn by_known_inequality(&mut self, known: &Known) -> Option<Tree> {
-        for (number, of) in known.assumptions.iter().enumerate() {
-            if of.terms.is_empty() || of.terms.iter().any(|(_, weight)| *weight < 0) {
+        for (number, assumption) in known.assumptions.iter().enumerate() {
+            if assumption.terms.is_empty() || assumption.terms.iter().any(|(_, weight)| *weight < 0) {
                 continue;
             }
             for (weights, bound) in &self.inequalities {
                 let ratio = |(place, weight): &(u32, i128)| {
                     Some(BigRational::new(weights.get(place)?.clone(), BigInt::from(*weight)))
                 };
-                let ratios: Option<Vec<BigRational>> = of.terms.iter().map(ratio).collect();
+                let ratios: Option<Vec<BigRational>> = assumption.terms.iter().map(ratio).collect();
                 let Some(least) = ratios.and_then(|ratios| ratios.into_iter().min()) else { continue };
-                if bound * least.denom() < least.numer() * of.bound {
+                if bound * least.denom() < least.numer() * assumption.bound {
                     let fact = Fact::AtMost(weights.clone(), bound.clone());
                     let lemma = self.fact(fact);
                     return Some(Tree::Contradiction(
@@ -286,7 +290,7 @@ impl<'a> Prover<'a> {
             return Vec::new();
         }
         let bound = self.structure.initial_sum(&weights);
-        if self.inequalities.len() < MOST_FACTS && weights.values().all(BigInt::is_positive) {
+        if self.inequalities.len() < MAX_FACTS && weights.values().all(BigInt::is_positive) {
             self.inequalities.push((weights.clone(), bound.clone()));
         }
         vec![(self.fact(Fact::AtMost(weights, bound)), BigInt::one())]
@@ -343,14 +347,14 @@ mod tests {
     #[test]
     fn mutual_exclusion_and_the_absence_of_deadlocks_are_proved() {
         let named = mutex();
-        let structure = Structure::of(&named);
+        let structure = Structure::from_net(&named);
         let mut prover = Prover::new(&structure, soon());
         let both = Condition::All(vec![
             Condition::Linear(Linear::new([(1, 1)], 1)),
             Condition::Linear(Linear::new([(4, 1)], 1)),
         ]);
         assert!(matches!(prover.refute(both, soon()), Some(Tree::Contradiction(..))));
-        let dead = Condition::of(&Pred::Dead, true, &named.net);
+        let dead = Condition::from_pred(&Pred::Dead, true, &named.net);
         assert!(prover.refute(dead, soon()).is_some());
         let critical = Condition::Linear(Linear::new([(1, 1)], 1));
         assert_eq!(prover.refute(critical, soon()), None);
@@ -366,7 +370,7 @@ mod tests {
         let transitions =
             [arcs(&[(0, 1), (1, 1)], &[(1, 1)]), arcs(&[(1, 1)], &[(2, 1)]), arcs(&[(2, 2)], &[(1, 1)])];
         let named = Named { net: Compiled::new(vec![0, 2, 0], &transitions), ..Named::default() };
-        let structure = Structure::of(&named);
+        let structure = Structure::from_net(&named);
         let mut prover = Prover::new(&structure, soon());
         let none = Condition::All(vec![
             Condition::Linear(Linear::new([(1, -1)], 0)),
@@ -380,9 +384,9 @@ mod tests {
     #[test]
     fn an_empty_disjunction_is_refuted_and_a_true_condition_is_not() {
         let named = mutex();
-        let structure = Structure::of(&named);
+        let structure = Structure::from_net(&named);
         let mut prover = Prover::new(&structure, soon());
-        let never = Condition::of(&Pred::Fireable(Vec::new()), true, &named.net);
+        let never = Condition::from_pred(&Pred::Fireable(Vec::new()), true, &named.net);
         assert_eq!(prover.refute(never, soon()), Some(Tree::Cases(0, Vec::new())));
         assert_eq!(prover.refute(Condition::All(Vec::new()), soon()), None);
     }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// The archive cannot be read, or the net alone needs more than the budget.
-pub fn prove(
+pub(crate) fn prove(
     archive: &Archive,
     wanted: &[(&str, &str)],
     budget: &Budget<'_>,
@@ -38,7 +38,7 @@ pub fn prove(
             }
         }
     }
-    let structure = Structure::of(&named);
+    let structure = Structure::from_net(&named);
     let mut prover = Prover::new(&structure, Instant::now());
     let mut certificates = Vec::new();
     for (number, (examination, question)) in questions.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Task<'_> {
                 if pred.holds(net, &net.initial) {
                     return None;
                 }
-                let tree = prover.refute(Condition::of(pred, true, net), self.until)?;
+                let tree = prover.refute(Condition::from_pred(pred, true, net), self.until)?;
                 truth(!found, tree)
             }
             Kind::Bound(sum) => self.bound(sum, prover),
@@ -132,7 +132,8 @@ impl Task<'_> {
     fn dead_transition(&self, prover: &mut Prover<'_>) -> Option<Shown> {
         for (range, id) in self.named.transitions.iter().zip(&self.named.transition_ids) {
             let tried = self.share(self.named.transitions.len())?;
-            let condition = Condition::of(&Pred::Fireable(range.clone().collect()), true, &self.named.net);
+            let condition =
+                Condition::from_pred(&Pred::Fireable(range.clone().collect()), true, &self.named.net);
             if let Some(tree) = prover.refute(condition, tried) {
                 return Some((Value::Truth(false), Some(id.clone()), tree));
             }
@@ -202,8 +203,8 @@ fn rational(number: &BigInt) -> Rational {
 
 /// The nodes of the tree in depth-first order.
 fn proof(tree: &Tree) -> Vec<ProofStep> {
-    let factors = |of: &[(usize, BigInt)]| {
-        let used = of.iter().filter(|(_, factor)| !factor.is_zero());
+    let factors = |multipliers: &[(usize, BigInt)]| {
+        let used = multipliers.iter().filter(|(_, factor)| !factor.is_zero());
         used.map(|(number, factor)| (*number, rational(factor))).collect()
     };
     let (mut open, mut steps) = (vec![tree], Vec::new());
@@ -242,8 +243,10 @@ mod tests {
             questions.into_iter().map(|question| question.id).collect::<Vec<_>>()
         };
         let ids: Vec<Vec<String>> = examinations.iter().map(ids).collect();
-        let wanted =
-            examinations.iter().zip(&ids).flat_map(|(of, ids)| ids.iter().map(|id| (*of, id.as_str())));
+        let wanted = examinations
+            .iter()
+            .zip(&ids)
+            .flat_map(|(examination, ids)| ids.iter().map(|id| (*examination, id.as_str())));
         let certificates = prove(&archive, &wanted.collect::<Vec<_>>(), &budget).unwrap();
         (archive, certificates)
     }
@@ -269,8 +272,9 @@ mod tests {
             for certificate in certificates {
                 let property = certificate.property.as_str();
                 checker.check_certificate(&certificate).unwrap_or_else(|error| panic!("{property}: {error}"));
-                let of = |row: &&csv::StringRecord| row[0] == *certificate.examination && row[2] == *property;
-                let value = &rows.iter().find(of).unwrap_or_else(|| panic!("{property}"))[3];
+                let is_wanted =
+                    |row: &&csv::StringRecord| row[0] == *certificate.examination && row[2] == *property;
+                let value = &rows.iter().find(is_wanted).unwrap_or_else(|| panic!("{property}"))[3];
                 match &certificate.value {
                     Value::Truth(truth) => assert_eq!(value, if *truth { "T" } else { "F" }, "{property}"),
                     Value::Number(bound) => assert!(*bound >= value.parse().unwrap(), "{property}: {bound}"),
@@ -286,7 +290,7 @@ mod tests {
     fn global_properties_are_proved_with_their_subject() {
         let (archive, certificates) = certificates("DiningTable-PT-05", &["OneSafe", "StableMarking"]);
         let checker = Instance::read(&archive).unwrap();
-        let one_safe = certificates.iter().find(|of| of.examination == "OneSafe").unwrap();
+        let one_safe = certificates.iter().find(|certificate| certificate.examination == "OneSafe").unwrap();
         assert_eq!(one_safe.value, Value::Truth(true));
         for certificate in &certificates {
             checker.check_certificate(certificate).unwrap();

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Largest number of numbers in a linear program. Larger ones take minutes.
-const LARGEST_PROGRAM: usize = 400_000;
+const MAX_PROGRAM_NUMBERS: usize = 400_000;
 /// Least float that counts as more than 0, relative to the largest number of the solution.
-const LEAST: f64 = 1e-9;
+const MIN_RELATIVE: f64 = 1e-9;
 /// Largest common denominator of a solution, in bits.
-const LONGEST_DENOMINATOR: u64 = 256;
+const MAX_DENOMINATOR_BITS: u64 = 256;
 
 /// The parts of a P/T net that structural proofs use.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +57,8 @@ impl Linear {
 
     /// The change of the weighted sum by a transition; `effect` is by place in ascending order.
     fn change(&self, effect: &[(u32, i128)]) -> i128 {
-        let of = |place: &u32| self.terms.binary_search_by_key(place, |term| term.0).ok();
-        effect.iter().filter_map(|(place, change)| of(place).map(|at| self.terms[at].1 * change)).sum()
+        let position = |place: &u32| self.terms.binary_search_by_key(place, |term| term.0).ok();
+        effect.iter().filter_map(|(place, change)| position(place).map(|at| self.terms[at].1 * change)).sum()
     }
 }
 
@@ -107,18 +107,23 @@ impl Structure {
     /// time.
     pub(crate) fn refute(&self, conditions: &[Linear], until: Instant) -> Option<Refutation> {
         // A sum of no tokens needs no program.
-        if let Some(at) = conditions.iter().position(|of| of.terms.is_empty() && of.bound > 0) {
+        if let Some(at) =
+            conditions.iter().position(|condition| condition.terms.is_empty() && condition.bound > 0)
+        {
             let multiplier = |other| if other == at { BigInt::one() } else { BigInt::zero() };
             let multipliers = (0..conditions.len()).map(multiplier).collect();
             return Some(Refutation { multipliers, weights: BTreeMap::new() });
         }
         // Maximizes the contradiction: the sum of multiplier * (bound - initial sum) - slack * initial tokens.
-        let gain: Vec<i128> = conditions.iter().map(|of| of.bound - of.initially(self)).collect();
+        let gain: Vec<i128> =
+            conditions.iter().map(|condition| condition.bound - condition.initially(self)).collect();
         if gain.iter().all(|gain| *gain <= 0) {
             return None;
         }
-        let size =
-            gain.iter().map(|gain| gain.unsigned_abs()).chain(self.initial.iter().map(|of| (*of).into()));
+        let size = gain
+            .iter()
+            .map(|gain| gain.unsigned_abs())
+            .chain(self.initial.iter().map(|tokens| (*tokens).into()));
         let size = size.max().unwrap_or(1).max(1) as f64;
         let mut program = Program::new(OptimizationDirection::Maximize, self, until)?;
         let multipliers: Vec<Variable> =
@@ -131,10 +136,14 @@ impl Structure {
         for effect in &self.effects {
             let mut row: Vec<(Variable, f64)> =
                 effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
-            let changes =
-                conditions.iter().zip(&multipliers).map(|(of, variable)| (*variable, of.change(effect)));
+            let changes = conditions
+                .iter()
+                .zip(&multipliers)
+                .map(|(condition, variable)| (*variable, condition.change(effect)));
             row.extend(
-                changes.filter(|(_, change)| *change != 0).map(|(variable, of)| (variable, of as f64)),
+                changes
+                    .filter(|(_, change)| *change != 0)
+                    .map(|(variable, change)| (variable, change as f64)),
             );
             program.at_most(row, 0.0);
         }
@@ -158,11 +167,11 @@ impl Structure {
     ) -> Option<Refutation> {
         let mut weights = weights_of(slacks);
         let mut bound = BigInt::zero();
-        for (of, multiplier) in
+        for (condition, multiplier) in
             conditions.iter().zip(multipliers).filter(|(_, multiplier)| !multiplier.is_zero())
         {
-            bound += multiplier * of.bound;
-            for (place, weight) in &of.terms {
+            bound += multiplier * condition.bound;
+            for (place, weight) in &condition.terms {
                 *weights.entry(*place).or_default() += multiplier * weight;
             }
         }
@@ -215,11 +224,12 @@ impl Structure {
                 rows[*place as usize].push((*count, *change as f64));
             }
         }
-        for of in conditions {
-            let changes = self.effects.iter().zip(&counts).map(|(effect, count)| (*count, of.change(effect)));
+        for condition in conditions {
+            let changes =
+                self.effects.iter().zip(&counts).map(|(effect, count)| (*count, condition.change(effect)));
             let row =
                 changes.filter(|(_, change)| *change != 0).map(|(count, change)| (count, change as f64));
-            program.at_least(row.collect(), (of.bound - of.initially(self)) as f64);
+            program.at_least(row.collect(), (condition.bound - condition.initially(self)) as f64);
         }
         for (row, tokens) in rows.into_iter().zip(&self.initial) {
             program.at_least(row, -(*tokens as f64));
@@ -251,9 +261,9 @@ struct Program {
 
 impl Program {
     /// None: the net is too large, or there is no time left.
-    fn new(direction: OptimizationDirection, of: &Structure, until: Instant) -> Option<Self> {
+    fn new(direction: OptimizationDirection, structure: &Structure, until: Instant) -> Option<Self> {
         let left = until.saturating_duration_since(Instant::now());
-        let possible = of.numbers() <= LARGEST_PROGRAM && !left.is_zero();
+        let possible = structure.numbers() <= MAX_PROGRAM_NUMBERS && !left.is_zero();
         let problem = Problem::new(direction);
         possible.then(|| Self { problem, variables: Vec::new(), left, impossible: false })
     }
@@ -279,7 +289,8 @@ impl Program {
         }
         // Rows of large arc weights are scaled: the solver needs coefficients of similar size.
         let size = row.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
-        let row: Vec<(Variable, f64)> = row.into_iter().map(|(of, number)| (of, number / size)).collect();
+        let row: Vec<(Variable, f64)> =
+            row.into_iter().map(|(variable, number)| (variable, number / size)).collect();
         self.problem.add_constraint(row, operator, bound / size);
     }
 
@@ -301,7 +312,8 @@ impl Program {
 /// another guess of the fractions that the solver approximates.
 fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let values: Vec<f64> = values.iter().map(|of| if *of <= largest * LEAST { 0.0 } else { *of }).collect();
+    let values: Vec<f64> =
+        values.iter().map(|value| if *value <= largest * MIN_RELATIVE { 0.0 } else { *value }).collect();
     let by_common = values.clone();
     let common = [1_u32, 2, 3, 4, 6, 12, 60, 840].into_iter().filter_map(move |divisor| {
         let rounded = |value: &f64| {
@@ -317,7 +329,7 @@ fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
         let mut divisor = BigInt::one();
         for (_, below) in &parts {
             divisor = divisor.lcm(below);
-            if divisor.bits() > LONGEST_DENOMINATOR {
+            if divisor.bits() > MAX_DENOMINATOR_BITS {
                 return None;
             }
         }
@@ -367,7 +379,10 @@ mod tests {
         Structure {
             initial: initial.to_vec(),
             inputs: transitions.iter().map(|(inputs, _)| inputs.to_vec()).collect(),
-            outputs: transitions.iter().map(|(_, outputs)| outputs.iter().map(|of| of.0).collect()).collect(),
+            outputs: transitions
+                .iter()
+                .map(|(_, outputs)| outputs.iter().map(|output| output.0).collect())
+                .collect(),
             effects: transitions.iter().map(effect).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! The questions of an instance: for each examination its positions, prepared for the net.
 
-use crate::formula::{Ctl, FormulaError, Ltl, Names, Pred, Sum};
-use mcc_model::{Archive, ArchiveError, Expr, Formula};
+use crate::formula::{FormulaError, Ltl, Names, Pred, Sum};
+use mcc_model::{Archive, ArchiveError, Ctl, Expr, Formula};
 
 /// The questions of an examination.
 #[derive(Debug)]

@@ -5,10 +5,12 @@ use crate::budget::{Budget, Limits, Stop};
 use crate::ctl::{Checker, label};
 use crate::ctl_run::Runs;
 use crate::explore::explore;
-use crate::formula::{Ctl, Ltl, Pred, Sum};
+use crate::formula::{Ltl, Pred, Sum};
 use crate::net::{Arcs, Compiled, Marking};
-use crate::search::{Aim, Goal, Growth, Random, best_first, grow, walk, without_cycles};
+use crate::search::{Aim, Goal, Growth, best_first, grow, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
+use mcc_base::random::SplitMix;
+use mcc_model::Ctl;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -20,10 +22,10 @@ fn limits(time: Duration) -> Limits<'static> {
     Limits::new(&Budget { time, memory_bytes: 64 << 20, cancel: &CANCEL })
 }
 
-const LONG: Duration = Duration::from_secs(3600);
+const AN_HOUR: Duration = Duration::from_secs(3600);
 
-/// Nets with at most so many markings are used.
-const MOST: usize = 300;
+/// Nets with at most this number of markings are used.
+const MAX_MARKINGS: usize = 300;
 
 fn arcs(places: u32) -> impl Strategy<Value = Vec<(u32, u64)>> {
     prop::collection::btree_map(0..places, 1..3_u64, 0..3).prop_map(|arcs| arcs.into_iter().collect())
@@ -76,7 +78,7 @@ fn naive(net: &Compiled) -> Option<Naive> {
             to.push(number);
         }
         edges.push(to);
-        if markings.len() > MOST {
+        if markings.len() > MAX_MARKINGS {
             return None;
         }
     }
@@ -88,7 +90,7 @@ fn ctl() -> impl Strategy<Value = Ctl> {
     leaf.prop_recursive(4, 12, 3, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
         prop_oneof![
-            inner.clone().prop_map(Ctl::not),
+            inner.clone().prop_map(Ctl::negated),
             prop::collection::vec(inner.clone(), 1..3).prop_map(Ctl::And),
             prop::collection::vec(inner, 1..3).prop_map(Ctl::Or),
             boxed.clone().prop_map(Ctl::ExistsNext),
@@ -101,9 +103,9 @@ fn ctl() -> impl Strategy<Value = Ctl> {
 /// The truth of a formula by state, by the definition of the operators as least fixpoints.
 fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
     let all = graph.edges.len();
-    let of = |formula: &Ctl| truth(formula, graph, labels);
+    let by_state = |formula: &Ctl| truth(formula, graph, labels);
     let fixpoint = |before: &Ctl, reach: &Ctl, some: bool| {
-        let (before, mut result) = (of(before), of(reach));
+        let (before, mut result) = (by_state(before), by_state(reach));
         loop {
             let old = result.clone();
             for state in 0..all {
@@ -122,11 +124,11 @@ fn truth(formula: &Ctl, graph: &Naive, labels: &[Vec<bool>]) -> Vec<bool> {
     };
     match formula {
         Ctl::Pred(number) => labels[*number].clone(),
-        Ctl::Not(inner) => of(inner).into_iter().map(|truth| !truth).collect(),
-        Ctl::And(parts) => (0..all).map(|state| parts.iter().all(|part| of(part)[state])).collect(),
-        Ctl::Or(parts) => (0..all).map(|state| parts.iter().any(|part| of(part)[state])).collect(),
+        Ctl::Not(inner) => by_state(inner).into_iter().map(|truth| !truth).collect(),
+        Ctl::And(parts) => (0..all).map(|state| parts.iter().all(|part| by_state(part)[state])).collect(),
+        Ctl::Or(parts) => (0..all).map(|state| parts.iter().any(|part| by_state(part)[state])).collect(),
         Ctl::ExistsNext(inner) => {
-            let inner = of(inner);
+            let inner = by_state(inner);
             graph.edges.iter().map(|next| next.iter().any(|next| inner[*next])).collect()
         }
         Ctl::ExistsUntil(before, reach) => fixpoint(before, reach, true),
@@ -155,7 +157,7 @@ fn ltl() -> impl Strategy<Value = Ltl> {
 /// The truth of a path formula at each position of a word whose last letter is followed by the one at `back`.
 fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
     let next = |at: usize| if at + 1 == word.len() { back } else { at + 1 };
-    let of = |formula: &Ltl| on_word(formula, word, back);
+    let along = |formula: &Ltl| on_word(formula, word, back);
     // From the neutral value, each round makes positions right that are one step further from the solution.
     let fixpoint = |start: bool, step: &dyn Fn(usize, bool) -> bool| {
         let mut result = vec![start; word.len()];
@@ -170,25 +172,25 @@ fn on_word(formula: &Ltl, word: &[Vec<bool>], back: usize) -> Vec<bool> {
         Ltl::True => vec![true; word.len()],
         Ltl::False => vec![false; word.len()],
         Ltl::Pred(number, truth) => word.iter().map(|letter| letter[*number] == *truth).collect(),
-        Ltl::And(parts) => (0..word.len()).map(|at| parts.iter().all(|part| of(part)[at])).collect(),
-        Ltl::Or(parts) => (0..word.len()).map(|at| parts.iter().any(|part| of(part)[at])).collect(),
+        Ltl::And(parts) => (0..word.len()).map(|at| parts.iter().all(|part| along(part)[at])).collect(),
+        Ltl::Or(parts) => (0..word.len()).map(|at| parts.iter().any(|part| along(part)[at])).collect(),
         Ltl::Next(inner) => {
-            let inner = of(inner);
+            let inner = along(inner);
             (0..word.len()).map(|at| inner[next(at)]).collect()
         }
         Ltl::Until(before, reach) => {
-            let (before, reach) = (of(before), of(reach));
+            let (before, reach) = (along(before), along(reach));
             fixpoint(false, &|at, next| reach[at] || before[at] && next)
         }
         Ltl::Release(end, holds) => {
-            let (end, holds) = (of(end), of(holds));
+            let (end, holds) = (along(end), along(holds));
             fixpoint(true, &|at, next| holds[at] && (end[at] || next))
         }
     }
 }
 
 /// The predicates along a run. If every continuation of its stem is accepted, a random one is added.
-fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut Random) -> (Vec<Vec<bool>>, usize) {
+fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut SplitMix) -> (Vec<Vec<bool>>, usize) {
     let mut tokens = net.initial.clone();
     let letter = |tokens: &[u64]| preds.iter().map(|pred| pred.holds(net, tokens)).collect::<Vec<_>>();
     let mut word = vec![letter(&tokens)];
@@ -223,7 +225,7 @@ fn word(net: &Compiled, preds: &[Pred], run: &Run, random: &mut Random) -> (Vec<
 }
 
 /// A random run until a marking is repeated or dead.
-fn random_run(graph: &Naive, random: &mut Random) -> (Vec<usize>, usize) {
+fn random_run(graph: &Naive, random: &mut SplitMix) -> (Vec<usize>, usize) {
     let mut states = vec![0];
     loop {
         let last = states[states.len() - 1];
@@ -233,7 +235,7 @@ fn random_run(graph: &Naive, random: &mut Random) -> (Vec<usize>, usize) {
             return (states, back);
         }
         let next = next[random.below(next.len())];
-        // A marking may be passed several times before the run returns to it for ever.
+        // A marking may be passed several times before the run returns to it forever.
         match states.iter().position(|state| *state == next) {
             Some(back) if random.below(2) == 0 || states.len() > 60 => return (states, back),
             _ => states.push(next),
@@ -245,7 +247,7 @@ proptest! {
     #[test]
     fn exploration_finds_exactly_the_reachable_markings((net, _) in nets()) {
         let Some(expected) = naive(&net) else { return Ok(()) };
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let graph = explore(&net, &net.initial, &limits);
         prop_assert!(graph.is_complete());
         prop_assert_eq!(graph.states(), expected.markings.len());
@@ -271,7 +273,7 @@ proptest! {
             .map(|pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect())
             .collect();
         let right = truth(&formula, &expected, &labels)[0];
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let mut graph = explore(&net, &net.initial, &limits);
         for _ in 0..2 {
             let labels = label(&net, &graph, &preds, &limits).unwrap();
@@ -290,7 +292,7 @@ proptest! {
     #[test]
     fn ltl_equals_its_definition((net, preds) in nets(), formula in ltl(), seed in any::<u64>()) {
         let Some(expected) = naive(&net) else { return Ok(()) };
-        let limits = limits(LONG);
+        let limits = limits(AN_HOUR);
         let mut automaton = Automaton::new(&formula).unwrap();
         let graph = explore(&net, &net.initial, &limits);
         let found = search_known(&net, &graph, &preds, &mut automaton, &limits).unwrap().unwrap();
@@ -299,12 +301,12 @@ proptest! {
         prop_assert_eq!(found.is_some(), growing.is_some());
         for run in found.iter().chain(&growing) {
             for seed in 0..if run.cycle.is_none() { 10 } else { 1 } {
-                let (word, back) = word(&net, &preds, run, &mut Random(seed));
+                let (word, back) = word(&net, &preds, run, &mut SplitMix(seed));
                 prop_assert!(on_word(&formula, &word, back)[0], "{:?}", run);
             }
         }
         if found.is_none() {
-            let mut random = Random(seed);
+            let mut random = SplitMix(seed);
             for _ in 0..100 {
                 let (states, back) = random_run(&expected, &mut random);
                 let word: Vec<Vec<bool>> = states.iter()
@@ -323,12 +325,12 @@ proptest! {
         let aims = || preds.iter().cloned().map(Aim::Reach).chain([Aim::Largest(sum.clone())]);
         let mut walked: Vec<Goal> = aims().map(Goal::new).collect();
         walk(&net, &mut walked, seed, &short);
-        let long = limits(LONG);
+        let long = limits(AN_HOUR);
         let mut searched: Vec<Goal> = aims().map(Goal::new).collect();
         for goal in &mut searched {
             best_first(&net, goal, &net.initial, seed, &long).unwrap();
         }
-        let largest = expected.markings.iter().map(|marking| sum.of(marking)).max().unwrap();
+        let largest = expected.markings.iter().map(|marking| sum.value(marking)).max().unwrap();
         for (number, goal) in walked.iter().chain(&searched).enumerate() {
             let path = goal.path.as_ref().map(|path| without_cycles(&net, path));
             let mut tokens = net.initial.clone();
@@ -344,7 +346,7 @@ proptest! {
                     prop_assert!(number < walked.len() || path.is_some() == reachable);
                 }
                 Aim::Largest(sum) => {
-                    prop_assert!(goal.value.is_none_or(|value| sum.of(&tokens) == value && value <= largest));
+                    prop_assert!(goal.value.is_none_or(|value| sum.value(&tokens) == value && value <= largest));
                     prop_assert!(number < walked.len() || goal.value == Some(largest));
                 }
             }
@@ -394,11 +396,11 @@ proptest! {
 }
 
 #[test]
-fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
+fn an_exploration_continues_after_an_overflow_of_tokens() {
     // One transition overflows at once, the other one moves a token three times.
     let full = Arcs { inputs: vec![], outputs: vec![(0, u64::MAX)] };
     let step = |from| Arcs { inputs: vec![(from, 1)], outputs: vec![(from + 1, 1)] };
-    let limits = limits(LONG);
+    let limits = limits(AN_HOUR);
     let net = Compiled::new(vec![1, 1, 0, 0, 0], &[full, step(1), step(2), step(3)]);
     let graph = explore(&net, &net.initial, &limits);
     assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 4));
@@ -415,7 +417,7 @@ fn an_exploration_goes_on_beside_an_overflow_of_tokens() {
 #[test]
 fn an_exploration_ends_at_an_overflow_of_tokens() {
     let double = Arcs { inputs: vec![(0, 1)], outputs: vec![(0, 1), (1, u64::MAX / 2)] };
-    let limits = limits(LONG);
+    let limits = limits(AN_HOUR);
     let net = Compiled::new(vec![1, 0], &[double]);
     let graph = explore(&net, &net.initial, &limits);
     assert_eq!((graph.stop.clone(), graph.states()), (Some(Stop::TooManyTokens), 3));

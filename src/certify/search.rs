@@ -6,6 +6,7 @@ use crate::explore::path_by_parents;
 use crate::formula::{Pred, Sum};
 use crate::net::{Compiled, Marking};
 use crate::store::{Inserted, State, Store, Unpacked};
+use mcc_base::random::SplitMix;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -40,7 +41,7 @@ impl Goal {
     fn distance(&self, net: &Compiled, tokens: &[u64]) -> u64 {
         match &self.aim {
             Aim::Reach(pred) => pred.distance(true, net, tokens),
-            Aim::Largest(sum) => u64::MAX - u64::try_from(sum.of(tokens)).unwrap_or(u64::MAX),
+            Aim::Largest(sum) => u64::MAX - u64::try_from(sum.value(tokens)).unwrap_or(u64::MAX),
         }
     }
 
@@ -49,29 +50,12 @@ impl Goal {
         match &self.aim {
             Aim::Reach(pred) => self.path.is_none() && pred.holds(net, tokens),
             Aim::Largest(sum) => {
-                let value = Some(sum.of(tokens));
+                let value = Some(sum.value(tokens));
                 let improves = value > self.value;
                 self.value = self.value.max(value);
                 improves
             }
         }
-    }
-}
-
-/// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
     }
 }
 
@@ -150,7 +134,7 @@ const COMPARED: usize = 24;
 
 /// Walks until all goals are reached or the time ends. Returns the largest number of tokens of each place.
 pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limits<'_>) -> Marking {
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let mut largest = net.initial.clone();
     let mut walker = Walker::new(net);
     let longest = (net.transitions() * 8).clamp(200, 20_000);
@@ -267,7 +251,7 @@ pub(crate) fn best_first(
     limits: &Limits<'_>,
 ) -> Result<(), Stop> {
     let mut store = Store::new(largest, limits);
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let mut parents: Vec<State> = vec![0];
     store.insert(&net.initial)?;
     let mut queue = BinaryHeap::from([Reverse((0, 0, 0))]);
@@ -304,7 +288,7 @@ pub(crate) fn best_first(
                     }
                 }
                 let distance = goal.distance(net, &next);
-                queue.push(Reverse((distance, random.next() as u32, successor)));
+                queue.push(Reverse((distance, random.number() as u32, successor)));
             }
         }
         Ok(())
@@ -320,8 +304,8 @@ pub(crate) fn best_first(
 /// A path to the same marking without the parts that return to a marking.
 pub(crate) fn without_cycles(net: &Compiled, path: &[u32]) -> Vec<u32> {
     /// The memory of the markings of a path is small up to this product.
-    const MOST: usize = 50_000_000;
-    if path.len().saturating_mul(net.places()) > MOST {
+    const MAX_TOKEN_COUNTS: usize = 50_000_000;
+    if path.len().saturating_mul(net.places()) > MAX_TOKEN_COUNTS {
         return path.to_vec();
     }
     let mut tokens = net.initial.clone();

@@ -3,7 +3,6 @@
 
 use mcc_model::{Arc, Count, Expr, Formula, MODEL, Net, Property};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +11,7 @@ use std::time::Instant;
 /// A P/T net with the formulas of one examination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reducible {
-    /// The net.
+    /// The P/T net whose nodes and arcs are removed.
     pub net: Net,
     /// The properties of the examination; empty for one without formulas.
     pub properties: Vec<Property>,
@@ -45,10 +44,10 @@ pub fn shrink<E>(
     let mut reduction = Reduction { best: start, effort, attempts: 0, disputed };
     loop {
         let before = reduction.best.size();
-        reduction.remove(|of| of.properties.len(), Reducible::without_properties)?;
+        reduction.remove(|instance| instance.properties.len(), Reducible::without_properties)?;
         reduction.simplify_formulas()?;
-        // Of a chain no single node can be removed.
-        reduction.remove(|of| of.net.transitions.len(), Reducible::with_merged_places)?;
+        // No single node of a chain can be removed.
+        reduction.remove(|instance| instance.net.transitions.len(), Reducible::with_merged_places)?;
         reduction.remove(Reducible::nodes, Reducible::without_nodes)?;
         reduction.remove(Reducible::arcs, Reducible::without_arcs)?;
         reduction.lower_numbers()?;
@@ -103,7 +102,10 @@ impl<E> Reduction<'_, E> {
 
     fn lower_numbers(&mut self) -> Result<(), E> {
         for place in 0..self.best.net.places.len() {
-            self.lower(&mut |of| of.net.places.get_mut(place).map(|place| &mut place.initial), 0)?;
+            self.lower(
+                &mut |candidate| candidate.net.places.get_mut(place).map(|place| &mut place.initial),
+                0,
+            )?;
         }
         for transition in 0..self.best.net.transitions.len() {
             for is_input in [true, false] {
@@ -111,8 +113,8 @@ impl<E> Reduction<'_, E> {
                 let side = if is_input { &transition_of.inputs } else { &transition_of.outputs };
                 for arc in 0..side.len() {
                     self.lower(
-                        &mut |of| {
-                            let transition = of.net.transitions.get_mut(transition)?;
+                        &mut |candidate| {
+                            let transition = candidate.net.transitions.get_mut(transition)?;
                             let side =
                                 if is_input { &mut transition.inputs } else { &mut transition.outputs };
                             side.get_mut(arc).map(|arc| &mut arc.weight)
@@ -320,63 +322,15 @@ impl Reducible {
     /// # Errors
     /// A file cannot be written.
     pub fn write(&self, examination: &str, folder: &Path) -> io::Result<()> {
-        std::fs::write(folder.join(MODEL), self.pnml())?;
+        std::fs::write(folder.join(MODEL), self.net.to_pnml())?;
         std::fs::write(folder.join("iscolored"), "FALSE\n")?;
         std::fs::write(folder.join("instance"), "reduced\n")?;
         std::fs::write(folder.join("equiv_col"), "FALSE\n")?;
         if self.properties.is_empty() {
             return Ok(());
         }
-        let mut text = "<?xml version=\"1.0\"?>\n<property-set xmlns=\"http://mcc.lip6.fr/\">\n".to_owned();
-        for Property { id, formula } in &self.properties {
-            let mut inside = String::new();
-            match formula {
-                Formula::PlaceBound(places) => list(&mut inside, "place-bound", "place", places),
-                Formula::Boolean(formula) => expression(&mut inside, formula),
-            }
-            let id = escaped(id);
-            let _ = writeln!(
-                text,
-                "<property><id>{id}</id><description>reduced</description><formula>{inside}</formula></property>"
-            );
-        }
-        text += "</property-set>\n";
-        std::fs::write(folder.join(format!("{examination}.xml")), text)
-    }
-
-    fn pnml(&self) -> String {
-        let Net { id, places, transitions, .. } = &self.net;
-        let mut text = format!(
-            "<?xml version=\"1.0\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n\
-             <net id=\"{}\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n<page id=\"the page\">\n",
-            escaped(id)
-        );
-        for place in places {
-            let (id, tokens) = (escaped(&place.id), place.initial);
-            let _ = writeln!(
-                text,
-                "<place id=\"{id}\"><name><text>{id}</text></name><initialMarking><text>{tokens}</text></initialMarking></place>"
-            );
-        }
-        for transition in transitions {
-            let id = escaped(&transition.id);
-            let _ = writeln!(text, "<transition id=\"{id}\"><name><text>{id}</text></name></transition>");
-        }
-        let mut number = 0;
-        for transition in transitions {
-            let arcs = transition.inputs.iter().map(|arc| (arc, true));
-            for (arc, is_input) in arcs.chain(transition.outputs.iter().map(|arc| (arc, false))) {
-                let [place, transition] = [&places[arc.place].id, &transition.id].map(|id| escaped(id));
-                let [source, target] = if is_input { [&place, &transition] } else { [&transition, &place] };
-                let weight = arc.weight;
-                let _ = writeln!(
-                    text,
-                    "<arc id=\"the arc {number}\" source=\"{source}\" target=\"{target}\"><inscription><text>{weight}</text></inscription></arc>"
-                );
-                number += 1;
-            }
-        }
-        text + "</page>\n</net>\n</pnml>\n"
+        let file = folder.join(format!("{examination}.xml"));
+        std::fs::write(file, Property::write_set(&self.properties))
     }
 }
 
@@ -453,9 +407,9 @@ fn simpler(formula: &Formula) -> Vec<Formula> {
 fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
     type Unary = fn(Box<Expr>) -> Expr;
     let truth = |truth: bool| Expr::Le(Count::Constant((!truth).into()), Count::Constant(0));
-    let unary = |of: &Expr, around: Unary| -> Vec<Expr> {
-        let inside = simpler_expressions(of).into_iter().map(|inner| around(Box::new(inner)));
-        std::iter::once(of.clone()).chain(inside).collect()
+    let unary = |inner: &Expr, around: Unary| -> Vec<Expr> {
+        let inside = simpler_expressions(inner).into_iter().map(|inner| around(Box::new(inner)));
+        std::iter::once(inner.clone()).chain(inside).collect()
     };
     let several = |parts: &[Expr], around: fn(Vec<Expr>) -> Expr| -> Vec<Expr> {
         let mut result = parts.to_vec();
@@ -484,7 +438,7 @@ fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
         Expr::Or(parts) => several(parts, Expr::Or),
         Expr::Until(before, reach) => {
             let mut result = vec![(**before).clone(), (**reach).clone(), Expr::Finally(reach.clone())];
-            let simpler = |of: &Expr| simpler_expressions(of).into_iter().map(Box::new);
+            let simpler = |operand: &Expr| simpler_expressions(operand).into_iter().map(Box::new);
             result.extend(simpler(before).map(|before| Expr::Until(before, reach.clone())));
             result.extend(simpler(reach).map(|reach| Expr::Until(before.clone(), reach)));
             result
@@ -523,59 +477,6 @@ fn shorter(ids: &[String]) -> Vec<Vec<String>> {
         result.push(fewer);
     }
     result
-}
-
-fn expression(out: &mut String, formula: &Expr) {
-    let mut around = |name: &str, inside: &[&Expr]| {
-        let _ = write!(out, "<{name}>");
-        inside.iter().for_each(|inner| expression(out, inner));
-        let _ = write!(out, "</{name}>");
-    };
-    match formula {
-        Expr::AllPaths(inner) => around("all-paths", &[inner]),
-        Expr::ExistsPath(inner) => around("exists-path", &[inner]),
-        Expr::Globally(inner) => around("globally", &[inner]),
-        Expr::Finally(inner) => around("finally", &[inner]),
-        Expr::Next(inner) => around("next", &[inner]),
-        Expr::Not(inner) => around("negation", &[inner]),
-        Expr::And(parts) => around("conjunction", &parts.iter().collect::<Vec<_>>()),
-        Expr::Or(parts) => around("disjunction", &parts.iter().collect::<Vec<_>>()),
-        Expr::Until(before, reach) => {
-            out.push_str("<until>");
-            for (name, part) in [("before", before), ("reach", reach)] {
-                let _ = write!(out, "<{name}>");
-                expression(out, part);
-                let _ = write!(out, "</{name}>");
-            }
-            out.push_str("</until>");
-        }
-        Expr::Le(left, right) => {
-            out.push_str("<integer-le>");
-            for count in [left, right] {
-                match count {
-                    Count::Constant(number) => {
-                        let _ = write!(out, "<integer-constant>{number}</integer-constant>");
-                    }
-                    Count::Tokens(ids) => list(out, "tokens-count", "place", ids),
-                }
-            }
-            out.push_str("</integer-le>");
-        }
-        Expr::Fireable(ids) => list(out, "is-fireable", "transition", ids),
-        Expr::Deadlock => out.push_str("<deadlock/>"),
-    }
-}
-
-fn list(out: &mut String, name: &str, element: &str, ids: &[String]) {
-    let _ = write!(out, "<{name}>");
-    for id in ids {
-        let _ = write!(out, "<{element}>{}</{element}>", escaped(id));
-    }
-    let _ = write!(out, "</{name}>");
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -617,11 +518,11 @@ mod tests {
     #[test]
     fn only_the_parts_that_the_dispute_needs_remain() {
         // Needs two transitions, a place with at least 3 tokens, an earlier property, and a conjunction with "not".
-        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
-            let has = |id: &str| of.net.transitions.iter().any(|transition| transition.id == id);
-            let tokens = of.net.places.iter().any(|place| place.initial >= 3);
-            let kept = of.properties.iter().position(|property| property.id == "f5");
-            let text = format!("{:?}", of.properties[kept.unwrap()].formula);
+        let mut disputed = |instance: &Reducible| -> Result<bool, io::Error> {
+            let has = |id: &str| instance.net.transitions.iter().any(|transition| transition.id == id);
+            let tokens = instance.net.places.iter().any(|place| place.initial >= 3);
+            let kept = instance.properties.iter().position(|property| property.id == "f5");
+            let text = format!("{:?}", instance.properties[kept.unwrap()].formula);
             Ok(has("t<17")
                 && has("t<399")
                 && tokens
@@ -660,8 +561,8 @@ mod tests {
     #[test]
     fn a_chain_that_the_dispute_needs_is_shortened() {
         // Needs a path of arcs from a marked place to the place of the formula.
-        let mut disputed = |of: &Reducible| -> Result<bool, io::Error> {
-            let net = &of.net;
+        let mut disputed = |instance: &Reducible| -> Result<bool, io::Error> {
+            let net = &instance.net;
             let mut reached: Vec<bool> = net.places.iter().map(|place| place.initial > 0).collect();
             for _ in &net.places {
                 for transition in &net.transitions {
@@ -670,7 +571,7 @@ mod tests {
                     }
                 }
             }
-            let Formula::PlaceBound(ids) = &of.properties[0].formula else { return Ok(false) };
+            let Formula::PlaceBound(ids) = &instance.properties[0].formula else { return Ok(false) };
             Ok(net.transitions.len() > 1
                 && net.places.iter().zip(reached).any(|(place, reached)| reached && ids.contains(&place.id)))
         };

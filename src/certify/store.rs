@@ -119,7 +119,7 @@ impl Unpacked {
     }
 
     #[cfg(test)]
-    pub(crate) fn of(tokens: &[u64]) -> Self {
+    pub(crate) fn from_tokens(tokens: &[u64]) -> Self {
         let marked = (0..).zip(tokens).filter(|(_, count)| **count > 0).map(|(place, _)| place).collect();
         Self { tokens: tokens.to_vec(), marked }
     }
@@ -402,7 +402,7 @@ mod tests {
                 store.unpack(state, &mut read);
                 prop_assert_eq!(&read.tokens[..], marking);
                 read.marked.sort_unstable();
-                prop_assert_eq!(&read.marked, &Unpacked::of(marking).marked);
+                prop_assert_eq!(&read.marked, &Unpacked::from_tokens(marking).marked);
             }
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, St
     let (mut transitions, mut arcs, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
     for transition in &net.transitions {
         let start = u32::try_from(arcs.len()).map_err(|_| TOO_LARGE)?;
-        let mut of = Vec::new();
+        let mut colours = Vec::new();
         let mut tried = 0_u32;
         each_binding(&net, transition, &mut |binding, is_complete| {
             tried = tried.wrapping_add(1);
@@ -49,12 +49,12 @@ pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, St
                 let count = (one.inputs.len() + one.outputs.len()) as u64;
                 limits.take(NODE_BYTES + count * ARC_BYTES + binding.len() as u64 * 8)?;
                 arcs.push(one);
-                of.extend_from_slice(binding);
+                colours.extend_from_slice(binding);
             }
             Ok(())
         })?;
         transitions.push(start..u32::try_from(arcs.len()).map_err(|_| TOO_LARGE)?);
-        bindings.push(of);
+        bindings.push(colours);
     }
     Ok(Named {
         net: Compiled::new(initial, &arcs),

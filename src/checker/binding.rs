@@ -7,7 +7,7 @@ use crate::model::{Marking, Model, has};
 use mcc_model::{Bag, Colour, Term};
 
 /// Largest number of tries for one question, which limits the time for untrusted nets.
-const MOST_TRIES: u64 = 50_000_000;
+const MAX_TRIES: u64 = 50_000_000;
 
 /// Steps of a try, and for each token of a transition.
 const STEPS_PER_TRY: u64 = 16;
@@ -54,7 +54,7 @@ impl Search<'_> {
     fn matches(&mut self, next: usize, bound: &mut Vec<Option<Colour>>) -> Result<bool, CheckError> {
         let (net, transition) = (&self.model.net, &self.model.net.transitions[self.transition]);
         self.tries += 1;
-        if self.tries > MOST_TRIES {
+        if self.tries > MAX_TRIES {
             let reason = format!("{} has too many bindings to find an enabled one", transition.id);
             return Err(CheckError::NotChecked(reason));
         }

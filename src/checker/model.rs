@@ -51,13 +51,13 @@ impl From<BagError> for CheckError {
 impl Model {
     pub fn read(archive: &Archive) -> Result<Model, ArchiveError> {
         let net = archive.net()?;
-        Ok(Model::of(match net.kind {
+        Ok(Model::from_net(match net.kind {
             NetKind::PlaceTransition => net.into(),
             NetKind::Coloured => archive.symmetric_net()?,
         }))
     }
 
-    fn of(net: SymmetricNet) -> Model {
+    fn from_net(net: SymmetricNet) -> Model {
         let places =
             net.places.iter().enumerate().map(|(number, place)| (place.id.clone(), number)).collect();
         let transitions =

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Longest text of a number, in bytes. State counts of the contest have some hundred digits.
-const LONGEST: usize = 4096;
+const MAX_DIGITS: usize = 4096;
 
 /// The value of an answer: `TRUE`, `FALSE`, a number or `inf`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl From<Rational> for String {
 /// A natural number in decimal digits without leading zeros.
 fn digits(text: &str) -> Option<BigUint> {
     let canonical = !text.is_empty()
-        && text.len() <= LONGEST
+        && text.len() <= MAX_DIGITS
         && text.bytes().all(|byte| byte.is_ascii_digit())
         && (text == "0" || !text.starts_with('0'));
     if canonical { text.parse().ok() } else { None }

@@ -49,7 +49,7 @@ pub(crate) enum End {
 enum DeadNext {
     /// CTL: no path has a next marking, so `E X` is false and `A X` is true.
     Is(Truth),
-    /// LTL: the last marking of a finite run is repeated for ever.
+    /// LTL: the last marking of a finite run is repeated forever.
     Repeats,
 }
 

@@ -146,8 +146,8 @@ impl Context<'_> {
         };
         Ok(match (formula, holds) {
             (Expr::Not(inner), _) => self.condition(inner, !holds)?,
-            (Expr::And(of), true) | (Expr::Or(of), false) => Condition::All(parts(of)?),
-            (Expr::And(of), false) | (Expr::Or(of), true) => Condition::Any(parts(of)?),
+            (Expr::And(inner), true) | (Expr::Or(inner), false) => Condition::All(parts(inner)?),
+            (Expr::And(inner), false) | (Expr::Or(inner), true) => Condition::Any(parts(inner)?),
             (Expr::Le(left, right), true) => self.difference(left, right, 0)?,
             (Expr::Le(left, right), false) => self.difference(right, left, -1)?,
             (Expr::Fireable(ids), _) => self.fireable(ids, holds)?,
@@ -403,7 +403,7 @@ impl Context<'_> {
                         return Err(at("the sum has a negative weight"));
                     }
                     if !sum.bound.is_negative() {
-                        return Err(at("the sum is no contradiction: its bound is not negative"));
+                        return Err(at("the sum is not a contradiction: its bound is not negative"));
                     }
                 }
                 ProofStep::Cases(disjunction) => {

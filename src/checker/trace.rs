@@ -5,7 +5,7 @@ use mcc_model::ColourName;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Largest number of elements and texts of a trace.
-const MOST_NODES: u32 = 100_000_000;
+const MAX_NODES: u32 = 100_000_000;
 
 /// Reads the first `<trace>` in an output of verifypn. Tokens and indices are ignored: the checker fires the transitions.
 /// `<loop/>` begins the loop of an infinite run.
@@ -21,7 +21,7 @@ pub fn read_trace(output: &str) -> Result<Run, FileError> {
     let end = start + output[start..].find("</trace>").ok_or_else(no_trace)? + "</trace>".len();
     let before = output[..start].matches('\n').count();
     let at = |row: u32, problem: String| FileError::Syntax { line: before + row as usize, problem };
-    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&output[start..end], options)
         .map_err(|error| at(error.pos().row, error.to_string()))?;
     read(&document).map_err(|node| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Largest number of bindings that are tried, and of places, which limits time and memory for untrusted nets.
-const MOST: u64 = 20_000_000;
+const MAX_NODES: u64 = 20_000_000;
 
 /// A transition with a binding.
 pub(crate) struct Flat {
@@ -34,12 +34,13 @@ pub(crate) struct Unfolded {
 
 impl Unfolded {
     pub fn new(model: &Model) -> Result<Unfolded, CheckError> {
-        let too_large =
-            || CheckError::NotChecked(format!("the unfolded net has more than {MOST} places or bindings"));
+        let too_large = || {
+            CheckError::NotChecked(format!("the unfolded net has more than {MAX_NODES} places or bindings"))
+        };
         let (net, mut unfolded) = (&model.net, Unfolded::default());
         for place in &net.places {
             let (start, colours) = (unfolded.initial.len(), net.sorts[place.sort].colours);
-            if (start as u64).saturating_add(colours) > MOST {
+            if (start as u64).saturating_add(colours) > MAX_NODES {
                 return Err(too_large());
             }
             let tokens = |colour| u128::from(place.initial.get(&colour).copied().unwrap_or_default());
@@ -54,7 +55,7 @@ impl Unfolded {
             let sizes: Vec<u64> = transition.variables.iter().map(colours).collect();
             let bindings = sizes.iter().try_fold(1, |product: u64, size| product.checked_mul(*size));
             tried = bindings.and_then(|bindings| tried.checked_add(bindings)).ok_or_else(too_large)?;
-            if tried > MOST {
+            if tried > MAX_NODES {
                 return Err(too_large());
             }
             let start = unfolded.flats.len();

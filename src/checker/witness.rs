@@ -20,7 +20,7 @@ pub struct Witness {
     /// The id of the property as in the file of the examination; `MAX_TOKEN_IN_PLACE` or `MAX_TOKEN_PER_MARKING` for
     /// StateSpace; the examination for a global property.
     pub property: String,
-    /// The value that is shown. A number is a lower bound: a reachable marking has at least so many tokens.
+    /// The value that is shown. A number is a lower bound: a reachable marking has at least this number of tokens.
     pub value: Value,
     /// Runs from the initial marking. Exactly one, except for values that several runs may show together: QuasiLiveness
     /// true (each transition fires or is fireable in one of them) and StableMarking false (the marking of each place
@@ -35,8 +35,8 @@ pub struct Witness {
 pub struct Run {
     /// The firings in their order.
     pub steps: Vec<Step>,
-    /// The number of steps before the loop of an infinite run (a lasso): the marking after so many steps is the one after
-    /// the last step, and the steps between are repeated for ever. None: a finite run; whatever follows its last marking
+    /// The number of steps before the loop of an infinite run (a lasso): the marking after this number of steps is the one after
+    /// the last step, and the steps between are repeated forever. None: a finite run; whatever follows its last marking
     /// is unknown, unless that is a deadlock.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub loop_start: Option<usize>,

@@ -149,8 +149,8 @@ fn differs(run: &RunComparison, compared: usize) -> bool {
 }
 
 /// Adds the tests of the figures. `compared`: the number of runs that are tested.
-fn figures(page: &mut Page, of: &str, tests: &Tests, compared: usize) {
-    page.item(0, "times and memory", HEADING, &format!("of {of}"));
+fn figures(page: &mut Page, scope: &str, tests: &Tests, compared: usize) {
+    page.item(0, "times and memory", HEADING, &format!("of {scope}"));
     for (name, test) in
         [("CPU time", tests.cpu_time), ("wall time", tests.wall_time), ("memory", tests.memory)]
     {
@@ -180,9 +180,9 @@ fn sentence(test: &PairedTest, compared: usize) -> String {
 fn values(different: &DifferentValues) -> String {
     let DifferentValues { run, position, difference, a, b } = different;
     let side = |counts: &[ValueCount]| {
-        let count = |of: &ValueCount| {
-            let value = of.value.as_deref().map_or("no value".to_owned(), abridged);
-            format!("{value} ({})", counted(of.times, "time"))
+        let count = |group: &ValueCount| {
+            let value = group.value.as_deref().map_or("no value".to_owned(), abridged);
+            format!("{value} ({})", counted(group.times, "time"))
         };
         counts.iter().map(count).collect::<Vec<_>>().join(", ")
     };

@@ -66,7 +66,8 @@ fn list(format: Format) -> Result<(), Failure> {
             })
         });
         let others = others.iter().map(|edition| {
-            let unknown: Vec<&String> = edition.unknown().into_iter().flat_map(|of| of.keys()).collect();
+            let unknown: Vec<&String> =
+                edition.unknown().into_iter().flat_map(|unknown| unknown.keys()).collect();
             json!({ "name": edition.name(), "title": edition.title(), "unknown": unknown })
         });
         return print::raw(&format!("{:#}\n", rows.chain(others).collect::<serde_json::Value>()));
@@ -76,7 +77,7 @@ fn list(format: Format) -> Result<(), Failure> {
         let (name, examinations, podiums) =
             (&edition.name, edition.examinations.len(), edition.podiums.len());
         let weights: Vec<String> =
-            multipliers(edition).into_iter().map(|(of, x)| format!("{of} x{x}")).collect();
+            multipliers(edition).into_iter().map(|(status, x)| format!("{status} x{x}")).collect();
         table += &format!("{name:<10} {examinations:>12}  {podiums:>7}  {}\n", weights.join(", "));
         for (key, why) in &edition.unknown {
             table += &format!("{:<10} unknown: {key}: {why}\n", "");

@@ -92,8 +92,8 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let compared = match (other_contest(before)?, other_contest(after)?) {
         (None, None) => compare(&mcc(before)?, &mcc(after)?, args.time_ratio),
         (Some(before), Some(after)) => compare(&before, &after, args.time_ratio),
-        (Some(of), None) => Err(CompareError::Contests(of.contest, "mcc".to_owned())),
-        (None, Some(of)) => Err(CompareError::Contests("mcc".to_owned(), of.contest)),
+        (Some(judgement), None) => Err(CompareError::Contests(judgement.contest, "mcc".to_owned())),
+        (None, Some(judgement)) => Err(CompareError::Contests("mcc".to_owned(), judgement.contest)),
     };
     let comparison = compared.map_err(Failure::usage)?;
     print::result(args.format, &comparison, || print::text(&comparison.to_string()))?;

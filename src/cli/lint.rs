@@ -136,7 +136,8 @@ impl Recorded {
         let record = Record::open_readonly(&source.folder).map_err(Failure::usage)?;
         let edition = edition_of(&record).map_err(Failure::usage)?;
         let attempts = record.attempts(run).map_err(Failure::usage)?;
-        let last = attempts.iter().rfind(|attempt| attempt.outputs.iter().any(|of| of.role == "stdout"));
+        let last =
+            attempts.iter().rfind(|attempt| attempt.outputs.iter().any(|output| output.role == "stdout"));
         let Some(last) = last else {
             return Err(Failure::usage(anyhow!(
                 "{}: no output of {run} is recorded; `mcc-harness status` lists the runs of a record",

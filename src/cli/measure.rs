@@ -101,7 +101,7 @@ fn page(measured: &MeasuredHost) -> Page {
     for mark in &measured.marks {
         page.item(0, "condition", WARNING, mark);
     }
-    for alone in series.iter().filter(|of| of.condition == Condition::Alone) {
+    for alone in series.iter().filter(|series| series.condition == Condition::Alone) {
         let mean = alone.cpu_ms.iter().sum::<u64>() as f64 / 1000.0 / alone.cpu_ms.len().max(1) as f64;
         page.item(0, &alone.workload, HEADING, &format!("{mean:.2} s of CPU time alone"));
         for figure in figures.iter().filter(|figure| figure.workload == alone.workload) {

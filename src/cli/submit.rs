@@ -109,7 +109,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         format: mcc_runner::cluster::FORMAT,
         id: match &submitted {
             Some(cluster) => cluster.facts().id.clone(),
-            None => mcc_runner::cluster::random_name()?,
+            None => mcc_base::random::hex_digits(4)?,
         },
         campaign: std::path::absolute(&args.campaign)?,
         allow_degraded: args.allow_degraded,

@@ -1,6 +1,6 @@
 //! Amounts of disk space.
 
-use super::{MOST_BYTES, fraction};
+use super::{MAX_BYTES, fraction};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,11 +40,11 @@ impl<'de> Deserialize<'de> for Gib {
         let number = fraction::deserialize(from)?;
         let mib = &number * BigRational::from_integer(1024.into());
         let mib = Some(mib).filter(BigRational::is_integer).and_then(|mib| mib.to_u64());
-        match mib.filter(|mib| (1..=MOST_BYTES >> 20).contains(mib)) {
+        match mib.filter(|mib| (1..=MAX_BYTES >> 20).contains(mib)) {
             Some(mib) => Ok(Self { mib }),
             None => Err(serde::de::Error::custom(format!(
                 "{number} GiB is not a whole number of MiB from 1 to {}",
-                MOST_BYTES >> 20
+                MAX_BYTES >> 20
             ))),
         }
     }

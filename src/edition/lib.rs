@@ -220,14 +220,14 @@ pub struct Limits {
     #[serde(deserialize_with = "between::<1, YEAR_S, _, _>")]
     pub confinement_s: u64,
     /// Limit for the size of stdout, and the same for stderr, in bytes. A run that exceeds it is ended.
-    #[serde(deserialize_with = "between::<1, MOST_BYTES, _, _>")]
+    #[serde(deserialize_with = "between::<1, MAX_BYTES, _, _>")]
     pub output_bytes: u64,
     /// Memory of the guest, in MiB, that the tool cannot use: it is left to the guest's kernel and agent. 0: the tool may use
     /// all memory, and can then end its machine by exhausting it.
     #[serde(
         default = "memory_reserve_mib",
         skip_serializing_if = "is_memory_reserve_default",
-        deserialize_with = "between::<0, { MOST_BYTES >> 20 }, _, _>"
+        deserialize_with = "between::<0, { MAX_BYTES >> 20 }, _, _>"
     )]
     pub memory_reserve_mib: u64,
     /// Space that the writes of a run to its disks may take on the host. None: the free space of the tool's own disk, at most
@@ -298,7 +298,7 @@ pub struct Machine {
     #[serde(default)]
     pub cpu_flags: CpuFlags,
     /// Memory of the guest in MiB.
-    #[serde(deserialize_with = "between::<1, { MOST_BYTES >> 20 }, _, _>")]
+    #[serde(deserialize_with = "between::<1, { MAX_BYTES >> 20 }, _, _>")]
     pub memory_mib: u64,
     /// Number of vCPUs for sequential tools.
     #[serde(deserialize_with = "between::<1, 4096, _, _>")]
@@ -320,7 +320,7 @@ fn cpu_model<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 // The bounds of limits are those of figures.
-pub use mcc_base::figures::{MOST_BYTES, YEAR_S};
+pub use mcc_base::figures::{MAX_BYTES, YEAR_S};
 
 /// Deserializes a number from LEAST to MOST.
 ///

@@ -17,13 +17,13 @@ pub const MODEL: &str = "model.pnml";
 pub const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
 /// Largest sum of the unpacked bytes of an archive. The largest contest models take some hundreds of MB.
-const LARGEST_ARCHIVE: u64 = 8 << 30;
+const MAX_ARCHIVE_BYTES: u64 = 8 << 30;
 /// Largest sum of the bytes of all files except the model; these are kept in memory.
-const LARGEST_REST: u64 = 1 << 30;
+const MAX_REST_BYTES: u64 = 1 << 30;
 /// Largest number of entries.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 /// Largest header in bytes, as headers are kept in memory: a long path and some attributes.
-const LONGEST_HEADER: u64 = 64 << 10;
+const MAX_HEADER_BYTES: u64 = 64 << 10;
 
 /// An error of an archive, with the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -234,7 +234,7 @@ fn each_entry<T>(
 ) -> Result<Option<T>, ArchiveError> {
     let io = |error| ArchiveError::Io { path: path.to_owned(), error };
     let bytes = MultiGzDecoder::new(BufReader::new(files::open(path).map_err(io)?));
-    let mut tar = tar::Archive::new(bytes.take(LARGEST_ARCHIVE));
+    let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
     let mut long_name = None;
     for entry in tar.entries().map_err(io)?.raw(true) {
         let mut entry = entry.map_err(io)?;
@@ -243,8 +243,8 @@ fn each_entry<T>(
         match entry_type {
             EntryType::XGlobalHeader => {}
             EntryType::GNULongName | EntryType::XHeader => {
-                if entry.size() > LONGEST_HEADER {
-                    let why = format!("is a header longer than {LONGEST_HEADER} bytes");
+                if entry.size() > MAX_HEADER_BYTES {
+                    let why = format!("is a header longer than {MAX_HEADER_BYTES} bytes");
                     return Err(Contents::new(path).refuse(&name.to_string_lossy(), &why));
                 }
                 let mut header = Vec::new();
@@ -359,23 +359,23 @@ impl<'a> Contents<'a> {
 
     fn add(&mut self, name: &str, size: u64, content: &mut impl Read) -> Result<(), ArchiveError> {
         self.entries += 1;
-        if self.entries > MOST_ENTRIES {
-            return Err(self.refuse(name, &format!("is one too many (at most {MOST_ENTRIES})")));
+        if self.entries > MAX_ENTRIES {
+            return Err(self.refuse(name, &format!("is one too many (at most {MAX_ENTRIES})")));
         }
         if self.files.contains_key(name) || (name == MODEL && self.has_model) {
             return Err(self.refuse(name, "occurs twice"));
         }
         if name == MODEL {
             self.has_model = true;
-            return if size > LARGEST_ARCHIVE {
-                Err(self.refuse(name, &format!("is larger than {LARGEST_ARCHIVE} bytes")))
+            return if size > MAX_ARCHIVE_BYTES {
+                Err(self.refuse(name, &format!("is larger than {MAX_ARCHIVE_BYTES} bytes")))
             } else {
                 Ok(())
             };
         }
         self.rest = self.rest.saturating_add(size);
-        if self.rest > LARGEST_REST {
-            let why = format!("makes the files beside the model larger than {LARGEST_REST} bytes");
+        if self.rest > MAX_REST_BYTES {
+            let why = format!("makes the files other than the model larger than {MAX_REST_BYTES} bytes");
             return Err(self.refuse(name, &why));
         }
         let mut bytes = Vec::new();
@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn too_many_entries_and_files_too_large_are_refused() {
         let folder = TempDir::new().unwrap();
-        let names: Vec<_> = (0..=MOST_ENTRIES).map(|i| format!("N-PT-1/f{i}")).collect();
+        let names: Vec<_> = (0..=MAX_ENTRIES).map(|i| format!("N-PT-1/f{i}")).collect();
         let entries: Vec<_> = names.iter().map(|name| (name.as_str(), FILE, "")).collect();
         let error = Archive::open(&pack(&folder, &entries)).unwrap_err().to_string();
         assert!(error.contains("is one too many (at most 1000)"), "{error}");
@@ -513,13 +513,13 @@ mod tests {
         let mut tar = tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
         let mut header = tar::Header::new_gnu();
         header.set_path("N-PT-1/UpperBounds.xml").unwrap();
-        header.set_size(LARGEST_REST + 1);
+        header.set_size(MAX_REST_BYTES + 1);
         header.set_cksum();
         tar.append(&header, io::empty()).unwrap();
         tar.into_inner().unwrap().finish().unwrap();
         let error = Archive::open(&path).unwrap_err().to_string();
         assert!(
-            error.contains("\"UpperBounds.xml\" makes the files beside the model larger than"),
+            error.contains("\"UpperBounds.xml\" makes the files other than the model larger than"),
             "{error}"
         );
     }

@@ -8,7 +8,7 @@ pub struct ModelError {
     pub file: String,
     /// The line: 1, 2, ...
     pub line: u64,
-    /// The problem.
+    /// What is wrong, without the place.
     pub problem: Problem,
 }
 

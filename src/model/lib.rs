@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 mod archive;
+mod ctl;
 mod error;
 mod graph;
 mod instance;
@@ -18,9 +19,11 @@ mod symmetric_read;
 mod symmetric_xml;
 mod validate;
 mod verdict;
+mod write;
 pub mod xml;
 
 pub use archive::{Archive, ArchiveError, MODEL, Markers, VERDICTS};
+pub use ctl::Ctl;
 pub use error::{ModelError, Problem};
 pub use instance::{BadInstanceName, InstanceName, family_of};
 pub use net::{Arc, Net, NetKind, Place, Transition};

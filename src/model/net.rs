@@ -16,11 +16,11 @@ pub enum NetKind {
 pub struct Net {
     /// The `id` of `<net>`; in contest models the name of the instance.
     pub id: String,
-    /// Its kind.
+    /// From the attribute `type` of `<net>`.
     pub kind: NetKind,
-    /// Its places.
+    /// All places, from all pages.
     pub places: Vec<Place>,
-    /// Its transitions.
+    /// All transitions, from all pages, each with its arcs.
     pub transitions: Vec<Transition>,
 }
 

@@ -435,9 +435,9 @@ mod tests {
             edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, any::<u8>()), 1..6),
         ) {
             let mut bytes = TWO_PAGES.as_bytes().to_vec();
-            for (at, cut, new) in edits {
+            for (at, removed, new) in edits {
                 let at = at.index(bytes.len());
-                let end = (at + cut).min(bytes.len());
+                let end = (at + removed).min(bytes.len());
                 bytes.splice(at..end, [new]);
                 bytes.push(b' ');
             }

@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 pub struct Property {
     /// Its id as written.
     pub id: String,
-    /// Its formula.
+    /// The question about the net.
     pub formula: Formula,
 }
 
@@ -96,15 +96,15 @@ pub enum Count {
 }
 
 /// Largest number of elements and texts in a document. Each needs some hundred bytes of memory.
-const MOST_NODES: u32 = 20_000_000;
+const MAX_NODES: u32 = 20_000_000;
 
 /// Parses a document into memory.
 pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
-    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| {
         let (row, problem) = match error {
             roxmltree::Error::DtdDetected => (1, Problem::DocumentType),
-            roxmltree::Error::NodesLimitReached => (1, Problem::TooMany(MOST_NODES)),
+            roxmltree::Error::NodesLimitReached => (1, Problem::TooMany(MAX_NODES)),
             error => (error.pos().row, Problem::Malformed(error.to_string())),
         };
         ModelError { file: file.to_owned(), line: row.into(), problem }
@@ -112,7 +112,7 @@ pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, Mo
 }
 
 /// Greatest depth of a formula, because formulas are processed recursively. Formulas of the contest are below 100.
-const DEEPEST: usize = 1000;
+const MAX_DEPTH: usize = 1000;
 
 impl Property {
     /// Reads a property file (`<Examination>.xml`): its properties in document order. `file` is the name in errors.
@@ -189,8 +189,8 @@ fn read_formula<'a>(node: Node<'a, 'a>) -> Result<Formula, Fault<'a>> {
 }
 
 fn read_expr<'a>(node: Node<'a, 'a>, depth: usize) -> Result<Expr, Fault<'a>> {
-    if depth > DEEPEST {
-        return Err((node, Problem::TooDeep(DEEPEST)));
+    if depth > MAX_DEPTH {
+        return Err((node, Problem::TooDeep(MAX_DEPTH)));
     }
     let inside = |parent| Ok(Box::new(read_expr(only(parent)?, depth + 1)?));
     let several = || {
@@ -256,9 +256,10 @@ pub(super) fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 
     node.children().filter(Node::is_element)
 }
 
-fn only<'a>(node: Node<'a, 'a>) -> Result<Node<'a, 'a>, Fault<'a>> {
+/// The only element inside of an element.
+pub(super) fn only<'a>(node: Node<'a, 'a>) -> Result<Node<'a, 'a>, Fault<'a>> {
     let mut inside = elements(node);
-    let first = inside.next().ok_or_else(|| missing(node, "a formula inside"))?;
+    let first = inside.next().ok_or_else(|| missing(node, "an element inside"))?;
     match inside.next() {
         Some(second) => Err(unexpected(second, "the end of the element before")),
         None => Ok(first),
@@ -344,7 +345,7 @@ mod tests {
             "<property>\n<id>x-00</id><formula><deadlock/></formula></property></property-set>",
         );
         let cases = [
-            (set(""), "f.xml:5: <formula> without a formula inside; add it"),
+            (set(""), "f.xml:5: <formula> without an element inside; add it"),
             (set("\n<maybe/>"), "f.xml:6: <maybe> where a formula is expected;"),
             (
                 set("<deadlock/><deadlock/>"),
@@ -377,9 +378,9 @@ mod tests {
         let nest = |depth: usize| {
             set(&format!("{}<deadlock/>{}", "<negation>".repeat(depth), "</negation>".repeat(depth)))
         };
-        assert!(Property::read_set(&nest(DEEPEST - 1), "f.xml").is_ok());
+        assert!(Property::read_set(&nest(MAX_DEPTH - 1), "f.xml").is_ok());
         let error = Property::read_set(&nest(300_000), "f.xml").unwrap_err();
-        assert_eq!(error.problem, Problem::TooDeep(DEEPEST));
+        assert_eq!(error.problem, Problem::TooDeep(MAX_DEPTH));
     }
 
     proptest! {
@@ -390,9 +391,9 @@ mod tests {
             let atom = "<integer-le><integer-constant>1</integer-constant><tokens-count><place>p</place>\
                         </tokens-count></integer-le>";
             let mut text = set(&format!("<until><before>{atom}</before><reach><deadlock/></reach></until>"));
-            for (at, cut, new) in edits {
+            for (at, removed, new) in edits {
                 let at = at.index(text.len());
-                let end = (at + cut).min(text.len());
+                let end = (at + removed).min(text.len());
                 text.replace_range(at..end, &new);
             }
             let _ = Property::read_set(&text, "f.xml");

@@ -22,9 +22,9 @@ pub struct SymmetricNet {
     pub sorts: Vec<Sort>,
     /// Its variables in document order.
     pub variables: Vec<Variable>,
-    /// Its places.
+    /// Its places in document order; arcs refer to them by number.
     pub places: Vec<ColouredPlace>,
-    /// Its transitions.
+    /// Its transitions in document order.
     pub transitions: Vec<ColouredTransition>,
 }
 
@@ -99,7 +99,7 @@ pub struct ColouredTransition {
 pub enum Bag {
     /// One token of the colour of the term, or of each of its colours if `all` occurs in it.
     Each(Term),
-    /// `numberof` and `scalarproduct`: so many times the multiset.
+    /// `numberof` and `scalarproduct`: this number of times the multiset.
     Times(u64, Box<Bag>),
     /// `add`; `empty` is the sum of nothing.
     Add(Vec<Bag>),
@@ -114,15 +114,15 @@ pub enum Term {
     Constant(Colour),
     /// A variable by its position in [`ColouredTransition::variables`].
     Variable(usize),
-    /// `successor` in a sort of so many colours; the first colour follows the last one.
+    /// `successor` in a sort with this number of colours; the first colour follows the last one.
     Successor(Box<Term>, u64),
-    /// `predecessor` in a sort of so many colours; the last colour precedes the first one.
+    /// `predecessor` in a sort with this number of colours; the last colour precedes the first one.
     Predecessor(Box<Term>, u64),
     /// `tuple`: its components, each with the number of colours of its sort.
     Tuple(Vec<(Term, u64)>),
     /// `partitionelementof`: the class of the term's colour; the list has the class of each colour.
     Class(Box<Term>, Vec<Colour>),
-    /// `all`: each of so many colours. Never in a guard.
+    /// `all`: each of this number of colours. Never in a guard.
     All(u64),
 }
 
@@ -166,12 +166,12 @@ pub enum BagError {
     #[error("<subtract> takes away tokens that are not there")]
     Negative,
     /// The multiset has too many colours to be listed.
-    #[error("a multiset has more than {MOST_COLOURS} colours")]
+    #[error("a multiset has more than {MAX_COLOURS} colours")]
     TooManyColours,
 }
 
 /// Largest number of colours in the value of an expression, which limits the memory for untrusted input.
-const MOST_COLOURS: u64 = 20_000_000;
+const MAX_COLOURS: u64 = 20_000_000;
 
 impl Bag {
     /// The value for a binding: the colours of the transition's variables in their order.
@@ -191,7 +191,7 @@ impl Bag {
         match self {
             Bag::Each(_) if times == 0 => Ok(()),
             Bag::Each(term) => {
-                if term.values() > MOST_COLOURS {
+                if term.values() > MAX_COLOURS {
                     return Err(BagError::TooManyColours);
                 }
                 term.each(binding, &mut |colour| add(value, colour, times))

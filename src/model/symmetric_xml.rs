@@ -1,7 +1,7 @@
 //! The elements of a coloured net: each is found where the grammar has it, or the file is refused with its line.
 
 use super::Problem;
-use super::property::{Fault, elements, line_of, missing, unexpected};
+use super::property::{Fault, elements, line_of, missing, only, unexpected};
 use roxmltree::Node;
 
 pub(super) type Xml<'a> = Node<'a, 'a>;
@@ -30,15 +30,6 @@ pub(super) fn name<'a>(node: Xml<'a>) -> &'a str {
     node.tag_name().name()
 }
 
-pub(super) fn only<'a>(node: Xml<'a>) -> Result<Xml<'a>, Fault<'a>> {
-    let mut inside = elements(node);
-    let first = inside.next().ok_or_else(|| missing(node, "an element inside"))?;
-    match inside.next() {
-        Some(second) => Err(unexpected(second, "the end of the element before")),
-        None => Ok(first),
-    }
-}
-
 /// The terms inside the `<subterm>` elements.
 pub(super) fn subterms<'a>(node: Xml<'a>) -> Result<Vec<Xml<'a>>, Fault<'a>> {
     let inside = |part: Xml<'a>| match name(part) {
@@ -55,40 +46,33 @@ pub(super) fn two<'a>(node: Xml<'a>) -> Result<[Xml<'a>; 2], Fault<'a>> {
 /// The element in the `<structure>` of the label `wanted` of a node; None if the node has no such label. Refuses elements
 /// that are neither this label, nor among `others`, nor without meaning for the behaviour.
 pub(super) fn label<'a>(node: Xml<'a>, wanted: &str, others: &[&str]) -> Result<Option<Xml<'a>>, Fault<'a>> {
-    let mut found: Option<Xml<'a>> = None;
-    for child in elements(node) {
-        match name(child) {
-            "name" | "graphics" | "toolspecific" => {}
-            label if label == wanted => {
-                if found.replace(child).is_some() {
-                    let within = format!("one <{}>", name(node));
-                    return Err((child, Problem::Repeated { element: wanted.to_owned(), within }));
-                }
-            }
-            label if others.contains(&label) => {}
-            _ => return Err(unsupported(child)),
-        }
-    }
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = single(node, wanted, &[&["name"], others].concat())? else { return Ok(None) };
     structure(found)?.map(Some).ok_or_else(|| missing(found, "<structure>"))
 }
 
 /// The element in the `<structure>` of a label; None if there is no structure.
 pub(super) fn structure<'a>(label: Xml<'a>) -> Result<Option<Xml<'a>>, Fault<'a>> {
-    let mut found: Option<Xml<'a>> = None;
-    for child in elements(label) {
+    single(label, "structure", &["text"])?.map(only).transpose()
+}
+
+/// The only child element with this name; None if there is none. Refuses elements that are neither this one, nor among
+/// `others`, nor without meaning for the behaviour.
+fn single<'a>(node: Xml<'a>, wanted: &str, others: &[&str]) -> Result<Option<Xml<'a>>, Fault<'a>> {
+    let mut found = None;
+    for child in elements(node) {
         match name(child) {
-            "text" | "graphics" | "toolspecific" => {}
-            "structure" => {
+            element if element == wanted => {
                 if found.replace(child).is_some() {
-                    let within = format!("one <{}>", name(label));
-                    return Err((child, Problem::Repeated { element: "structure".to_owned(), within }));
+                    let within = format!("one <{}>", name(node));
+                    return Err((child, Problem::Repeated { element: wanted.to_owned(), within }));
                 }
             }
+            "graphics" | "toolspecific" => {}
+            element if others.contains(&element) => {}
             _ => return Err(unsupported(child)),
         }
     }
-    found.map(only).transpose()
+    Ok(found)
 }
 
 pub(super) fn attribute<'a>(node: Xml<'a>, name: &str) -> Result<&'a str, Fault<'a>> {

@@ -19,15 +19,15 @@ pub enum Severity {
 /// A problem in an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Its severity.
+    /// Whether tools are affected.
     pub severity: Severity,
     /// The file: `<Instance>/<file>`, or the path of the archive.
     pub file: String,
     /// The line: 1, 2, ...; None: the whole file.
     pub line: Option<u64>,
-    /// The problem.
+    /// What is wrong, in lower case and without a full stop.
     pub message: String,
-    /// The remedy.
+    /// What the owner of the instance should do.
     pub remedy: String,
 }
 
@@ -55,7 +55,7 @@ const PROPERTY_FILES: [(&str, usize); 8] = [
 ];
 
 /// Findings of one kind in one file; further ones are only counted.
-const MOST_ALIKE: usize = 20;
+const MAX_ALIKE: usize = 20;
 
 /// Checks an instance: the net is well-formed, its references resolve, ids are unique, every examination has its
 /// properties, which refer to nodes of the net, and markers, NUPN section and verdicts agree with the net. Returns the
@@ -307,7 +307,7 @@ impl Check<'_> {
             let id = words(node).unwrap_or_default();
             if !known.contains(id.as_str()) {
                 // Each line number takes a scan of the file, so only those shown are computed.
-                let line = if dangling.len() < MOST_ALIKE { u64::from(line_of(node)) } else { 0 };
+                let line = if dangling.len() < MAX_ALIKE { u64::from(line_of(node)) } else { 0 };
                 dangling.push((line, format!("the net has no {what} \"{id}\"")));
             }
         }
@@ -316,8 +316,8 @@ impl Check<'_> {
 
     /// Adds errors of one kind: the first ones with their lines, the number of the others.
     fn add_limited(&mut self, file: &str, faults: Vec<(u64, String)>, remedy: &str) {
-        let more = faults.len().saturating_sub(MOST_ALIKE);
-        for (line, message) in faults.into_iter().take(MOST_ALIKE) {
+        let more = faults.len().saturating_sub(MAX_ALIKE);
+        for (line, message) in faults.into_iter().take(MAX_ALIKE) {
             self.error(file, Some(line), message, remedy);
         }
         if more > 0 {

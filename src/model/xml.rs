@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 /// Greatest length of a tag or text in bytes, which limits the memory for untrusted input.
-const LONGEST_ITEM: usize = 64 << 20;
+const MAX_ITEM_BYTES: usize = 64 << 20;
 /// Greatest depth of elements.
-const DEEPEST: usize = 100_000;
+const MAX_DEPTH: usize = 100_000;
 
 /// An item of a document.
 pub enum Item<'a> {
@@ -127,13 +127,13 @@ impl<R: BufRead> Xml<R> {
     /// The source cannot be read, the document is not well-formed, or a limit is exceeded.
     pub fn next_item(&mut self) -> Result<Item<'_>, ModelError> {
         self.line = self.next_line();
-        self.reader.get_mut().left = LONGEST_ITEM;
+        self.reader.get_mut().left = MAX_ITEM_BYTES;
         self.item.clear();
         let error = |problem| ModelError { file: self.file.clone(), line: self.line, problem };
         let malformed = |what: &str| error(Problem::Malformed(what.to_owned()));
         let event = self.reader.read_event_into(&mut self.item).map_err(|cause| match cause {
             Error::Io(_) if self.reader.get_ref().left == 0 => {
-                error(Problem::ItemTooLong(LONGEST_ITEM as u64))
+                error(Problem::ItemTooLong(MAX_ITEM_BYTES as u64))
             }
             Error::Io(cause) => error(Problem::Io(cause.to_string())),
             cause => malformed(&cause.to_string()),
@@ -141,7 +141,7 @@ impl<R: BufRead> Xml<R> {
         let outside = self.depth == 0;
         match event {
             Event::Start(_) if outside && self.root_seen => Err(malformed("a second root element")),
-            Event::Start(_) if self.depth == DEEPEST => Err(error(Problem::TooDeep(DEEPEST))),
+            Event::Start(_) if self.depth == MAX_DEPTH => Err(error(Problem::TooDeep(MAX_DEPTH))),
             Event::Start(start) => {
                 check_name(&start).map_err(|what| malformed(&what))?;
                 if !self.attributes_later {
@@ -212,7 +212,7 @@ pub(super) fn checked_attributes<'a>(
 
 /// Checks the attributes of a start tag.
 pub(super) fn check_attributes(start: &BytesStart<'_>) -> Result<(), String> {
-    checked_attributes(start).try_for_each(|of| of.map(drop))
+    checked_attributes(start).try_for_each(|attribute| attribute.map(drop))
 }
 
 /// The name of an element without its prefix.

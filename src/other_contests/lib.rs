@@ -266,7 +266,7 @@ impl Judgement {
             block.category < categories
                 && cells.clone().all(|cell| cell.entry < entries && cell.parts.len() == parts)
         });
-        let bound = BigRational::from_integer(mcc_base::figures::MOST_BYTES.into());
+        let bound = BigRational::from_integer(mcc_base::figures::MAX_BYTES.into());
         let fits = |number: &BigRational| number.abs() <= bound;
         let cells = || self.blocks.iter().flat_map(|block| &block.cells);
         let figures = cells().flat_map(|cell| &cell.measured).map(|of| &of.mean);

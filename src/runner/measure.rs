@@ -2,6 +2,7 @@
 //! contest with some machines at once.
 
 use super::{Host, RunnerError};
+use mcc_base::clock;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_edition::Machine as MachineRules;
 use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
@@ -13,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// The workloads, executed by bash in the guest.
 const WORKLOADS: &str = include_str!("workloads.bash");
@@ -96,11 +97,10 @@ impl Measurement<'_> {
         marks.dedup();
         let series = measured?;
         let figures = figures(&series);
-        let now = jiff::Timestamp::now();
         Ok(MeasuredHost {
             format: MEASURED_HOST_FORMAT,
             host: crate::executor::host_facts(&host.survey, host.accelerator, &host.qemu),
-            measured_at: now.round(jiff::Unit::Second).unwrap_or(now).to_string(),
+            measured_at: clock::now_text(),
             machines,
             vcpus: self.vcpus,
             memory_mib,
@@ -238,10 +238,9 @@ fn in_machine(
     if matches!(spec.start, Start::Restore(_)) {
         machine.send(&Request::Ready).map_err(failed)?;
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let job = Job {
         nonce: "measured".into(),
-        clock_ns: now.as_nanos() as u64,
+        clock_ns: clock::now_ns(),
         // No workload uses random numbers.
         seed: "5a".repeat(32),
         user: "root".into(),

@@ -18,7 +18,7 @@ impl Record {
         keep: &dyn Fn(&str) -> bool,
     ) -> Result<(), StoreError> {
         let path = dir.join("record.db");
-        let failed = |source| StoreError::of(&path, source);
+        let failed = |source| StoreError::database(&path, source);
         let mut copy = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         begin(&mut copy, facts).map_err(failed)?;
         let db = self.connection();

@@ -61,7 +61,7 @@ pub enum StoreError {
         /// The error of the JSON parser.
         source: serde_json::Error,
     },
-    /// A file of the record is no regular file.
+    /// A file of the record is not a regular file.
     #[error("the record cannot be read: {path}: {source}", path = path.display())]
     NotAFile {
         /// The file.
@@ -126,7 +126,7 @@ pub enum StoreError {
         /// The database.
         path: PathBuf,
     },
-    /// A file of SQLite is beside the record of an archive.
+    /// A file of SQLite is in the folder of an archived record.
     #[error(
         "{path} is not a file of an archive: SQLite would change the record by it; do not trust this archive, download \
          it again",
@@ -299,7 +299,7 @@ fn disk_full_hint(needed: bool) -> &'static str {
 
 impl StoreError {
     /// An error of SQLite. A full or failing disk does not damage the record.
-    pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
+    pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DiskFull, NotADatabase, OperationInterrupted, SystemIoFailure};
         let path = path.to_owned();
         match source.sqlite_error_code() {
@@ -324,29 +324,16 @@ impl StoreError {
 
     /// Whether the cause is a wrong or unusable folder that the user gave.
     pub fn is_usage(&self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Self::Content { .. }
-                | Self::NotAFile { .. }
-                | Self::Row { .. }
-                | Self::NoRecord { .. }
-                | Self::NotARecord { .. }
-                | Self::Schema { .. }
-                | Self::Integrity { .. }
-                | Self::Endless { .. }
-                | Self::BesideArchived { .. }
-                | Self::IsArchive { .. }
-                | Self::NotEmpty { .. }
-                | Self::NeedsWriting { .. }
-                | Self::Newer { .. }
-                | Self::Locked { .. }
-                | Self::Changed { .. }
-                | Self::Conflict { .. }
-                | Self::Supersedes { .. }
-                | Self::OtherModel { .. }
-                | Self::NotSealed { .. }
-                | Self::ChangedOutput { .. }
-                | Self::UnknownRun { .. }
+            Self::Io { .. }
+                | Self::Database { .. }
+                | Self::WriteFailed { .. }
+                | Self::Measurement { .. }
+                | Self::ReadOnly { .. }
+                | Self::AlreadyRecorded { .. }
+                | Self::RunningAttempt { .. }
+                | Self::WrongAttempt { .. }
         )
     }
 }

@@ -16,7 +16,7 @@ const APPLICATION_ID: i64 = 0x4d43_4348;
 /// 5: the outcome `disk-limit`; the tables are those of 4.
 /// 4: an attempt's `room` is named `environment`; the old key is still read, and rows keep it.
 /// 3: what the summary of a million runs needs is indexed; the content is that of 2.
-/// 2: table `reruns`; samples are files beside the outputs.
+/// 2: table `reruns`; samples are files in the folder of the outputs.
 /// 1: samples are in the attempts' facts.
 ///
 /// Older records are read as they are, and upgraded when they are opened for writing.
@@ -95,25 +95,26 @@ pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Stor
         db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_LENGTH)?;
         Ok(db)
     };
-    open().map_err(|source| StoreError::of(path, source))
+    open().map_err(|source| StoreError::database(path, source))
 }
 
 /// Instructions of SQLite between two checks of the budget.
 const BUDGET_STEP: u64 = 100_000;
 /// Instructions that a reader of any record may use.
-const LEAST_BUDGET: u64 = 100_000_000;
+const MIN_BUDGET: u64 = 100_000_000;
 /// Further instructions for each byte of the record. Verifying and judging a record take less than one for each byte.
 const BUDGET_PER_BYTE: u64 = 100;
 
 /// Bounds the work of all queries of a reader: in a file that was made for it, a short table can have rows without end.
 pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let bytes = path.metadata().map_err(StoreError::io("read", path))?.len();
-    let mut left = LEAST_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
+    let mut left = MIN_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
     let is_used_up = move || {
         left = left.saturating_sub(1);
         left == 0
     };
-    db.progress_handler(BUDGET_STEP as i32, Some(is_used_up)).map_err(|source| StoreError::of(path, source))
+    db.progress_handler(BUDGET_STEP as i32, Some(is_used_up))
+        .map_err(|source| StoreError::database(path, source))
 }
 
 /// Opens a database that no program changes: that of an archive, or one in a read-only folder. No other file is read with
@@ -132,7 +133,7 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
 /// Returns the format of the record in this database, or None if the database is empty.
 ///
 /// # Errors
-/// The database is no record, has a newer format, or its tables and indices are not those of its format.
+/// The database is not a record, has a newer format, or its tables and indices are not those of its format.
 pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, StoreError> {
     let number = |pragma: &str| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<(i64, i64, BTreeSet<SchemaItem>)> {
@@ -140,7 +141,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
     };
     match found() {
         Ok((APPLICATION_ID, format @ 1..=FORMAT, found)) => {
-            let expected = schema_of(format).map_err(|source| StoreError::of(path, source))?;
+            let expected = schema_of(format).map_err(|source| StoreError::database(path, source))?;
             match found.symmetric_difference(&expected).next() {
                 Some(item) => {
                     Err(StoreError::Schema { path: path.to_owned(), format, item: item.name.clone() })
@@ -154,7 +155,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
         // A controller was killed before it created the record.
         Ok((0, 0, items)) if items.is_empty() => Ok(None),
         Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
-        Err(source) => Err(StoreError::of(path, source)),
+        Err(source) => Err(StoreError::database(path, source)),
     }
 }
 
@@ -165,7 +166,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
 /// They do not.
 pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let found = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
-    match found.map_err(|source| StoreError::of(path, source))? {
+    match found.map_err(|source| StoreError::database(path, source))? {
         ok if ok == "ok" => Ok(()),
         problem => Err(StoreError::Integrity { path: path.to_owned(), problem }),
     }
@@ -254,7 +255,7 @@ pub(super) fn upgrade(db: &mut Connection, from: i64) -> rusqlite::Result<()> {
 pub(super) fn read_campaign(db: &Connection, path: &Path) -> Result<CampaignFacts, StoreError> {
     let text: String = db
         .query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0))
-        .map_err(|source| StoreError::of(path, source))?;
+        .map_err(|source| StoreError::database(path, source))?;
     serde_json::from_str(&text).map_err(|source| StoreError::content(path, "the campaign", source))
 }
 
@@ -270,7 +271,7 @@ pub(super) fn each_instance(
     path: &Path,
     mut take: impl FnMut(InstanceFacts),
 ) -> Result<(), StoreError> {
-    let database = |source| StoreError::of(path, source);
+    let database = |source| StoreError::database(path, source);
     let mut statement = db.prepare("SELECT facts FROM instances ORDER BY position").map_err(database)?;
     let mut rows = statement.query([]).map_err(database)?;
     while let Some(row) = rows.next().map_err(database)? {
@@ -287,14 +288,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn a_query_without_end_is_ended() {
+    fn an_endless_query_is_interrupted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let db = connect(file.path(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         limit_work(&db, file.path()).unwrap();
         let endless =
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
         let error = db.query_row(endless, [], |row| row.get::<_, i64>(0)).unwrap_err();
-        let error = StoreError::of(file.path(), error);
+        let error = StoreError::database(file.path(), error);
         assert!(matches!(error, StoreError::Endless { .. }) && error.is_usage(), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! The record of a campaign: one SQLite file and the raw outputs beside it.
+//! The record of a campaign: one SQLite file, and a folder with the raw outputs.
 //!
 //! ```text
 //! RESULTS/record.db                                   the plan, every attempt, the facts needed for judging
@@ -14,11 +14,11 @@
 
 #![warn(missing_docs)]
 
+mod attempt;
 mod attempt_dir;
+mod campaign_facts;
 mod copy;
-mod database;
 mod error;
-mod facts;
 mod format;
 mod list;
 mod lock;
@@ -30,14 +30,14 @@ mod rerun;
 mod samples;
 mod seal;
 
+pub use attempt::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
 pub use attempt_dir::AttemptDir;
-pub use database::{ARCHIVE_FILE, Record, RunState};
+pub use campaign_facts::CampaignFacts;
 pub use error::StoreError;
-pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use measured_host::MeasuredHost;
 pub use merge::{MergeCounts, RecordPart};
-pub use record::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
+pub use record::{ARCHIVE_FILE, Record, RunState};
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

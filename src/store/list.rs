@@ -20,7 +20,7 @@ pub(super) const OPEN: &str =
 pub struct OpenRun {
     /// Its position in the plan.
     pub position: i64,
-    /// The run.
+    /// The run with the facts of the plan.
     pub run: Run,
     /// Number of attempts at it so far.
     pub attempts: u32,
@@ -29,7 +29,7 @@ pub struct OpenRun {
 /// A recorded run. Its last attempt is the one that is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRecord {
-    /// The run.
+    /// The run with the facts of the plan.
     pub run: Run,
     /// Number of attempts at it.
     pub attempts: u32,
@@ -75,8 +75,8 @@ impl Record {
 
     /// The planned runs of a model (family), in the order of the plan.
     pub fn runs_of(&self, model: &str) -> Result<Vec<Run>, StoreError> {
-        let of = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
-        let query = format!("SELECT position, id, facts FROM runs WHERE {of} = ?1 ORDER BY position");
+        let column = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
+        let query = format!("SELECT position, id, facts FROM runs WHERE {column} = ?1 ORDER BY position");
         let runs: Vec<(i64, String, String)> = self.rows(&query, [model])?;
         runs.iter().map(|(position, id, facts)| self.run_of_row(*position, id, facts)).collect()
     }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_users_cannot_read_and_so_not_lock_the_files() {
+    fn other_users_cannot_read_or_lock_the_files() {
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("record.db");
         fs::write(&old, "kept").unwrap();

@@ -24,7 +24,7 @@ pub const MEASURED_HOST_FORMAT: u32 = 1;
 pub struct MeasuredHost {
     /// Version of this form: 1.
     pub format: u32,
-    /// The host.
+    /// The host that was measured.
     pub host: HostFacts,
     /// When it was measured (RFC 3339).
     pub measured_at: String,
@@ -50,7 +50,7 @@ impl MeasuredHost {
     /// Reads the measurement in the folder of a record; None: there is none.
     ///
     /// # Errors
-    /// The file cannot be read, is no measurement, or has another format.
+    /// The file cannot be read, is not a measurement, or has another format.
     pub fn read(dir: &Path) -> Result<Option<Self>, StoreError> {
         let path = dir.join(MEASURED_HOST);
         let text = match mcc_base::text::read(&path) {
@@ -148,7 +148,7 @@ impl fmt::Display for Figure {
 /// Computes the figures of all workloads, in the order of `series`. A workload whose times are all 0 has none.
 pub fn figures(series: &[Series]) -> Vec<Figure> {
     let mut figures = vec![];
-    for alone in series.iter().filter(|of| of.condition == Condition::Alone) {
+    for alone in series.iter().filter(|other| other.condition == Condition::Alone) {
         let mut add = |figure, value: Option<f64>, goal: f64| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 let fit = value.abs() <= goal;
@@ -159,7 +159,8 @@ pub fn figures(series: &[Series]) -> Vec<Figure> {
         for (condition, kind) in
             [(Condition::BesideNeighbours, Kind::NeighbourShift), (Condition::Restored, Kind::RestoredShift)]
         {
-            let other = series.iter().find(|of| of.condition == condition && of.workload == alone.workload);
+            let other =
+                series.iter().find(|other| other.condition == condition && other.workload == alone.workload);
             add(kind, other.and_then(|other| shift(&alone.cpu_ms, &other.cpu_ms)), SHIFT_GOAL);
         }
         add(Kind::GuestAccount, shift(&alone.cpu_ms, &alone.guest_cpu_ms), SHIFT_GOAL);
@@ -204,7 +205,8 @@ mod tests {
         let beside = series(Condition::BesideNeighbours, &[1500, 1030, 1040, 900], &[]);
         let restored = series(Condition::Restored, &[1000, 960, 900], &[]);
         let found = figures(&[alone, beside, restored]);
-        let shown: Vec<_> = found.iter().map(|of| (of.figure, (of.value * 1e4).round(), of.fit)).collect();
+        let shown: Vec<_> =
+            found.iter().map(|figure| (figure.figure, (figure.value * 1e4).round(), figure.fit)).collect();
         let expected = [
             (Kind::Spread, 100.0, true),
             (Kind::NeighbourShift, 350.0, false),
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_measurement_is_an_error_with_its_path() {
+    fn a_file_that_is_not_a_measurement_is_an_error_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(MeasuredHost::read(folder.path()).unwrap(), None);
         for bad in ["", "{}", "[1]", "\u{0}"] {

@@ -1,6 +1,6 @@
 //! Merges the records of the shards of a campaign that ran on several hosts.
 
-use super::facts::InstanceChanges;
+use super::campaign_facts::InstanceChanges;
 use super::format::INSERT_ATTEMPT;
 use super::{Attempt, CampaignFacts, Record, Rerun, SealKey, StoreError};
 use mcc_base::names::RunId;

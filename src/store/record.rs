@@ -1,355 +1,543 @@
-//! Attempts, as records keep them.
+//! `record.db`: the plan, every attempt, and the facts needed for judging.
 
-use mcc_base::digest;
-use mcc_base::figures::{self, BadFigure};
-use mcc_base::names::{Name, RunId, text_of};
-use mcc_base::{HostState, Mark};
-use serde::{Deserialize, Serialize};
+use super::attempt_dir::{AttemptDir, sync_dir};
+use super::campaign_facts::InstanceChanges;
+use super::format::{
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_integrity, connect, connect_immutable, each_instance,
+    format_of, json, limit_work, read_campaign, read_facts, upgrade,
+};
+use super::lock::{Lock, restrict};
+use super::measured_host::MEASURED_HOST;
+use super::seal::{self, SealKey};
+use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
+use mcc_base::HostState;
+use mcc_base::digest::hex;
+use mcc_base::files::{self, BUILD_PREFIX};
+use mcc_base::names::RunId;
+use mcc_campaign::Run;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::io;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
-/// How an attempt at a run ended. All except `Infrastructure` are outcomes of the tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The tool ended by itself.
-    Finished {
-        /// Its exit code.
-        exit_code: i32,
-    },
-    /// The tool reached the CPU time limit.
-    CpuLimit,
-    /// The tool reached the wall time limit.
-    WallLimit,
-    /// The kernel of the guest killed the tool for lack of memory.
-    MemoryLimit,
-    /// The tool wrote more output than the edition allows.
-    OutputLimit,
-    /// The writes of the tool to its disk reached their limit.
-    DiskLimit,
-    /// A signal ended the tool.
-    ToolCrash {
-        /// The number of the signal.
-        signal: i32,
-    },
-    /// `not_competing` in the campaign: no machine was booted (T-4).
-    NotCompeting,
-    /// Host, machine or harness failed.
-    Infrastructure {
-        /// The state of the run in which it failed.
-        state: String,
-        /// What failed.
-        reason: String,
-    },
+/// The record of a campaign. Threads may share it.
+pub struct Record {
+    dir: PathBuf,
+    path: PathBuf,
+    db: Mutex<Connection>,
+    format: i64,
+    facts: CampaignFacts,
+    /// None: the record was opened for reading only.
+    lock: Option<Lock>,
+    /// The key with which attempts are sealed; None: they are not.
+    seal_key: Option<SealKey>,
 }
 
-/// The word, with exit code, signal or reason: `finished with exit code 3`.
-impl fmt::Display for Outcome {
+/// A row of a table, in messages.
+#[derive(Clone, Copy)]
+pub(super) struct Row(pub &'static str, pub i64);
+
+impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Finished { exit_code: 0 } => f.write_str("finished"),
-            Self::Finished { exit_code } => write!(f, "finished with exit code {exit_code}"),
-            Self::ToolCrash { signal } => write!(f, "tool-crash (signal {signal})"),
-            Self::Infrastructure { state, reason } => write!(f, "infrastructure while {state}: {reason}"),
-            other => f.write_str(other.word()),
-        }
+        write!(f, "row {} of {}", self.1, self.0)
     }
 }
 
-impl Outcome {
-    /// Its word, as records store it and reports show it: `cpu-limit`.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Finished { .. } => "finished",
-            Self::CpuLimit => "cpu-limit",
-            Self::WallLimit => "wall-limit",
-            Self::MemoryLimit => "memory-limit",
-            Self::OutputLimit => "output-limit",
-            Self::DiskLimit => "disk-limit",
-            Self::ToolCrash { .. } => "tool-crash",
-            Self::NotCompeting => "not-competing",
-            Self::Infrastructure { .. } => "infrastructure",
-        }
-    }
-
-    /// Whether the attempt ended in an infrastructure failure, which is not attributed to the tool (R2).
-    pub fn is_infrastructure(&self) -> bool {
-        matches!(self, Self::Infrastructure { .. })
-    }
+/// The state of a run after an attempt was committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// The run has its record: no further attempt is made.
+    Recorded,
+    /// The attempt ended in an infrastructure failure, and the run has retries left.
+    Open {
+        /// Number of attempts that may still be made.
+        attempts_left: u32,
+    },
 }
 
-/// One attempt at a run. Times are milliseconds unless the name has another unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
-    /// The run.
-    pub run: RunId,
-    /// The number of the attempt: 1, 2, ...
-    pub number: u32,
-    /// How it ended.
-    #[serde(flatten)]
-    pub outcome: Outcome,
-    /// Its marks.
-    pub marks: Vec<Mark>,
-    /// Start time by the host's clock (RFC 3339); for display only.
-    pub started_at: String,
-    /// The host.
-    pub host: HostFacts,
-    /// Digests of all disks of the machine.
-    pub disks: Vec<Disk>,
-    /// The arguments of QEMU, with private paths replaced.
-    pub machine: Vec<String>,
-    /// Confinement of the machine, and what the guest observed of it. Empty if no machine was booted.
-    // `room` in records of formats 1 to 3.
-    #[serde(default, alias = "room")]
-    pub environment: Environment,
-    /// Measurements; None if the tool was not started.
-    pub facts: Option<RunFacts>,
-    /// Digests of the kept raw outputs (`stdout`, `stderr`, `console`), by file name; set by `Record::commit`.
-    pub outputs: Vec<Disk>,
-}
+/// The file that marks a folder as an unpacked archive.
+pub const ARCHIVE_FILE: &str = "archive.json";
 
-impl Attempt {
-    /// Number of attempts that a run may still have after this one, its last; those up to number `superseded` do not count.
-    /// If it is 0, the run is recorded: with an outcome of the tool, or without retries left.
-    pub(super) fn attempts_left(&self, superseded: u32, retries: u32) -> u32 {
-        match self.number.checked_sub(superseded) {
-            None | Some(0) => retries.saturating_add(1),
-            Some(_) if !self.outcome.is_infrastructure() => 0,
-            Some(made) => retries.saturating_add(1).saturating_sub(made),
-        }
-    }
-}
-
-/// Confinement of a machine on its host, and what its guest observed of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Environment {
-    /// CPUs of the host to which the vCPUs were pinned.
-    pub cpus: Vec<u32>,
-    /// Confinements of QEMU that were in effect: `sandbox on`, `user nobody`, `cgroup v1 of at most 18432 MiB`.
-    pub confined: Vec<String>,
-    /// Confinements that were not in effect, with reasons.
-    pub unconfined: Vec<String>,
-    /// Version of the guest's kernel.
-    pub guest_kernel: String,
-    /// CPU flags as the guest's Linux lists them; empty if the guest did not report them.
-    pub cpu_flags: Vec<String>,
-    /// CPU flags that the edition requires (E-5.2) and the guest does not have.
-    pub cpu_flags_missing: Vec<String>,
-    /// The state of the host; None in records of versions that did not read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_state: Option<HostState>,
-}
-
-/// The source of `RunFacts::memory_kib`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MemorySource {
-    /// Peak memory of the tool's cgroup, as counted by the guest's kernel.
-    GuestCgroup,
-    /// Largest sample of that cgroup: the tool was stopped before its peak was reported.
-    GuestCgroupSamples,
-    /// Largest sample of the memory in use in the whole guest, as its kernel reported to QEMU's balloon.
-    Balloon,
-}
-
-/// Measurements, by the host, from the start of the tool (after unpacking) to its end; over ssh, where the tool's own
-/// disk unpacks the instance, from the moment the disk gets the name of the instance until the tool's streams close.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunFacts {
-    /// Time from the start of QEMU until the guest was ready.
-    pub boot_ms: u64,
-    /// Wall time of the tool.
-    pub wall_ms: u64,
-    /// CPU time, sum of the vCPU threads.
-    pub cpu_ms: u64,
-    /// CPU time that the machine used while the instance was prepared; over ssh it is part of `cpu_ms`.
-    #[serde(default)]
-    pub prepare_cpu_ms: u64,
-    /// CPU time that the machine used from the tool's end to the end of its output; over ssh it is part of `cpu_ms`.
-    #[serde(default)]
-    pub collect_cpu_ms: u64,
-    /// Number of vCPUs.
-    pub vcpus: u32,
-    /// Peak memory of the tool in the guest, KiB.
-    pub memory_kib: Option<u64>,
-    /// The source of `memory_kib`.
-    #[serde(default)]
-    pub memory_source: Option<MemorySource>,
-    /// Peak memory in use in the whole guest, including its kernel, KiB: the largest sample of the balloon.
-    #[serde(default)]
-    pub balloon_memory_kib: Option<u64>,
-    /// Peak resident memory of QEMU on the host, KiB: an upper bound.
-    pub host_memory_kib: Option<u64>,
-    /// Memory that the tool could use in the guest, KiB: the limit of its cgroup; None: the guest reported no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_limit_kib: Option<u64>,
-    /// Space that the writes of the guest to each disk could take on the host, KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_limit_kib: Option<u64>,
-    /// Space that the writes of the guest to its disks took on the host at the end, from its start, KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_kib: Option<u64>,
-    /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
-    #[serde(default)]
-    pub io_wait_ms: Option<u64>,
-    /// How the guest ended the run after the tool's start, if it did not end as it must; a mark has the kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guest_end: Option<String>,
-    /// Lines of the guest's kernel log about the end of the tool.
-    #[serde(default)]
-    pub kernel_log: Vec<String>,
-    /// The first files that the tool left in its home, outside its working folder and its result folder.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub written: Vec<String>,
-    /// When the answers arrived on the host; None: unknown, as in records of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<Arrivals>,
-    /// Bytes that the tool wrote to stdout.
-    pub stdout_bytes: u64,
-    /// Bytes that the tool wrote to stderr.
-    pub stderr_bytes: u64,
-    /// Samples of a running attempt, one per second; `Record::samples` reads those of a committed one.
-    #[serde(default, skip_serializing)]
-    pub samples: Vec<Sample>,
-}
-
-impl RunFacts {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+impl Record {
+    /// Opens the record in `dir` for writing and takes its lock; creates the record if there is none.
+    ///
+    /// Removes the private directories that a killed controller left. `on_leftover` is called with each of them
+    /// first, so that it can end a machine that still runs.
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
-    pub fn check(&self) -> Result<(), BadFigure> {
-        figures::check_ms([
-            ("boot_ms", Some(self.boot_ms)),
-            ("wall_ms", Some(self.wall_ms)),
-            ("cpu_ms", Some(self.cpu_ms)),
-            ("prepare_cpu_ms", Some(self.prepare_cpu_ms)),
-            ("collect_cpu_ms", Some(self.collect_cpu_ms)),
-            ("io_wait_ms", self.io_wait_ms),
-        ])?;
-        figures::check_kib([
-            ("memory_kib", self.memory_kib),
-            ("balloon_memory_kib", self.balloon_memory_kib),
-            ("host_memory_kib", self.host_memory_kib),
-            ("disk_limit_kib", self.disk_limit_kib),
-            ("disk_kib", self.disk_kib),
-        ])?;
-        let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
-        figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
-        let arrivals = self.arrivals.iter().flat_map(|of| &of.lines);
-        figures::check_ms(arrivals.map(|(_, ms)| ("arrivals", Some(*ms))))?;
-        self.samples.iter().try_for_each(Sample::check)
+    /// The record was created with other facts, another controller has its lock, `dir` has other files but no
+    /// record or is an unpacked archive, or a file cannot be read or written.
+    pub fn create_or_open(
+        dir: &Path,
+        facts: &CampaignFacts,
+        on_leftover: impl FnMut(&Path),
+    ) -> Result<Self, StoreError> {
+        Self::create_or_open_with("WAL", dir, facts, on_leftover)
     }
-}
 
-/// When lines of stdout with a word of the answer protocol arrived on the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arrivals {
-    /// Number of the line, from 1 in ascending order, and time since the start of the tool, by the host's clock.
-    pub lines: Vec<(u64, u64)>,
-    /// Number of later such lines, whose time was not kept.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub dropped: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Arrivals {
-    /// Returns the time at which a line arrived; None: it was not kept.
-    pub fn of_line(&self, line: u64) -> Option<u64> {
-        let at = self.lines.binary_search_by_key(&line, |(number, _)| *number).ok()?;
-        Some(self.lines[at].1)
+    /// Like `create_or_open`, for a file system that several hosts share. SQLite's write-ahead log works on one host
+    /// only; with the rollback journal other hosts can read while this one writes.
+    pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        Self::create_or_open_with("DELETE", dir, facts, |_| {})
     }
-}
 
-/// A measurement of the running tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
-    /// Time since the start of the tool, by the host's clock.
-    pub at_ms: u64,
-    /// CPU time, sum of the vCPU threads.
-    pub cpu_ms: u64,
-    /// Memory of the tool's cgroup in the guest, as last reported by the agent; 0 if nothing was reported.
-    pub memory_kib: u64,
-    /// Memory in use in the whole guest, as last reported by the balloon.
-    #[serde(default)]
-    pub balloon_memory_kib: Option<u64>,
-    /// Resident memory of QEMU.
-    #[serde(default)]
-    pub host_memory_kib: u64,
-    /// I/O wait, as last reported by the guest.
-    #[serde(default)]
-    pub io_wait_ms: u64,
-    /// Threads of the tool that ran or could run, as last reported by the guest; of the whole guest in older records.
-    #[serde(default)]
-    pub runnable: u32,
-    /// Bytes of stdout that had arrived, kept or not.
-    #[serde(default)]
-    pub stdout_bytes: u64,
-}
+    fn create_or_open_with(
+        journal: &str,
+        dir: &Path,
+        facts: &CampaignFacts,
+        mut on_leftover: impl FnMut(&Path),
+    ) -> Result<Self, StoreError> {
+        let path = dir.join("record.db");
+        if dir.join(ARCHIVE_FILE).exists() {
+            return Err(StoreError::IsArchive { dir: dir.to_owned() });
+        }
+        if !path.exists() && dir.exists() {
+            let mut items = fs::read_dir(dir).map_err(StoreError::io("list", dir))?.filter_map(Result::ok);
+            // Left by a controller that was killed before it created the record, or a measurement of the host.
+            let expected = |name: &str| {
+                ["lock", "inputs", "host.json", MEASURED_HOST].contains(&name)
+                    || name.starts_with(BUILD_PREFIX)
+            };
+            if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
+                return Err(StoreError::NotEmpty { dir: dir.to_owned() });
+            }
+        }
+        fs::create_dir_all(dir).map_err(StoreError::io("create", dir))?;
+        check_files(dir)?;
+        let lock = Lock::take(dir)?;
+        // SQLite gives its other files the mode of this one.
+        restrict(&path).map_err(StoreError::io("make", &path))?;
+        let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        let format = format_of(&db, &path)?;
+        let database = |source| StoreError::database(&path, source);
+        db.pragma_update(None, "journal_mode", journal).map_err(database)?;
+        db.pragma_update(None, "synchronous", "FULL").map_err(database)?;
+        db.pragma_update(None, "foreign_keys", true).map_err(database)?;
+        let facts = if format.is_none() {
+            begin(&mut db, facts).map_err(database)?;
+            facts.clone()
+        } else {
+            let stored = read_campaign(&db, &path)?;
+            let mut changes = facts.changes_since(&stored);
+            let mut instances = InstanceChanges::now(&facts.instances);
+            each_instance(&db, &path, |stored| instances.stored(&stored))?;
+            changes.extend(instances.changes());
+            if !changes.is_empty() {
+                return Err(StoreError::Changed { dir: dir.to_owned(), changes });
+            }
+            if let Some(older) = format.filter(|format| *format < FORMAT) {
+                upgrade(&mut db, older).map_err(database)?;
+            }
+            // Equal to those stored, which are not parsed again: they are by far the largest part.
+            CampaignFacts { retries: facts.retries, instances: facts.instances.clone(), ..stored }
+        };
 
-impl Sample {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+        // Unfinished inputs disks of killed controllers.
+        for item in fs::read_dir(dir).map_err(StoreError::io("list", dir))? {
+            let left = item.map_err(StoreError::io("list", dir))?;
+            if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
+                fs::remove_dir_all(left.path()).map_err(StoreError::io("remove", &left.path()))?;
+            }
+        }
+        let running = dir.join("running");
+        fs::create_dir_all(&running).map_err(StoreError::io("create", &running))?;
+        for left in fs::read_dir(&running).map_err(StoreError::io("list", &running))? {
+            let left = left.map_err(StoreError::io("list", &running))?.path();
+            on_leftover(&left);
+            fs::remove_dir_all(&left).map_err(StoreError::io("remove", &left))?;
+        }
+        sync_dir(dir)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format: FORMAT,
+            facts,
+            lock: Some(lock),
+            seal_key: None,
+        })
+    }
+
+    /// Opens a record for reading. A controller may write to it meanwhile; the medium may be read-only. The record of an
+    /// unpacked archive (a folder with `ARCHIVE_FILE`) has one file, which nobody writes.
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
-    pub fn check(&self) -> Result<(), BadFigure> {
-        let times = [("at_ms", self.at_ms), ("cpu_ms", self.cpu_ms), ("io_wait_ms", self.io_wait_ms)];
-        figures::check_ms(times.map(|(key, ms)| (key, Some(ms))))?;
-        figures::check_kib([
-            ("memory_kib", Some(self.memory_kib)),
-            ("balloon_memory_kib", self.balloon_memory_kib),
-            ("host_memory_kib", Some(self.host_memory_kib)),
-        ])?;
-        figures::check_bytes([("stdout_bytes", Some(self.stdout_bytes))])
+    /// `dir` has no record, or one of a newer format, or its content is not valid, or SQLite's other files are beside the
+    /// record of an archive.
+    pub fn open_readonly(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_facts, dir)
     }
-}
 
-/// A file by its digest: a disk of a machine, or an output of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disk {
-    /// `disk`, `kernel`, `initrd`, `inputs`, `stdout`, ...
-    #[serde(deserialize_with = "text_of::<Name, _>")]
-    pub role: String,
-    /// SHA-256, lower-case hex.
-    pub sha256: String,
-    /// Length in bytes.
-    pub bytes: u64,
-}
+    /// `open_readonly` without the instances, which a summary does not need.
+    pub(super) fn open_without_instances(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_readonly_with(read_campaign, dir)
+    }
 
-impl Disk {
-    /// Computes the digest and the length of a file.
+    fn open_readonly_with(
+        read: fn(&Connection, &Path) -> Result<CampaignFacts, StoreError>,
+        dir: &Path,
+    ) -> Result<Self, StoreError> {
+        let path = dir.join("record.db");
+        if !path.exists() {
+            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+        }
+        check_files(dir)?;
+        let is_archived = dir.join(ARCHIVE_FILE).exists();
+        let db = if is_archived { open_archived(dir, &path)? } else { open_shared(dir, &path)? };
+        limit_work(&db, &path)?;
+        let Some(format) = format_of(&db, &path)? else {
+            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+        };
+        if is_archived {
+            check_integrity(&db, &path)?;
+        }
+        let facts = read(&db, &path)?;
+        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None, seal_key: None })
+    }
+
+    pub(super) fn format(&self) -> i64 {
+        self.format
+    }
+
+    /// Seals each attempt that is committed to this record with the key.
+    pub fn sealed_with(self, key: SealKey) -> Self {
+        Self { seal_key: Some(key), ..self }
+    }
+
+    /// Checks the whole database: that each page of the file has one place, and that the indices agree with their tables.
+    /// Opening the record of an archive has done this already.
     ///
     /// # Errors
-    /// The file cannot be read.
-    pub fn of_file(role: &str, path: &Path) -> io::Result<Self> {
-        let (sha256, bytes) = digest::file(path)?;
-        Ok(Self { role: role.to_owned(), sha256, bytes })
+    /// They do not, or the database cannot be read.
+    pub fn check_integrity(&self) -> Result<(), StoreError> {
+        check_integrity(&self.connection(), &self.path)
+    }
+
+    /// The folder of the record.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The facts with which the record was created; only `retries` is that of the campaign that resumed it.
+    pub fn facts(&self) -> &CampaignFacts {
+        &self.facts
+    }
+
+    /// Adds the runs that are not planned yet, in this order. The same plan again changes nothing; a digest of the plan
+    /// saves the look-up of each run.
+    ///
+    /// # Errors
+    /// The record is read-only, or the database cannot be written.
+    pub fn plan_runs<I>(&self, runs: I) -> Result<(), StoreError>
+    where
+        I: IntoIterator<Item: Borrow<Run>> + Clone,
+    {
+        self.writable()?;
+        let mut digest = Sha256::new();
+        for run in runs.clone() {
+            let run: &Run = run.borrow();
+            for word in [run.entry.as_str(), run.instance.as_str(), run.examination.as_str(), &run.model] {
+                digest.update(word);
+                digest.update("/");
+            }
+            digest.update(run.vcpus.to_le_bytes());
+            digest.update([u8::from(run.competes)]);
+        }
+        let digest = hex(&digest.finalize());
+        let planned: Vec<(String,)> = self.rows("SELECT value FROM facts WHERE key = 'plan'", [])?;
+        if planned == [(digest.clone(),)] {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            let mut insert = transaction.prepare(INSERT_RUN)?;
+            for run in runs {
+                let run: &Run = run.borrow();
+                insert.execute((run.id().as_str(), json(run)?))?;
+            }
+            let note = "INSERT INTO facts (key, value) VALUES ('plan', ?1)
+                        ON CONFLICT DO UPDATE SET value = excluded.value";
+            transaction.execute(note, [digest]).map(drop)
+        })
+    }
+
+    /// The folder of the raw outputs of a committed attempt; `Attempt::outputs` has their names and digests.
+    pub fn outputs_dir(&self, run: &RunId, number: u32) -> PathBuf {
+        self.dir.join("outputs").join(run.as_str()).join(number.to_string())
+    }
+
+    /// Starts the next attempt at a run. The number is used only when the attempt is committed: a dropped or killed
+    /// attempt leaves no row and no number.
+    ///
+    /// # Errors
+    /// The run is not planned or is recorded already, another attempt at it is running, or the record is read-only.
+    pub fn begin_attempt(&self, run: &RunId) -> Result<AttemptDir, StoreError> {
+        self.writable()?;
+        let (position, attempts, _) = self.find_open(run)?;
+        let number = attempts + 1;
+        AttemptDir::create(self.dir.join("running").join(format!("{position}-{number}")), run, number)
+    }
+
+    /// Records an attempt: syncs its outputs to the disk, moves them to their place, then inserts the attempt in one
+    /// transaction. If the controller is killed before the transaction, the attempt does not count, and the next one
+    /// replaces the outputs.
+    ///
+    /// # Errors
+    /// `dir` is not that of `attempt`, the run is recorded already, or a file cannot be written.
+    pub fn commit(&self, attempt: Attempt, dir: AttemptDir) -> Result<RunState, StoreError> {
+        self.commit_attempt(attempt, dir, None)
+    }
+
+    /// Records an attempt as `commit` does, and supersedes it and those before it for this reason: the run stays open, with
+    /// new retries. At no time is the run recorded with the attempt.
+    ///
+    /// # Errors
+    /// As `commit`.
+    pub fn commit_superseded(
+        &self,
+        attempt: Attempt,
+        dir: AttemptDir,
+        reason: &str,
+    ) -> Result<RunState, StoreError> {
+        self.commit_attempt(attempt, dir, Some(reason))
+    }
+
+    fn commit_attempt(
+        &self,
+        mut attempt: Attempt,
+        dir: AttemptDir,
+        superseded_for: Option<&str>,
+    ) -> Result<RunState, StoreError> {
+        self.writable()?;
+        let (position, attempts, superseded) = self.find_open(&attempt.run)?;
+        if (&attempt.run, attempt.number) != (dir.run(), dir.number()) || attempt.number != attempts + 1 {
+            return Err(StoreError::WrongAttempt {
+                attempt: format!("{} at {}", attempt.number, attempt.run),
+                dir: format!("{} at {}", dir.number(), dir.run()),
+            });
+        }
+        if let Some(facts) = &mut attempt.facts {
+            samples::write(&std::mem::take(&mut facts.samples), &dir.outputs())?;
+        }
+        attempt.outputs = dir.sync_outputs()?;
+        self.move_outputs(&dir)?;
+
+        let superseded = if superseded_for.is_some() { attempt.number } else { superseded };
+        let attempts_left = attempt.attempts_left(superseded, self.facts.retries);
+        let facts = self.json("an attempt", &attempt)?;
+        let seal = self.seal_key.as_ref().map(|key| key.seal(&facts, superseded_for));
+        self.write(|transaction| {
+            transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
+                position,
+                attempt.number,
+                attempt.outcome.word(),
+                &facts,
+            ))?;
+            if let Some(seal) = seal {
+                transaction
+                    .prepare_cached("INSERT INTO facts (key, value) VALUES (?1, ?2)")?
+                    .execute((seal::row(&attempt.run, attempt.number), seal))?;
+            }
+            if let Some(reason) = superseded_for {
+                transaction
+                    .prepare_cached("INSERT INTO reruns (run, after, reason) VALUES (?1, ?2, ?3)")?
+                    .execute((position, attempt.number, reason))?;
+            }
+            transaction
+                .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1")?
+                .execute((position, attempts_left == 0))
+                .map(drop)
+        })?;
+        Ok(if attempts_left == 0 { RunState::Recorded } else { RunState::Open { attempts_left } })
+    }
+
+    fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
+        let place = self.outputs_dir(dir.run(), dir.number());
+        // Moved by a controller that was killed before its transaction: these outputs belong to no attempt.
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(StoreError::io("replace", &place))?;
+        }
+        let parent = place.parent().unwrap_or(&self.dir);
+        fs::create_dir_all(parent).map_err(StoreError::io("create", &place))?;
+        fs::rename(dir.outputs(), &place).map_err(StoreError::io("move outputs to", &place))?;
+        let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
+        new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
+    }
+
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(StoreError::ReadOnly { dir: self.dir.clone() }),
+        }
+    }
+
+    /// Returns the position of a run and the number of attempts at it.
+    pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32), StoreError> {
+        self.one(
+            "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
+            run,
+        )
+    }
+
+    /// Returns the position of a run, the number of attempts at it, and how many of them are superseded.
+    fn find_open(&self, run: &RunId) -> Result<(i64, u32, u32), StoreError> {
+        let query = "SELECT position, (SELECT count(*) FROM attempts WHERE run = position),
+                            (SELECT coalesce(max(after), 0) FROM reruns WHERE run = position), recorded
+                     FROM runs WHERE id = ?1";
+        match self.one(query, run)? {
+            (_, _, _, true) => Err(StoreError::AlreadyRecorded { run: run.clone() }),
+            (position, attempts, superseded, false) => Ok((position, attempts, superseded)),
+        }
+    }
+
+    pub(super) fn one<T>(&self, query: &str, run: &RunId) -> Result<T, StoreError>
+    where
+        T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
+    {
+        let db = self.connection();
+        let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
+        statement
+            .query_row([run.as_str()], |row| T::try_from(row))
+            .optional()
+            .map_err(|source| self.database(source))?
+            .ok_or_else(|| StoreError::UnknownRun { run: run.to_string() })
+    }
+
+    /// The connection, also after a thread panicked with it: its transaction was rolled back when it was dropped.
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.db.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(super) fn write(
+        &self,
+        change: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let mut db = self.connection();
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate);
+        transaction
+            .and_then(|transaction| {
+                change(&transaction)?;
+                transaction.commit()
+            })
+            .map_err(|source| self.database(source))
+    }
+
+    /// The rows of a query, as tuples.
+    pub(super) fn rows<T>(&self, query: &str, params: impl rusqlite::Params) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> TryFrom<&'r rusqlite::Row<'r>, Error = rusqlite::Error>,
+    {
+        let db = self.connection();
+        let mut statement = db.prepare_cached(query).map_err(|source| self.database(source))?;
+        let rows = statement.query_map(params, |row| T::try_from(row)).and_then(Iterator::collect);
+        rows.map_err(|source| self.database(source))
+    }
+
+    pub(super) fn database(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::database(&self.path, source)
+    }
+
+    pub(super) fn json(&self, what: &str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+        serde_json::to_string(value).map_err(|source| StoreError::content(&self.path, what, source))
+    }
+
+    pub(super) fn parse<'t, T: Deserialize<'t>>(
+        &self,
+        what: impl fmt::Display,
+        text: &'t str,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|source| StoreError::content(&self.path, what, source))
+    }
+
+    pub(super) fn run_id(&self, id: String) -> Result<RunId, StoreError> {
+        let bad = |bad| StoreError::content(&self.path, "the id of a run", serde::de::Error::custom(bad));
+        RunId::try_from(id).map_err(bad)
+    }
+
+    /// A run from its row. Its id and its facts must agree: the id names the folder of its outputs.
+    pub(super) fn run_of_row(&self, position: i64, id: &str, facts: &str) -> Result<Run, StoreError> {
+        let row = Row("runs", position);
+        let run: Run = self.parse(row, facts)?;
+        if run.id() == id {
+            Ok(run)
+        } else {
+            Err(self.bad_row(row, format!("its id is {id:?}, but its facts are of {}", run.id())))
+        }
+    }
+
+    /// An attempt from its row, which is number `number` at `run`. Its figures must be possible measurements.
+    pub(super) fn attempt_of_row(
+        &self,
+        run: &RunId,
+        number: u32,
+        facts: &str,
+    ) -> Result<Attempt, StoreError> {
+        let row = format!("attempt {number} at {run}");
+        let attempt: Attempt = self.parse(&row, facts)?;
+        if attempt.run != *run || attempt.number != number {
+            let problem = format!("its facts are of attempt {} at {}", attempt.number, attempt.run);
+            return Err(self.bad_row(row, problem));
+        }
+        let roles: BTreeSet<_> =
+            attempt.outputs.iter().map(|output| output.role.to_ascii_lowercase()).collect();
+        if roles.len() < attempt.outputs.len() {
+            return Err(self.bad_row(row, "two outputs have the same name"));
+        }
+        let figures = attempt.facts.as_ref().map_or(Ok(()), RunFacts::check);
+        let host_state = attempt.environment.host_state.as_ref();
+        figures
+            .and_then(|()| host_state.map_or(Ok(()), HostState::check))
+            .map_err(|bad| self.bad_row(row, bad))?;
+        Ok(attempt)
+    }
+
+    pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {
+        StoreError::Row { path: self.path.clone(), row: row.to_string(), problem: problem.to_string() }
     }
 }
 
-/// The host of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostFacts {
-    /// Its name.
-    pub name: String,
-    /// Model name of its CPU.
-    pub cpu: String,
-    /// Number of its cores.
-    pub cores: u32,
-    /// Number of the cores that the controller was allowed to lease, less than `cores` with `taskset` or in a job of a
-    /// cluster. None: not recorded, by an older version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usable_cores: Option<u32>,
-    /// Its memory.
-    pub memory_mib: u64,
-    /// Version of its kernel.
-    pub kernel: String,
-    /// `kvm` or `tcg`
-    pub accelerator: String,
-    /// Version of QEMU.
-    pub qemu: String,
+/// The files that SQLite keeps in the folder of the database.
+const SQLITE_FILES: [&str; 3] = ["record.db-wal", "record.db-shm", "record.db-journal"];
+
+/// Opens the record of an archive. SQLite would apply a log in its folder, which no digest in the record shows.
+fn open_archived(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
+    match SQLITE_FILES.iter().map(|name| dir.join(name)).find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(StoreError::BesideArchived { path }),
+        None => connect_immutable(path),
+    }
+}
+
+/// Opens a record to which a controller may write.
+fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
+    let readable = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|db| {
+        let read = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+        read.map(|_| db).map_err(|source| StoreError::database(path, source))
+    });
+    let unopenable = |error: &StoreError| match error {
+        StoreError::Database { source, .. } => {
+            source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen)
+        }
+        _ => false,
+    };
+    match readable {
+        // SQLite cannot read a write-ahead log without writing an index into its folder.
+        Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
+            Err(StoreError::NeedsWriting { dir: dir.to_owned() })
+        }
+        // Without such a log no controller writes, so the database is immutable.
+        Err(error) if unopenable(&error) => connect_immutable(path),
+        other => other,
+    }
+}
+
+/// Checks that the files of a record that are opened by path are regular: SQLite would wait for the writer of a pipe.
+fn check_files(dir: &Path) -> Result<(), StoreError> {
+    ["record.db", "lock"].into_iter().chain(SQLITE_FILES).try_for_each(|name| {
+        let path = dir.join(name);
+        files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
+    })
 }

@@ -53,7 +53,7 @@ struct Counts {
 /// An attempt that has a private folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunningAttempt {
-    /// The run.
+    /// The run that is tried.
     pub run: RunId,
     /// The number of the attempt.
     pub attempt: u32,
@@ -166,7 +166,7 @@ impl RecordSummary {
 
     /// The counts of all runs.
     pub fn summary(&self) -> Summary {
-        let all = RunCounts::of(self.models.values());
+        let all = RunCounts::sum(self.models.values());
         let retried = self.attempts.saturating_sub(all.recorded);
         Summary { planned: all.planned, recorded: all.recorded, outcomes: all.outcomes, retried }
     }
@@ -183,7 +183,7 @@ impl RecordSummary {
 
     /// The counts of one model.
     pub fn model(&self, model: &str) -> RunCounts {
-        RunCounts::of(self.models.get(model))
+        RunCounts::sum(self.models.get(model))
     }
 
     /// Adds the durations of the recorded runs to `history`.
@@ -227,7 +227,7 @@ impl RecordSummary {
 }
 
 impl RunCounts {
-    fn of<'m>(models: impl IntoIterator<Item = &'m BTreeMap<String, BTreeMap<String, Counts>>>) -> Self {
+    fn sum<'m>(models: impl IntoIterator<Item = &'m BTreeMap<String, BTreeMap<String, Counts>>>) -> Self {
         let mut all = Self::default();
         models.into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values).for_each(|c| all.add(c));
         all

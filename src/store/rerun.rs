@@ -10,7 +10,7 @@ use mcc_campaign::Run;
 pub struct Rerun {
     /// Number of the last superseded attempt.
     pub after: u32,
-    /// The reason.
+    /// Why the run is repeated, in words of an organizer or of the harness.
     pub reason: String,
 }
 

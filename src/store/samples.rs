@@ -1,4 +1,4 @@
-//! The samples of an attempt: a gzipped CSV beside its outputs. 3,600 samples take about 60 KB, too much for a database
+//! The samples of an attempt: a gzipped CSV file in the folder of its outputs. 3,600 samples take about 60 KB, too much for a database
 //! of a million runs.
 
 use super::{Sample, StoreError};
@@ -30,7 +30,7 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
 }
 
 /// Most samples of an attempt: one per second in a month. A compressed file of some MB could have billions.
-const MOST_SAMPLES: usize = 31 * 24 * 3600;
+const MAX_SAMPLES: usize = 31 * 24 * 3600;
 
 pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
     let read = || -> io::Result<Vec<Sample>> {
@@ -39,8 +39,8 @@ pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
         for sample in rows.into_deserialize() {
             let sample: Sample = sample?;
             sample.check().map_err(io::Error::other)?;
-            if samples.len() == MOST_SAMPLES {
-                return Err(io::Error::other(format!("it has more than {MOST_SAMPLES} samples")));
+            if samples.len() == MAX_SAMPLES {
+                return Err(io::Error::other(format!("it has more than {MAX_SAMPLES} samples")));
             }
             samples.push(sample);
         }

@@ -9,6 +9,7 @@ use super::spec::Login;
 use super::stream_file::{LOG_CAP, TRUNCATED};
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
+use mcc_base::random;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs::{self, File};
@@ -94,14 +95,12 @@ impl Ssh {
         folder: &Path,
         outputs: (OwnedFd, OwnedFd),
     ) -> Result<Self, VmError> {
-        let mut random = [0; 16];
-        let urandom = File::open("/dev/urandom").and_then(|mut urandom| urandom.read_exact(&mut random));
-        urandom.map_err(VmError::Start)?;
+        let digits = random::hex_digits(16).map_err(VmError::Start)?;
         Ok(Self {
             login: login.clone(),
             port,
             folder: folder.to_owned(),
-            guest_folder: format!("/tmp/mcc-{:032x}", u128::from_ne_bytes(random)),
+            guest_folder: format!("/tmp/mcc-{digits}"),
             stage: Stage::Booting,
             probing: Some((vec![], Instant::now())),
             lost: None,

@@ -392,7 +392,7 @@ fn a_finite_path_decides_values_of_an_unbounded_net() {
 
 /// The first transition soon exceeds 2^64 tokens.
 #[test]
-fn a_finite_path_decides_values_beside_a_place_of_2_to_64() {
+fn a_finite_path_decides_values_although_a_place_overflows() {
     let folder = tempfile::TempDir::new().unwrap();
     let archive = write_instance(
         folder.path(),

@@ -75,7 +75,7 @@ const STILL_READ: [(&str, &str); 9] = [
     ("src/edition/rules.rs", "patience"),
     ("src/store/format.rs", "room"),
     ("src/store/format.rs", "troubles"),
-    ("src/store/record.rs", "room"),
+    ("src/store/attempt.rs", "room"),
     ("src/store/record_summary.rs", "troubles"),
     ("tests/records/store.rs", "room"),
     ("tests/records/store.rs", "troubles"),

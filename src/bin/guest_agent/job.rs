@@ -127,7 +127,7 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     })
 }
 
-/// Threads that the guest's kernel can always make beside those of the job: for the agent and for the kernel itself.
+/// Threads that the guest's kernel can always make in addition to those of the job: for the agent and for the kernel itself.
 const RESERVED_THREADS: u64 = 128;
 
 /// Limits memory and number of threads of the job's cgroup, so that the job cannot exhaust those of the guest. Returns
@@ -166,7 +166,11 @@ fn untar(unpack: &Unpack) -> Result<()> {
         let within = path.components().skip_while(|part| *part == Component::CurDir).skip(1);
         let plain = within.clone().all(|part| matches!(part, Component::Normal(_)));
         let kind = entry.header().entry_type();
-        ensure!(plain && (kind.is_file() || kind.is_dir()), "{} is no plain file or folder", path.display());
+        ensure!(
+            plain && (kind.is_file() || kind.is_dir()),
+            "{} is not a plain file or folder",
+            path.display()
+        );
         let to = Path::new(&unpack.to).join(within.collect::<PathBuf>());
         if kind.is_dir() {
             fs::create_dir_all(&to)?;

@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 
 use crate::ToolError;
 use crate::answers::{Answer, Answers};
-use crate::ctl::{Checker, States};
+use crate::ctl::Checker;
 use crate::global::Global;
 use crate::net::Compiled;
 use crate::query::{Queries, Query};
 use crate::space::{End, Graph, Order, State, explore};
+use crate::walk::give_found;
+use mcc_base::state_graph::States;
 
 /// The four values of StateSpace.
 pub fn state_space(
@@ -25,7 +27,7 @@ pub fn state_space(
         for &place in &marking.marked {
             in_place = in_place.max(u128::from(marking.tokens[place]));
         }
-        per_marking = per_marking.max(marking.sum(marking.marked.iter().copied()));
+        per_marking = per_marking.max(marking.sum(&marking.marked));
         Ok(ControlFlow::Continue(()))
     });
     if complete(end)? {
@@ -91,19 +93,15 @@ pub fn properties(
     let needs_graph = queries.queries.iter().any(|query| matches!(query, Query::Ctl(_)));
     let end =
         explore(net, order, max_states, needs_graph.then_some(&mut graph), |state, marking, enabled| {
-            let mut visit = queries.visit(marking, enabled);
-            for (number, query) in queries.queries.iter().enumerate() {
-                match query {
-                    Query::Bound { sum } => bounds[number] = visit.sum(*sum).max(bounds[number]),
-                    Query::Reach { label, found } if !answers.is_given(number) && visit.label(*label) => {
-                        answers.give(number, Answer::Truth(*found))?;
-                    }
-                    _ => {}
+            give_found(queries, marking, enabled, &mut answers)?;
+            for (query, bound) in queries.queries.iter().zip(&mut bounds) {
+                if let Query::Bound { places } = query {
+                    *bound = marking.sum(places).max(*bound);
                 }
             }
             for label in (0..labels.len()).filter(|label| is_for_ctl[*label]) {
-                if visit.label(label) {
-                    labels[label].insert(state as usize);
+                if queries.holds(label, marking, enabled) {
+                    labels[label].insert(state);
                 }
             }
             Ok::<_, ToolError>(if answers.all_given() {

@@ -1,6 +1,7 @@
 //! The net, prepared for exploration: markings are short byte strings, and transitions are found by a marked input place.
 
-use mcc_model::{self, Net};
+use mcc_model::{Arc, Net, Transition};
+use std::collections::BTreeMap;
 
 /// A firing would put 2^64 tokens or more into a place.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub struct Compiled {
 
 struct Step {
     id: String,
-    inputs: Vec<(usize, u64)>,
+    inputs: Vec<Arc>,
     /// Places whose tokens change, ascending.
     effect: Vec<Effect>,
 }
@@ -49,16 +50,13 @@ impl Compiled {
         let mut sources = Vec::new();
         let mut steps = Vec::new();
         for (number, transition) in net.transitions.iter().enumerate() {
-            let inputs = merged(&transition.inputs);
-            match inputs.iter().min_by_key(|(place, _)| users[*place]) {
-                Some((place, _)) => by_input[*place].push(number),
+            let mut inputs = transition.inputs.clone();
+            inputs.sort_unstable_by_key(|arc| arc.place);
+            match inputs.iter().min_by_key(|arc| users[arc.place]) {
+                Some(arc) => by_input[arc.place].push(number),
                 None => sources.push(number),
             }
-            steps.push(Step {
-                id: transition.id.clone(),
-                effect: effect(&inputs, &merged(&transition.outputs)),
-                inputs,
-            });
+            steps.push(Step { id: transition.id.clone(), inputs, effect: effect(transition) });
         }
         let initial = (net.places.iter().enumerate())
             .filter(|(_, place)| place.initial > 0)
@@ -85,7 +83,7 @@ impl Compiled {
         enabled.extend(&self.sources);
         for &place in &marking.marked {
             enabled.extend(self.by_input[place].iter().copied().filter(|&transition| {
-                self.steps[transition].inputs.iter().all(|&(place, weight)| marking.tokens[place] >= weight)
+                self.steps[transition].inputs.iter().all(|arc| marking.tokens[arc.place] >= arc.weight)
             }));
         }
     }
@@ -114,22 +112,13 @@ impl Compiled {
     }
 }
 
-/// One arc per place, ascending: parallel arcs add up.
-fn merged(arcs: &[mcc_model::Arc]) -> Vec<(usize, u64)> {
-    let mut weights = std::collections::BTreeMap::new();
-    for arc in arcs.iter().filter(|arc| arc.weight > 0) {
-        *weights.entry(arc.place).or_insert(0_u64) += arc.weight;
+fn effect(transition: &Transition) -> Vec<Effect> {
+    let mut by_place: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for arc in &transition.inputs {
+        by_place.entry(arc.place).or_default().0 = arc.weight;
     }
-    weights.into_iter().collect()
-}
-
-fn effect(inputs: &[(usize, u64)], outputs: &[(usize, u64)]) -> Vec<Effect> {
-    let mut by_place = std::collections::BTreeMap::new();
-    for &(place, weight) in inputs {
-        by_place.entry(place).or_insert((0, 0)).0 = weight;
-    }
-    for &(place, weight) in outputs {
-        by_place.entry(place).or_insert((0, 0)).1 = weight;
+    for arc in &transition.outputs {
+        by_place.entry(arc.place).or_default().1 = arc.weight;
     }
     by_place
         .into_iter()
@@ -189,8 +178,8 @@ impl Marking {
         }
     }
 
-    pub fn sum(&self, places: impl IntoIterator<Item = usize>) -> u128 {
-        places.into_iter().map(|place| u128::from(self.tokens[place])).sum()
+    pub fn sum(&self, places: &[usize]) -> u128 {
+        places.iter().map(|place| u128::from(self.tokens[*place])).sum()
     }
 }
 

@@ -2,24 +2,23 @@
 
 use std::collections::HashMap;
 
-use mcc_model::{Count, Expr, Formula, Net, Property};
+use mcc_model::{Count, Ctl, Expr, Formula, Net, Property};
 
-use crate::ctl::Ctl;
 use crate::net::Marking;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
     #[error("{property} names {name}, which is not in the net")]
     UnknownName { property: String, name: String },
-    #[error("{property} is not a formula of a supported examination: {found} is not allowed at its place")]
-    Unsupported { property: String, found: &'static str },
+    #[error("{property} is not a formula of a supported examination")]
+    Unsupported { property: String },
 }
 
 /// The query of a property.
 pub enum Query {
-    /// The largest value of a sum.
+    /// The largest sum of tokens on these places.
     Bound {
-        sum: usize,
+        places: Vec<usize>,
     },
     /// Whether a marking with the label is reachable. `found` is the answer if there is one, else its negation.
     Reach {
@@ -42,22 +41,14 @@ enum Label {
 
 enum Side {
     Constant(u128),
-    Sum(usize),
+    /// The sum of tokens on these places.
+    Sum(Vec<usize>),
 }
 
-/// Queries, labels and sums of all properties of an examination. Equal sums are stored once.
+/// Queries and labels of all properties of an examination.
 pub struct Queries {
     pub queries: Vec<Query>,
     labels: Vec<Label>,
-    sums: Vec<Vec<usize>>,
-}
-
-/// A visited marking. Sums are computed on first use.
-pub struct Visit<'a> {
-    queries: &'a Queries,
-    marking: &'a Marking,
-    enabled: &'a [usize],
-    sums: Vec<Option<u128>>,
 }
 
 impl Queries {
@@ -67,7 +58,6 @@ impl Queries {
             transitions: net.transitions.iter().enumerate().map(|(n, t)| (t.id.as_str(), n)).collect(),
             property: "",
             labels: Vec::new(),
-            sums: HashMap::new(),
         };
         let queries = (properties.iter())
             .map(|property| {
@@ -75,47 +65,37 @@ impl Queries {
                 compiler.query(&property.formula)
             })
             .collect::<Result<_, _>>()?;
-        let mut sums = vec![Vec::new(); compiler.sums.len()];
-        for (places, number) in compiler.sums {
-            sums[number] = places;
-        }
-        Ok(Self { queries, labels: compiler.labels, sums })
+        Ok(Self { queries, labels: compiler.labels })
     }
 
     pub fn labels(&self) -> usize {
         self.labels.len()
     }
 
-    pub fn visit<'a>(&'a self, marking: &'a Marking, enabled: &'a [usize]) -> Visit<'a> {
-        Visit { queries: self, marking, enabled, sums: vec![None; self.sums.len()] }
+    /// Whether a label is true in a marking, in which these transitions are enabled.
+    pub fn holds(&self, label: usize, marking: &Marking, enabled: &[usize]) -> bool {
+        self.labels[label].holds(marking, enabled)
     }
 }
 
-impl Visit<'_> {
-    pub fn label(&mut self, number: usize) -> bool {
-        self.holds(&self.queries.labels[number])
-    }
-
-    pub fn sum(&mut self, number: usize) -> u128 {
-        let places = &self.queries.sums[number];
-        *self.sums[number].get_or_insert_with(|| self.marking.sum(places.iter().copied()))
-    }
-
-    fn holds(&mut self, label: &Label) -> bool {
-        match label {
-            Label::Not(inner) => !self.holds(inner),
-            Label::And(parts) => parts.iter().all(|part| self.holds(part)),
-            Label::Or(parts) => parts.iter().any(|part| self.holds(part)),
-            Label::Le(left, right) => self.side(left) <= self.side(right),
-            Label::Fireable(listed) => self.enabled.iter().any(|transition| listed[*transition]),
-            Label::Deadlock => self.enabled.is_empty(),
+impl Label {
+    fn holds(&self, marking: &Marking, enabled: &[usize]) -> bool {
+        match self {
+            Self::Not(inner) => !inner.holds(marking, enabled),
+            Self::And(parts) => parts.iter().all(|part| part.holds(marking, enabled)),
+            Self::Or(parts) => parts.iter().any(|part| part.holds(marking, enabled)),
+            Self::Le(left, right) => left.value(marking) <= right.value(marking),
+            Self::Fireable(listed) => enabled.iter().any(|transition| listed[*transition]),
+            Self::Deadlock => enabled.is_empty(),
         }
     }
+}
 
-    fn side(&mut self, side: &Side) -> u128 {
-        match side {
-            Side::Constant(value) => *value,
-            Side::Sum(number) => self.sum(*number),
+impl Side {
+    fn value(&self, marking: &Marking) -> u128 {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Sum(places) => marking.sum(places),
         }
     }
 }
@@ -125,13 +105,12 @@ struct Compiler<'a> {
     transitions: HashMap<&'a str, usize>,
     property: &'a str,
     labels: Vec<Label>,
-    sums: HashMap<Vec<usize>, usize>,
 }
 
 impl Compiler<'_> {
     fn query(&mut self, formula: &Formula) -> Result<Query, QueryError> {
         let expr = match formula {
-            Formula::PlaceBound(places) => return Ok(Query::Bound { sum: self.sum(places)? }),
+            Formula::PlaceBound(places) => return Ok(Query::Bound { places: self.places(places)? }),
             Formula::Boolean(expr) => expr,
         };
         let mut negated = false;
@@ -159,39 +138,12 @@ impl Compiler<'_> {
             }
             _ => {}
         }
-        Ok(Query::Ctl(self.ctl(expr)?))
-    }
-
-    fn ctl(&mut self, expr: &Expr) -> Result<Ctl, QueryError> {
-        if expr.is_state_formula() {
-            let label = self.label(expr)?;
-            return Ok(Ctl::Label(self.add(label)));
-        }
-        let (all, path) = match expr {
-            Expr::Not(inner) => return Ok(self.ctl(inner)?.not()),
-            Expr::And(parts) => return Ok(Ctl::And(self.all(parts)?)),
-            Expr::Or(parts) => return Ok(Ctl::Or(self.all(parts)?)),
-            Expr::AllPaths(path) => (true, &**path),
-            Expr::ExistsPath(path) => (false, &**path),
-            other => return self.unsupported(other),
+        let other = self.unsupported();
+        let mut number = |state: Option<&Expr>| -> Result<usize, QueryError> {
+            let label = state.map_or(Ok(Label::And(Vec::new())), |state| self.label(state))?;
+            Ok(self.add(label))
         };
-        let until = if all { Ctl::AllUntil } else { Ctl::ExistsUntil };
-        Ok(match path {
-            Expr::Until(before, reach) => until(Box::new(self.ctl(before)?), Box::new(self.ctl(reach)?)),
-            Expr::Finally(inner) => until(Box::new(Ctl::True), Box::new(self.ctl(inner)?)),
-            Expr::Globally(inner) => {
-                // EG p is not AF not p.
-                let dual = if all { Ctl::ExistsUntil } else { Ctl::AllUntil };
-                dual(Box::new(Ctl::True), Box::new(self.ctl(inner)?.not())).not()
-            }
-            Expr::Next(inner) if all => Ctl::ExistsNext(Box::new(self.ctl(inner)?.not())).not(),
-            Expr::Next(inner) => Ctl::ExistsNext(Box::new(self.ctl(inner)?)),
-            other => return self.unsupported(other),
-        })
-    }
-
-    fn all(&mut self, parts: &[Expr]) -> Result<Vec<Ctl>, QueryError> {
-        parts.iter().map(|part| self.ctl(part)).collect()
+        Ok(Query::Ctl(Ctl::read(expr, &mut number, &|| other.clone())?))
     }
 
     fn add(&mut self, label: Label) -> usize {
@@ -215,23 +167,19 @@ impl Compiler<'_> {
                 Label::Fireable(listed)
             }
             Expr::Deadlock => Label::Deadlock,
-            other => return self.unsupported(other),
+            _ => return Err(self.unsupported()),
         })
     }
 
     fn side(&mut self, count: &Count) -> Result<Side, QueryError> {
         Ok(match count {
             Count::Constant(value) => Side::Constant(u128::from(*value)),
-            Count::Tokens(places) => Side::Sum(self.sum(places)?),
+            Count::Tokens(places) => Side::Sum(self.places(places)?),
         })
     }
 
-    fn sum(&mut self, places: &[String]) -> Result<usize, QueryError> {
-        let mut numbers =
-            (places.iter()).map(|id| self.find(&self.places, id)).collect::<Result<Vec<_>, _>>()?;
-        numbers.sort_unstable();
-        let next = self.sums.len();
-        Ok(*self.sums.entry(numbers).or_insert(next))
+    fn places(&self, ids: &[String]) -> Result<Vec<usize>, QueryError> {
+        ids.iter().map(|id| self.find(&self.places, id)).collect()
     }
 
     fn find(&self, names: &HashMap<&str, usize>, id: &str) -> Result<usize, QueryError> {
@@ -241,17 +189,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn unsupported<T>(&self, expr: &Expr) -> Result<T, QueryError> {
-        let found = match expr {
-            Expr::AllPaths(_) => "all-paths",
-            Expr::ExistsPath(_) => "exists-path",
-            Expr::Globally(_) => "globally",
-            Expr::Finally(_) => "finally",
-            Expr::Next(_) => "next",
-            Expr::Until(..) => "until",
-            Expr::Not(_) | Expr::And(_) | Expr::Or(_) => "a boolean operator",
-            Expr::Le(..) | Expr::Fireable(_) | Expr::Deadlock => "an atom",
-        };
-        Err(QueryError::Unsupported { property: self.property.to_owned(), found })
+    fn unsupported(&self) -> QueryError {
+        QueryError::Unsupported { property: self.property.to_owned() }
     }
 }

@@ -79,8 +79,8 @@ impl Graph {
         self.ranges.len()
     }
 
-    pub fn successors(&self, state: usize) -> &[State] {
-        let (start, len) = self.ranges[state];
+    pub fn successors(&self, state: State) -> &[State] {
+        let (start, len) = self.ranges[state as usize];
         &self.targets[start..start + len]
     }
 

@@ -6,6 +6,7 @@ use crate::ToolError;
 use crate::answers::{Answer, Answers};
 use crate::net::{Compiled, Marking};
 use crate::query::{Queries, Query};
+use mcc_base::random::SplitMix;
 
 /// Firings after which the walk starts again at the initial marking, as it may be in a part that it cannot leave.
 const RESTART: u64 = 2_000;
@@ -33,7 +34,7 @@ pub fn walk<W: Write>(
             marking.unpack(&net.initial());
             continue;
         }
-        let transition = enabled[(random.next() % enabled.len() as u64) as usize];
+        let transition = enabled[random.below(enabled.len())];
         match net.fire(&marking, transition) {
             Ok(next) => marking.unpack(&next),
             Err(_) => marking.unpack(&net.initial()),
@@ -49,27 +50,13 @@ pub fn give_found<W: Write>(
     enabled: &[usize],
     answers: &mut Answers<W>,
 ) -> io::Result<()> {
-    let mut visit = queries.visit(marking, enabled);
     for (number, query) in queries.queries.iter().enumerate() {
         if let Query::Reach { label, found } = query
             && !answers.is_given(number)
-            && visit.label(*label)
+            && queries.holds(*label, marking, enabled)
         {
             answers.give(number, Answer::Truth(*found))?;
         }
     }
     Ok(())
-}
-
-/// The SplitMix64 generator (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
 }

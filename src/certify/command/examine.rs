@@ -272,11 +272,11 @@ fn runs(witness: &mcc_checker::Witness) -> String {
     let steps = run.steps.len();
     let kind = match (run.loop_start, run.repeat) {
         (Some(start), _) => {
-            format!("firing sequence of {steps} transitions, of which those after {start} repeat for ever")
+            format!("firing sequence of {steps} transitions, of which those after {start} repeat forever")
         }
         (None, Some(start)) => {
             format!(
-                "firing sequence of {steps} transitions, of which those after {start} add tokens for ever"
+                "firing sequence of {steps} transitions, of which those after {start} add tokens forever"
             )
         }
         (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),

@@ -150,7 +150,7 @@ fn judged_attempt(
     }))
 }
 
-/// What decides the results of a certification, beside the archives.
+/// What decides the results of a certification, in addition to the archives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -182,9 +182,9 @@ impl Settings {
 
 /// What a certification is made of.
 pub struct Input<'a> {
-    /// The judgement.
+    /// The judgement whose values are certified.
     pub judgement: &'a Judgement,
-    /// Its folder.
+    /// The folder with `judgement.json`, whose digest the results keep.
     pub judgement_dir: &'a Path,
     /// The folder of the archives (`INSTANCE.tgz`).
     pub instances: &'a Path,
@@ -244,11 +244,11 @@ pub fn certify(
     let judgement = input.judgement;
     let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
     let tasks = tasks::tasks(judgement, input.only, |instance| archive_of(instance).is_some());
-    if !judgement.instances.iter().any(|of| archives.contains_key(&of.instance)) {
+    if !judgement.instances.iter().any(|known| archives.contains_key(&known.instance)) {
         return Err(CertificationError::NoInstance(input.instances.to_owned()));
     }
     let settings = Settings {
-        version: judgement_version(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         judgement_sha256,
         only: input.only,
         budget_s: input.budget_s,
@@ -318,12 +318,8 @@ fn with_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-fn judgement_version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
-}
-
-fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The archives of a folder, or of an inputs disk, by name of the instance.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Outputs {
     /// The contradicted answers.
     pub alarms: Vec<Alarm>,
-    /// The counts.
+    /// How many values are certified, contradicted or skipped.
     pub summary: Summary,
 }
 
@@ -25,7 +25,7 @@ pub struct Alarm {
     pub instance: usize,
     /// The number of the examination.
     pub examination: usize,
-    /// The answer.
+    /// The answer of the entry, as it was judged.
     pub given: String,
     /// The trusted value, or `unknown`.
     pub trusted: String,
@@ -38,7 +38,7 @@ pub struct Alarm {
 /// An instance that was skipped.
 #[derive(Debug, Serialize)]
 pub struct Skipped {
-    /// Its name.
+    /// The instance as the judgement names it.
     pub instance: String,
     /// Why, with the remedy.
     pub reason: String,
@@ -116,10 +116,10 @@ pub fn write(
     for block in &judgement.blocks {
         let Some(Ok(result)) = results.get(&block.instance) else { continue };
         let examination = &judgement.examinations[block.examination];
-        let of = result.examinations.iter().find(|of| of.examination == *examination);
+        let decided = result.examinations.iter().find(|decided| decided.examination == *examination);
         let instance = &judgement.instances[block.instance].instance;
         let (mut compared, mut contradictions) = (0, 0);
-        for value in of.map_or(&[][..], |of| &of.values) {
+        for value in decided.map_or(&[][..], |decided| &decided.values) {
             let share = shares.entry(block.examination).or_default();
             share.values += 1;
             let trusted = &block.trusted[value.position];
@@ -200,7 +200,7 @@ pub fn write(
     Ok(Outputs { alarms, summary })
 }
 
-/// So many contradicted values of an examination, and at least every so many-th of it, give a warning.
+/// An examination gets a warning if at least this number of its values are contradicted, and at least one in this number.
 const MANY: usize = 4;
 
 /// The value that an organizer may set: the certified value where another one is trusted or votes gave none, and `unknown`

@@ -19,7 +19,7 @@ const SETTINGS: &str = "settings.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValueResult {
-    /// Its position.
+    /// The position in the examination, counted from 0 in the order of the property ids.
     pub position: usize,
     /// The property id; for StateSpace the name of the number.
     pub id: String,
@@ -60,7 +60,7 @@ pub struct InstanceResult {
     pub archive_sha256: String,
     /// Whether the judgement has no property ids, so that positions were matched by the order of the ids in the archive.
     pub by_order: bool,
-    /// Its examinations.
+    /// One result for each judged examination that has a wanted value.
     pub examinations: Vec<ExaminationResult>,
 }
 

@@ -170,7 +170,7 @@ enum Shown {
 }
 
 impl Shown {
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         if let Value::Number(_) = value { Self::Bound } else { Self::Value }
     }
 }
@@ -213,10 +213,10 @@ fn check_file(
         let reason = format!("the file is longer than {MAX_FILE} bytes; the rest was not kept");
         return (String::new(), Err(reason.into()));
     }
-    let is_here = |of: &str, property: &str| match id {
+    let is_here = |stated: &str, property: &str| match id {
         None => Err(format!("{examination} has no position {position:02}")),
-        _ if of != examination => {
-            Err(format!("it is of the examination \"{of}\", but of a run of {examination}"))
+        _ if stated != examination => {
+            Err(format!("it is of the examination \"{stated}\", but of a run of {examination}"))
         }
         Some(id) if !id.is_empty() && property != id => {
             Err(format!("it is of the property \"{property}\", but its name is that of {id}"))
@@ -230,7 +230,7 @@ fn check_file(
                 let check = || {
                     is_here(&witness.examination, &witness.property)?;
                     checker.check_witness_within(&witness, Limits::OF_TOOLS)?;
-                    Ok(Shown::of(&witness.value))
+                    Ok(Shown::from_value(&witness.value))
                 };
                 (witness.value.to_string(), check())
             }
@@ -241,7 +241,7 @@ fn check_file(
                 let check = || {
                     is_here(&certificate.examination, &certificate.property)?;
                     checker.check_certificate_within(&certificate, Limits::OF_TOOLS)?;
-                    Ok(Shown::of(&certificate.value))
+                    Ok(Shown::from_value(&certificate.value))
                 };
                 (certificate.value.to_string(), check())
             }
@@ -253,6 +253,6 @@ fn check_file(
 fn content(path: &Path) -> io::Result<String> {
     let mut content = Vec::new();
     files::open_own(path)?.take(MAX_FILE + 1).read_to_end(&mut content)?;
-    // A text that was cut in a character is too long.
+    // A text that was truncated within a character is too long.
     Ok(String::from_utf8_lossy(&content).into_owned())
 }

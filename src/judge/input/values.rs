@@ -2,7 +2,7 @@
 
 use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
 use crate::judgement::{Cost, InputDigest};
-use mcc_base::figures::{self, MOST_BYTES};
+use mcc_base::figures::{self, MAX_BYTES};
 use mcc_campaign::benchkit::Value;
 use mcc_campaign::benchkit::published::TableError;
 use mcc_edition::{AnswerKind, fraction};
@@ -76,8 +76,8 @@ pub fn optional_number(
             let shown: String = text.chars().take(60).collect();
             Err(format!("column {column}: `{shown}` is no number; write a number such as {allowed}"))
         }
-        Some(number) if number.abs() > BigRational::from_integer(MOST_BYTES.into()) => {
-            Err(format!("column {column}: the number is larger than {MOST_BYTES}; correct it"))
+        Some(number) if number.abs() > BigRational::from_integer(MAX_BYTES.into()) => {
+            Err(format!("column {column}: the number is larger than {MAX_BYTES}; correct it"))
         }
         number => Ok(number),
     }

@@ -221,7 +221,7 @@ impl Row<'_> {
             (self.number(measured[4], "memory_mb")?, self.number(measured[5], "time_s")?);
         let judged = matches!(outcome, Outcome::Ok | Outcome::PrintedRight | Outcome::PrintedWrong);
         for (column, value, most) in [
-            ("memory_mb", &memory_mb, figures::MOST_BYTES >> 20),
+            ("memory_mb", &memory_mb, figures::MAX_BYTES >> 20),
             ("time_s", &time_s, figures::YEAR_S),
             ("base_time_s", &base_time_s, figures::YEAR_S),
         ] {

@@ -262,11 +262,11 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     let digits = fraction::parse(digits).filter(|_| plain && exponent.abs() <= 30).ok_or_else(wrong)?;
     let power = BigRational::from_integer(BigInt::from(10).pow(exponent.unsigned_abs()));
     let value = if exponent < 0 { digits / power } else { digits * power };
-    let most = if unit == "s" { figures::YEAR_S } else { figures::MOST_BYTES };
+    let most = if unit == "s" { figures::YEAR_S } else { figures::MAX_BYTES };
     if value > BigRational::from_integer(BigInt::from(most)) {
         let shown: String = text.chars().take(60).collect();
         return Err(format!(
-            "the {what} `{shown}` is more than {most} {words}, which is no measurement; correct it or remove it"
+            "the {what} `{shown}` is more than {most} {words}, which is not a measurement; correct it or remove it"
         ));
     }
     Ok(Some(value).filter(|value| !value.is_negative()))

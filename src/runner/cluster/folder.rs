@@ -1,12 +1,13 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
+use mcc_base::{clock, random};
 use mcc_campaign::SlurmSettings;
 use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -213,7 +214,7 @@ impl Cluster {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 file => file.map_err(ClusterError::io("create", &path))?,
             };
-            let key = random_hex::<32>().map_err(ClusterError::io("read", "/dev/urandom"))?;
+            let key = random::hex_digits(32).map_err(ClusterError::io("read", "/dev/urandom"))?;
             let written = writeln!(file, "{key}").and_then(|()| file.sync_all());
             written.map_err(ClusterError::io("write", &path))?;
         }
@@ -263,7 +264,7 @@ impl Cluster {
 
     /// Returns a name for a batch that is unique in the cluster.
     pub fn new_name(&self) -> String {
-        let name = random_name().unwrap_or_else(|_| std::process::id().to_string());
+        let name = random::hex_digits(4).unwrap_or_else(|_| std::process::id().to_string());
         format!("mcc-{}-{name}", self.facts.id)
     }
 
@@ -312,7 +313,7 @@ impl Cluster {
     ) -> Result<String, ClusterError> {
         let mut facts = BatchFacts {
             reason,
-            at: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+            at: clock::now_text(),
             job: None,
             node: batch.node.clone(),
             models: batch.models.clone(),
@@ -336,21 +337,6 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
     let text = mcc_base::text::read(path).map_err(ClusterError::io("read", path))?;
     serde_json::from_str(&text)
         .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
-}
-
-/// Returns eight random hex digits.
-///
-/// # Errors
-/// `/dev/urandom` cannot be read.
-pub fn random_name() -> io::Result<String> {
-    random_hex::<4>()
-}
-
-/// Returns `N` random bytes, as hex digits.
-fn random_hex<const N: usize>() -> io::Result<String> {
-    let mut bytes = [0; N];
-    fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
-    Ok(mcc_base::digest::hex(&bytes))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {

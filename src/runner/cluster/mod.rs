@@ -22,7 +22,7 @@ mod staging;
 
 pub use batch::{Batch, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
-pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason, random_name};
+pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason};
 pub use model_status::{JobEnd, ModelState, ModelStatus, job_ends, model_statuses};
 pub use slurm::{Slurm, SlurmTask};
 pub use staging::StagingFolder;

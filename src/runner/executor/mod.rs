@@ -18,9 +18,8 @@ pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
 use counts::{GRACE, counts};
-use mcc_base::Mark;
-use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
+use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
 use mcc_edition::Edition;
@@ -30,14 +29,13 @@ use mcc_vm::{Backend, DiskError, DiskFile, Guest, HeldFiles, MachineSpec, SavedE
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Number of consecutive infrastructure failures that stops a campaign: their cause is the host, not a run.
 const MAX_CONSECUTIVE_FAILURES: u32 = 10;
@@ -395,7 +393,7 @@ impl Scheduler<'_> {
             number: dir.number(),
             outcome: Outcome::NotCompeting,
             marks: vec![],
-            started_at: now(),
+            started_at: clock::now_text(),
             host: executor.host.clone(),
             disks: vec![],
             machine: vec![],
@@ -541,8 +539,8 @@ impl Executor<'_> {
             original: matches!(machine.guest, Guest::Ssh(_)),
             keeps_evidence: self.record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let job = invocation.job(random_hex(16)?, now.as_nanos() as u64, random_hex(32)?);
+        let random = |bytes| random::hex_digits(bytes).map_err(ExecutorError::Random);
+        let job = invocation.job(random(16)?, clock::now_ns(), random(32)?);
         Ok((self.run_attempt)(
             AttemptSpec {
                 machine,
@@ -606,17 +604,4 @@ const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
     free_disk::free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
-}
-
-fn random_hex(bytes: usize) -> Result<String, ExecutorError> {
-    let mut buffer = vec![0; bytes];
-    let mut urandom = fs::File::open("/dev/urandom").map_err(ExecutorError::Random)?;
-    io::Read::read_exact(&mut urandom, &mut buffer).map_err(ExecutorError::Random)?;
-    Ok(digest::hex(&buffer))
-}
-
-/// The current time as RFC 3339, in whole seconds.
-fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
 }

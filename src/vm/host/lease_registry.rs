@@ -6,6 +6,7 @@ use super::LeaseError;
 use super::lease_folder::{
     TrustedUsers, check_folder, check_writers, holder, lock, make_folder, not_listed, open_regular, read_text,
 };
+use mcc_base::clock;
 use nix::fcntl::{FcntlArg, FdFlag, Flock, FlockArg, fcntl};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
@@ -130,7 +131,7 @@ impl LeaseRegistry {
         make_folder(folder, 0o1777).map_err(at(folder))?;
         let own = ControllerLeases {
             pid: std::process::id(),
-            since: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+            since: clock::now_text(),
             campaign: campaign.to_owned(),
             held: vec![],
         };

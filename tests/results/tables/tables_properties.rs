@@ -1,6 +1,6 @@
 //! A property of exports: an exported table gives the same judgement when it is read again.
 
-use mcc_harness::base::figures::MOST_MS;
+use mcc_harness::base::figures::MAX_MS;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Repeat, Value};
 use mcc_harness::edition::{Edition, InfrastructureRule, Status};
@@ -29,7 +29,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
     let truth = prop_oneof![2 => Just(None), 6 => Just(Some(Value::True)), 3 => Just(Some(Value::False))];
     let value = if boolean { truth.boxed() } else { number.boxed() };
     let word = prop::collection::vec("[A-Z]{1,3}_?[A-Z]{1,3}|[;\\\\-]{1,2}|A;\u{a0}", 0..3);
-    let cost = prop::option::of((0..=MOST_MS, 0..=MOST_MS, prop::option::of(1u64..1 << 40)));
+    let cost = prop::option::of((0..=MAX_MS, 0..=MAX_MS, prop::option::of(1u64..1 << 40)));
     let facts = (cost, prop::collection::vec(word, count), 0usize..4, any::<bool>(), 0usize..9);
     let host = prop::sample::select(vec!["", "tall", "node-17.lab"]);
     let twice = prop::option::weighted(0.1, prop::sample::select(vec![Repeat::Same, Repeat::Differs]));

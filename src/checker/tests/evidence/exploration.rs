@@ -137,11 +137,11 @@ fn explore(net: &Moves) -> Option<(Vec<Tokens>, Vec<Vec<usize>>)> {
 
 fn atom(net: &Moves, marking: &Tokens, formula: &Expr) -> bool {
     let tokens = |ids: &[String]| -> i128 {
-        let of = |id: &String| -> i128 {
+        let tokens_in = |id: &String| -> i128 {
             let place = net.places.iter().position(|place| place == id).unwrap();
             marking.iter().filter(|((at, _), _)| *at == place).map(|(_, count)| *count).sum()
         };
-        ids.iter().map(of).sum()
+        ids.iter().map(tokens_in).sum()
     };
     let number = |count: &Count| match count {
         Count::Constant(number) => i128::from(*number),
@@ -159,7 +159,7 @@ fn atom(net: &Moves, marking: &Tokens, formula: &Expr) -> bool {
 
 /// CTL by fixed points: the markings that satisfy the formula. Paths are maximal and may end in deadlocks.
 fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -> Vec<bool> {
-    let of = |formula: &Expr| ctl(net, markings, edges, formula);
+    let by_marking = |formula: &Expr| ctl(net, markings, edges, formula);
     let all = |each: &dyn Fn(usize) -> bool| -> Vec<bool> { (0..markings.len()).map(each).collect() };
     let until = |before: Vec<bool>, reach: Vec<bool>, some: bool| {
         let mut result = reach;
@@ -180,13 +180,13 @@ fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -
         }
     };
     match formula {
-        Expr::Not(inner) => of(inner).into_iter().map(|truth| !truth).collect(),
+        Expr::Not(inner) => by_marking(inner).into_iter().map(|truth| !truth).collect(),
         Expr::And(parts) => {
-            let parts: Vec<_> = parts.iter().map(of).collect();
+            let parts: Vec<_> = parts.iter().map(by_marking).collect();
             all(&|at| parts.iter().all(|part| part[at]))
         }
         Expr::Or(parts) => {
-            let parts: Vec<_> = parts.iter().map(of).collect();
+            let parts: Vec<_> = parts.iter().map(by_marking).collect();
             all(&|at| parts.iter().any(|part| part[at]))
         }
         Expr::AllPaths(path) | Expr::ExistsPath(path) => {
@@ -194,19 +194,19 @@ fn ctl(net: &Moves, markings: &[Tokens], edges: &[Vec<usize>], formula: &Expr) -
             let anywhere = vec![true; markings.len()];
             match &**path {
                 Expr::Next(inner) => {
-                    let inner = of(inner);
+                    let inner = by_marking(inner);
                     if some {
                         all(&|at| edges[at].iter().any(|next| inner[*next]))
                     } else {
                         all(&|at| edges[at].iter().all(|next| inner[*next]))
                     }
                 }
-                Expr::Finally(inner) => until(anywhere, of(inner), some),
+                Expr::Finally(inner) => until(anywhere, by_marking(inner), some),
                 Expr::Globally(inner) => {
-                    let not = of(inner).into_iter().map(|truth| !truth).collect();
+                    let not = by_marking(inner).into_iter().map(|truth| !truth).collect();
                     until(anywhere, not, !some).into_iter().map(|truth| !truth).collect()
                 }
-                Expr::Until(before, reach) => until(of(before), of(reach), some),
+                Expr::Until(before, reach) => until(by_marking(before), by_marking(reach), some),
                 _ => panic!("not CTL"),
             }
         }
@@ -260,7 +260,7 @@ proptest! {
         let all = format!("<all-paths><globally>{state}</globally></all-paths>");
         let (_folder, archive) =
             instance(&mut random, &[("ReachabilityCardinality", vec![some, all])], false);
-        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let (net, checker) = (Moves::read(&archive), Instance::read(&archive).unwrap());
         let Expr::ExistsPath(path) = formula(&archive, "ReachabilityCardinality") else { panic!("EF") };
         let Expr::Finally(state) = *path else { panic!("EF") };
         for length in [0, 1, 3, 6] {
@@ -288,7 +288,7 @@ proptest! {
         let mut random = Random(seed);
         let text = temporal(&mut random, 3, false);
         let (_folder, archive) = instance(&mut random, &[("CTLCardinality", vec![text])], false);
-        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let (net, checker) = (Moves::read(&archive), Instance::read(&archive).unwrap());
         let Some((markings, edges)) = explore(&net) else { return Ok(()) };
         let truth = ctl(&net, &markings, &edges, &formula(&archive, "CTLCardinality"))[0];
         for length in 0..12 {
@@ -304,7 +304,7 @@ proptest! {
         let mut random = Random(seed);
         let text = format!("<all-paths>{}</all-paths>", temporal(&mut random, 3, true));
         let (_folder, archive) = instance(&mut random, &[("LTLFireability", vec![text])], true);
-        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let (net, checker) = (Moves::read(&archive), Instance::read(&archive).unwrap());
         let Expr::AllPaths(path) = formula(&archive, "LTLFireability") else { panic!("A") };
         for _ in 0..8 {
             let (run, markings) = net.walk(&mut random, 30, true);
@@ -333,7 +333,7 @@ proptest! {
         let mut random = Random(seed);
         let bound = "<place-bound><place>p0</place><place>p1</place></place-bound>".to_owned();
         let (_folder, archive) = instance(&mut random, &[("UpperBounds", vec![bound])], seed % 3 > 0);
-        let (net, checker) = (Moves::of(&archive), Instance::read(&archive).unwrap());
+        let (net, checker) = (Moves::read(&archive), Instance::read(&archive).unwrap());
         let Some((markings, _)) = explore(&net) else { return Ok(()) };
         let sum = |marking: &Tokens| -> i128 { (0..2).filter_map(|place| marking.get(&(place, 0))).sum() };
         let most = markings.iter().map(sum).max().unwrap();
@@ -341,7 +341,7 @@ proptest! {
             let weights: Vec<i64> = net.places.iter().map(|_| random.below(4) as i64 - 1).collect();
             let number = |place: usize| net.initial.get(&(place, 0)).copied().unwrap_or_default() as i64;
             let initial: i64 = weights.iter().enumerate().map(|(place, weight)| weight * number(place)).sum();
-            let of = |(place, weight): (&String, &i64)| {
+            let term = |(place, weight): (&String, &i64)| {
                 Weight { place: place.clone(), colour: None, weight: rational(&weight.to_string()) }
             };
             let lemma = match random.below(4) {
@@ -350,7 +350,7 @@ proptest! {
                         .map(|place| PlaceName { place: place.clone(), colour: None }).collect(),
                 ),
                 _ => Lemma::Inequality {
-                    weights: net.places.iter().zip(&weights).map(of).collect(),
+                    weights: net.places.iter().zip(&weights).map(term).collect(),
                     bound: rational(&(initial + random.below(2) as i64).to_string()),
                 },
             };

@@ -74,7 +74,7 @@ fn rational(number: i64) -> Rational {
 }
 
 impl Parts {
-    fn of(archive: &Archive, instance: &Instance, random: &mut Random) -> Parts {
+    fn collect(archive: &Archive, instance: &Instance, random: &mut Random) -> Parts {
         let mut properties = vec![
             ("StateSpace".to_owned(), "MAX_TOKEN_IN_PLACE".to_owned(), true),
             ("StateSpace".to_owned(), "MAX_TOKEN_PER_MARKING".to_owned(), true),
@@ -97,7 +97,7 @@ impl Parts {
                 properties.push((examination.to_owned(), property.id, is_number));
             }
         }
-        let mut parts = Parts { moves: Moves::of(archive), properties, seeds: Vec::new() };
+        let mut parts = Parts { moves: Moves::read(archive), properties, seeds: Vec::new() };
         let name = archive.instance.as_str();
         for (examination, property, is_number) in &parts.properties {
             for _ in 0..4 {
@@ -277,7 +277,7 @@ impl Parts {
             1 => instance.push('1'),
             2 => *property = "unknown".to_owned(),
             3 | 4 => {
-                let (other, id, _) = random.of(&self.properties);
+                let (other, id, _) = random.pick(&self.properties);
                 (*examination, *property) = (other.clone(), id.clone());
             }
             5 if random.below(4) == 0 => {
@@ -303,7 +303,7 @@ impl Parts {
     }
 
     fn any_step(&self, random: &mut Random) -> Step {
-        random.of(&self.moves.moves).step.clone()
+        random.pick(&self.moves.moves).step.clone()
     }
 
     fn change_steps(&self, steps: &mut Vec<Step>, random: &mut Random) {
@@ -316,7 +316,7 @@ impl Parts {
             2 => steps[at] = self.any_step(random),
             3 if other < steps.len() => steps.swap(at, other),
             4 => steps.truncate(at),
-            5 => steps[at].transition = random.of(&self.moves.transitions).clone(),
+            5 => steps[at].transition = random.pick(&self.moves.transitions).clone(),
             _ => {
                 let step = &mut steps[at];
                 let with_binding = self.any_step(random).binding;
@@ -355,8 +355,8 @@ impl Parts {
             2 => {
                 *subject = match random.below(3) {
                     0 => None,
-                    1 => Some(random.of(&self.moves.places).clone()),
-                    _ => Some(random.of(&self.moves.transitions).clone()),
+                    1 => Some(random.pick(&self.moves.places).clone()),
+                    _ => Some(random.pick(&self.moves.transitions).clone()),
                 }
             }
             3 if !lemmas.is_empty() => drop(lemmas.remove(lemma)),
@@ -393,7 +393,7 @@ impl Parts {
         let place = random.below(self.moves.places.len());
         let colour = match random.below(3) {
             0 => None,
-            1 => random.of(&self.moves.colours).first().cloned(),
+            1 => random.pick(&self.moves.colours).first().cloned(),
             _ => self.moves.colours[place].get(random.below(self.moves.colours[place].len())).cloned(),
         };
         PlaceName { place: self.moves.places[place].clone(), colour }
@@ -440,8 +440,8 @@ fn invariants(net: &Moves) -> Vec<BTreeMap<(usize, u64), i64>> {
         places.extend((0..colours.len().max(1) as u64).map(|colour| (place, colour)));
     }
     let change = |one: &crate::nets::Move, at: &(usize, u64)| {
-        let of = |tokens: &Tokens| tokens.get(at).copied().unwrap_or_default();
-        of(&one.puts) - of(&one.takes)
+        let count = |tokens: &Tokens| tokens.get(at).copied().unwrap_or_default();
+        count(&one.puts) - count(&one.takes)
     };
     let mut rows: Vec<Row> = places
         .iter()
@@ -476,7 +476,7 @@ fn invariants(net: &Moves) -> Vec<BTreeMap<(usize, u64), i64>> {
 fn compare(path: &Path, mutants: usize, random: &mut Random, folder: &Path) -> (usize, usize, Vec<String>) {
     let archive = Archive::open(path).unwrap();
     let instance = Instance::read(&archive).unwrap();
-    let parts = Parts::of(&archive, &instance, random);
+    let parts = Parts::collect(&archive, &instance, random);
     let (mut accepted, mut refused, mut differences) = (0, 0, Vec::new());
     let mut left = mutants;
     while left > 0 {

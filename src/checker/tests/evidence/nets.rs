@@ -18,7 +18,7 @@ impl Random {
         (self.0 % end.max(1) as u64) as usize
     }
 
-    pub fn of<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 }
@@ -90,7 +90,7 @@ pub struct Moves {
 }
 
 impl Moves {
-    pub fn of(archive: &Archive) -> Moves {
+    pub fn read(archive: &Archive) -> Moves {
         let net = archive.net().unwrap();
         let places = net.places.iter().map(|place| place.id.clone()).collect();
         let transitions = net.transitions.iter().map(|transition| transition.id.clone()).collect();
@@ -185,7 +185,7 @@ impl Moves {
             if enabled.is_empty() {
                 break;
             }
-            let number = *random.of(&enabled);
+            let number = *random.pick(&enabled);
             let next = self.fire(last, number);
             run.steps.push(self.moves[number].step.clone());
             let seen = markings.iter().position(|marking| *marking == next);

@@ -216,7 +216,7 @@ fn global_properties_are_shown_by_runs() {
     let net = archive.net().unwrap();
     let instance = Instance::read(&archive).unwrap();
     let mut random = Random(7);
-    let (run, _) = Moves::of(&archive).walk(&mut random, 200, false);
+    let (run, _) = Moves::read(&archive).walk(&mut random, 200, false);
     let steps = serde_json::to_string(&run.steps).unwrap();
     let check = |examination: &str, property: &str, value: &str, runs: &str| {
         let text = format!(
@@ -340,7 +340,7 @@ fn a_witness_with_too_many_steps_is_not_checked() {
     let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
     let instance = Instance::read(&archive).unwrap();
     let steps = |count: usize| {
-        let (run, _) = Moves::of(&archive).walk(&mut Random(7), count, false);
+        let (run, _) = Moves::read(&archive).walk(&mut Random(7), count, false);
         serde_json::to_string(&run.steps).unwrap()
     };
     let check = |steps: &str, limits: Limits| {
