@@ -108,14 +108,14 @@ pub enum Monitoring {
 impl CrvEdition {
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
-        let of = &self.correctness;
-        ensure(of.right.is_positive(), &["correctness", "right"], "must be more than 0")?;
+        let points = &self.correctness;
+        ensure(points.right.is_positive(), &["correctness", "right"], "must be more than 0")?;
         for (key, value) in [
-            ("wrong", &of.wrong),
-            ("inexpressible", &of.inexpressible),
-            ("crash_online", &of.crash_online),
-            ("crash_offline", &of.crash_offline),
-            ("timeout_online", &of.timeout_online),
+            ("wrong", &points.wrong),
+            ("inexpressible", &points.inexpressible),
+            ("crash_online", &points.crash_online),
+            ("crash_offline", &points.crash_offline),
+            ("timeout_online", &points.timeout_online),
         ] {
             ensure(!value.is_positive(), &["correctness", key], "must be 0 or less")?;
         }

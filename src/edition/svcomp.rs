@@ -357,7 +357,7 @@ impl SvcompEdition {
         retain_names(&mut edition.teams, stays);
         edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
         edition.opt_ins.retain(|opt_in| stays(&opt_in.entry));
-        edition.categories.iter_mut().for_each(|of| of.participants.retain(|entry| stays(entry)));
+        edition.categories.iter_mut().for_each(|category| category.participants.retain(|entry| stays(entry)));
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition
     }

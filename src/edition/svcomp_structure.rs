@@ -143,7 +143,7 @@ impl CategoryStructure {
             let line = error.location().map_or(0, |location| location.line());
             content(line, first_line(&error.to_string()))
         })?;
-        let structure = Self::of(written).map_err(|message| content(0, message))?;
+        let structure = Self::from_written(written).map_err(|message| content(0, message))?;
         structure.check_names().map_err(|message| content(0, message))?;
         match check_categories(&structure.categories) {
             Ok(()) => Ok(structure),
@@ -154,9 +154,11 @@ impl CategoryStructure {
     /// Checks that no name has a control character or another content that pages and files cannot show. An empty name of a
     /// category is reported by `check_categories`.
     fn check_names(&self) -> Result<(), String> {
-        let categories = self.categories.iter().map(|of| of.name.as_str()).filter(|name| !name.is_empty());
-        let choices = self.opt_outs.iter().chain(&self.opt_ins).map(|of| of.entry.as_str());
-        let participants = self.categories.iter().flat_map(|of| &of.participants).map(String::as_str);
+        let categories =
+            self.categories.iter().map(|category| category.name.as_str()).filter(|name| !name.is_empty());
+        let choices = self.opt_outs.iter().chain(&self.opt_ins).map(|choice| choice.entry.as_str());
+        let participants =
+            self.categories.iter().flat_map(|category| &category.participants).map(String::as_str);
         let entries = choices.chain(participants).chain(self.hors_concours.iter().map(String::as_str));
         let named =
             categories.map(|name| ("the category", name)).chain(entries.map(|name| ("the tool", name)));
@@ -166,7 +168,7 @@ impl CategoryStructure {
         Ok(())
     }
 
-    fn of(written: Written) -> Result<Self, String> {
+    fn from_written(written: Written) -> Result<Self, String> {
         let Written { year, categories: Names(metas), .. } = written;
         let list = |names: Option<Vec<String>>| names.unwrap_or_default();
         let (demo, validation) = (list(written.demo_categories), list(written.validation_only));
@@ -186,7 +188,7 @@ impl CategoryStructure {
                 if !seen.insert(part) {
                     return Err(format!("category {meta} names its part {part} twice"));
                 }
-                let at = categories.iter().position(|of| of.name == *part).unwrap_or_else(|| {
+                let at = categories.iter().position(|category| category.name == *part).unwrap_or_else(|| {
                     categories.push(Category { role: role(part), ..Category::named(part) });
                     categories.len() - 1
                 });
@@ -315,7 +317,8 @@ mod tests {
             assert!(!parts["FalsificationOverall"].contains(&"Termination"));
         }
         let of_2025 = edition(2025);
-        let role = |name: &str| of_2025.categories.iter().find(|of| of.name == name).unwrap().role;
+        let role =
+            |name: &str| of_2025.categories.iter().find(|category| category.name == name).unwrap().role;
         assert_eq!(role("ValidationCrafted"), CategoryRole::ValidationOnly);
         assert_eq!(role("runtime-exception.RuntimeException-Java"), CategoryRole::Demo);
         assert_eq!(of_2025.status_of("cbmc"), Status::OutOfCompetition);
@@ -323,7 +326,11 @@ mod tests {
         assert!(of_2025.has_opted_out("graves", "MemSafety"));
         assert!(!of_2025.has_opted_out("graves", "ReachSafety"));
         let of_2021 = edition(2021);
-        let demo = of_2021.categories.iter().find(|of| of.name == "no-data-race.NoDataRace-Main").unwrap();
+        let demo = of_2021
+            .categories
+            .iter()
+            .find(|category| category.name == "no-data-race.NoDataRace-Main")
+            .unwrap();
         assert_eq!(
             (demo.role, demo.parents.as_slice()),
             (CategoryRole::Demo, &["ConcurrencySafety".to_owned()][..])

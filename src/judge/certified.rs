@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_contradicted_only_if_it_must_be_wrong() {
-        for (of, given) in [
+        for (value, given) in [
             ("T", "F"),
             ("7", "8"),
             ("inf", "7"),
@@ -204,10 +204,10 @@ mod tests {
             (">=4000000000", "2.0000E+0009"),
             (">=4000000000", "9.9999E+0008"),
         ] {
-            assert!(certified(of).contradicts(&answer(given)), "{of} {given}");
-            assert!(!certified(of).confirms(&answer(given)), "{of} {given}");
+            assert!(certified(value).contradicts(&answer(given)), "{value} {given}");
+            assert!(!certified(value).confirms(&answer(given)), "{value} {given}");
         }
-        for (of, given) in [
+        for (value, given) in [
             ("7", "Inf"),
             ("7", "X"),
             (">=4000000000", "4000000000"),
@@ -217,7 +217,7 @@ mod tests {
             (">=4000000000", "Inf"),
             ("320565001", "3.2057E+0008"),
         ] {
-            assert!(!certified(of).contradicts(&answer(given)), "{of} {given}");
+            assert!(!certified(value).contradicts(&answer(given)), "{value} {given}");
         }
         assert!(certified("320565001").confirms(&answer("3.2057E+0008")));
         assert!(!certified(">=4").confirms(&answer("4")));

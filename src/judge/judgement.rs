@@ -189,8 +189,8 @@ impl Judgement {
                 }
             }
         }
-        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
-        let instances_named: BTreeSet<_> = self.instances.iter().map(|of| &of.instance).collect();
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
+        let instances_named: BTreeSet<_> = self.instances.iter().map(|instance| &instance.instance).collect();
         let examinations_named: BTreeSet<_> = self.examinations.iter().collect();
         if (entries_named.len(), instances_named.len(), examinations_named.len())
             != (entries, instances, examinations)

@@ -125,12 +125,13 @@ pub struct Duel {
 
 impl<'j> Places<'j> {
     /// Sums up a judgement that `Judgement::check` accepts.
-    pub fn of(judgement: &'j Judgement) -> Self {
+    pub fn from_judgement(judgement: &'j Judgement) -> Self {
         let mut numbers: BTreeMap<(&str, &str, &BigRational), usize> = BTreeMap::new();
         let mut classes = Vec::new();
         let mut class_of = Vec::new();
-        for (instance, of) in judgement.instances.iter().enumerate() {
-            let (family, status, weight) = (of.family.as_str(), of.status.as_str(), &of.weight);
+        for (instance, instance_facts) in judgement.instances.iter().enumerate() {
+            let (family, status, weight) =
+                (instance_facts.family.as_str(), instance_facts.status.as_str(), &instance_facts.weight);
             let class = *numbers.entry((family, status, weight)).or_insert_with(|| {
                 classes.push(Class { family, status, weight, instance });
                 classes.len() - 1
@@ -167,7 +168,7 @@ impl<'j> Places<'j> {
         let Block { examination, instance, .. } = *block;
         let positions = &mut self.positions[examination * self.classes.len() + class];
         positions.0 += block.trusted.len() as u64;
-        positions.1 += block.trusted.iter().filter(|of| of.value.is_some()).count() as u64;
+        positions.1 += block.trusted.iter().filter(|trusted| trusted.value.is_some()).count() as u64;
         for position in 0..block.trusted.len() {
             // The competing tools that have the value right: none, one or several.
             let (mut right, mut several) = (None, false);
@@ -224,7 +225,7 @@ impl<'j> Places<'j> {
             if let Some(values) = values.filter(|&values| values <= FEW_VALUES) {
                 let least = pair.last_gain(edition, &weights, values);
                 for block in
-                    judgement.blocks.iter().filter(|of| within[pair.podium].contains(&of.examination))
+                    judgement.blocks.iter().filter(|block| within[pair.podium].contains(&block.examination))
                 {
                     let Block { examination, instance, .. } = *block;
                     let found = pair.positions_above(edition, &weights[class_of(block)], block, &least);
@@ -244,7 +245,8 @@ impl<'j> Places<'j> {
             });
         }
         for (number, podium) in judgement.podiums.iter().enumerate().take(within.len()) {
-            let ranked: Vec<&PodiumPlace> = podium.places.iter().filter(|of| of.rank.is_some()).collect();
+            let ranked: Vec<&PodiumPlace> =
+                podium.places.iter().filter(|place| place.rank.is_some()).collect();
             for pair in ranked.windows(2) {
                 self.duels.push(self.duel(number, pair[0].entry, pair[1].entry, &within[number]));
             }
@@ -270,13 +272,13 @@ impl<'j> Places<'j> {
             }
         }
         let only = [0, 1].map(|side| {
-            let of = |examination: usize| {
-                let of = counts.iter().filter(move |((at, _), _)| *at == examination);
+            let sum_over = |examination: usize| {
+                let counted = counts.iter().filter(move |((at, _), _)| *at == examination);
                 self.worth(examination).right
-                    * self.weights.sum(of.map(|((_, class), count)| (*class, count[side])))
+                    * self.weights.sum(counted.map(|((_, class), count)| (*class, count[side])))
             };
             let count = counts.values().map(|count| count[side]).sum();
-            (count, examinations.iter().map(|&examination| of(examination)).sum())
+            (count, examinations.iter().map(|&examination| sum_over(examination)).sum())
         });
         let wrong = [ahead, behind].map(|entry| {
             let tally = self.tally(entry, examinations, &self.classes_of_status(None));
@@ -388,8 +390,8 @@ impl<'j> Places<'j> {
     }
 
     /// The penalty of a wrong value: 0 or more.
-    pub fn penalty(&self, of: Position) -> BigRational {
-        -self.worth(of.examination).wrong * &self.judgement.instances[of.instance].weight
+    pub fn penalty(&self, position: Position) -> BigRational {
+        -self.worth(position.examination).wrong * &self.judgement.instances[position.instance].weight
     }
 
     /// How each rank up to 3 of a podium could be lost, in the order of the places.

@@ -420,10 +420,10 @@ impl RatedEntry {
             let ranked: Vec<&PodiumPlace> =
                 podium.places.iter().filter(|place| place.rank.is_some()).collect();
             let own = &podium.places[at];
-            let rival = |of: Option<&&PodiumPlace>| {
-                of.map(|of| Rival {
-                    entry: entries[of.entry].entry.clone(),
-                    points: (&of.points - &own.points).abs(),
+            let rival = |place: Option<&&PodiumPlace>| {
+                place.map(|place| Rival {
+                    entry: entries[place.entry].entry.clone(),
+                    points: (&place.points - &own.points).abs(),
                 })
             };
             let in_rank = ranked.iter().position(|place| place.entry == self.entry);
@@ -471,9 +471,9 @@ impl Rating {
     /// Returns how many of the values of the rated entries that are right or wrong are right.
     pub fn agreement(&self) -> Agreement {
         let examinations = self.entries.iter().flat_map(|entry| &entry.examinations);
-        examinations.fold(Agreement::default(), |sum, of| Agreement {
-            agreed: sum.agreed + of.right,
-            compared: sum.compared + of.right + of.wrong,
+        examinations.fold(Agreement::default(), |sum, rated| Agreement {
+            agreed: sum.agreed + rated.right,
+            compared: sum.compared + rated.right + rated.wrong,
         })
     }
 }
@@ -533,30 +533,40 @@ impl fmt::Display for EntryRating {
         if self.has_baseline {
             rows[0].extend(words(&["regressions", "gains"]));
         }
-        for of in &self.examinations {
-            let counts = [of.right, of.wrong, of.missed, of.nobody, of.alone, of.unjudged, of.not_run];
-            let mut row = vec![of.examination.clone()];
+        for rated in &self.examinations {
+            let counts = [
+                rated.right,
+                rated.wrong,
+                rated.missed,
+                rated.nobody,
+                rated.alone,
+                rated.unjudged,
+                rated.not_run,
+            ];
+            let mut row = vec![rated.examination.clone()];
             row.extend(counts.map(|count| count.to_string()));
-            row.push(decimals(&of.points));
+            row.push(decimals(&rated.points));
             if self.has_baseline {
-                row.extend([of.regressions, of.gains].map(|count| count.to_string()));
+                row.extend([rated.regressions, rated.gains].map(|count| count.to_string()));
             }
             rows.push(row);
         }
         indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))?;
         let mut rows = vec![words(&["category", "rank", "of", "medal", "points", "behind", "ahead of"])];
-        for of in &self.places {
+        for place in &self.places {
             let rival = |rival: &Option<Rival>| {
-                rival.as_ref().map_or(String::new(), |of| format!("{} by {}", of.entry, decimals(&of.points)))
+                rival
+                    .as_ref()
+                    .map_or(String::new(), |rival| format!("{} by {}", rival.entry, decimals(&rival.points)))
             };
             rows.push(vec![
-                of.category.clone(),
-                of.rank.map_or("-".to_owned(), |rank| rank.to_string()),
-                of.ranked.to_string(),
-                of.medal.to_string(),
-                decimals(&of.points),
-                rival(&of.behind),
-                rival(&of.ahead),
+                place.category.clone(),
+                place.rank.map_or("-".to_owned(), |rank| rank.to_string()),
+                place.ranked.to_string(),
+                place.medal.to_string(),
+                decimals(&place.points),
+                rival(&place.behind),
+                rival(&place.ahead),
             ]);
         }
         indented(out, &columns(&rows, &[1, 2, 4]))?;
@@ -566,16 +576,16 @@ impl fmt::Display for EntryRating {
         for kind in
             [ValueKind::Wrong, ValueKind::Regression, ValueKind::Gain, ValueKind::Alone, ValueKind::Missed]
         {
-            let of: Vec<&RatedValue> = self.values.iter().filter(|value| value.kind == kind).collect();
-            if of.is_empty() {
+            let of_kind: Vec<&RatedValue> = self.values.iter().filter(|value| value.kind == kind).collect();
+            if of_kind.is_empty() {
                 continue;
             }
-            writeln!(out, "  {kind}: {}", of.len())?;
-            for value in of.iter().take(SHOWN) {
+            writeln!(out, "  {kind}: {}", of_kind.len())?;
+            for value in of_kind.iter().take(SHOWN) {
                 writeln!(out, "    {}/{value}", self.entry)?;
             }
-            if of.len() > SHOWN {
-                writeln!(out, "    and {} more (--format json, --out)", of.len() - SHOWN)?;
+            if of_kind.len() > SHOWN {
+                writeln!(out, "    and {} more (--format json, --out)", of_kind.len() - SHOWN)?;
             }
         }
         Ok(())

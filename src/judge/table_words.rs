@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(word("timeout", Results::DidNotCompete, false, kept), Ending::DidNotCompete);
         assert_eq!(word("timeout", Results::Vector, true, kept), Ending::WallLimit);
         assert_eq!(word("normal", Results::Vector, true, [true, false]), Ending::MemoryLimit);
-        for (word_of, of) in ENDINGS {
-            assert_eq!(word(word_of, Results::Nothing, false, kept), of);
-            assert_eq!(status(of, Form::Exact), word_of);
+        for (word_of, ending) in ENDINGS {
+            assert_eq!(word(word_of, Results::Nothing, false, kept), ending);
+            assert_eq!(status(ending, Form::Exact), word_of);
         }
         assert_eq!(word("unsaid", Results::Nothing, false, kept), Ending::NotStated);
         let read = |word: &str| serde_json::from_str::<Ending>(&format!("\"{word}\"")).unwrap();

@@ -218,7 +218,8 @@ pub struct RunPartChange {
 impl PointsChange {
     /// The points in the second judgement minus those in the first; a missing score counts as 0.
     pub fn difference(&self) -> BigRational {
-        let points = |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |of| of.0.clone());
+        let points =
+            |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |points| points.0.clone());
         points(&self.after) - points(&self.before)
     }
 }
@@ -353,7 +354,7 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
         }
     }
     let have_runs = !names_before.is_empty() && !names_after.is_empty();
-    let no_score = points_before.keys().all(|of| !points_after.contains_key(of));
+    let no_score = points_before.keys().all(|key| !points_after.contains_key(key));
     if common == 0 && (have_runs || no_score) {
         let (before, after, hint) = (first_few(&names_before), first_few(&names_after), J::HINT);
         return Err(CompareError::NothingInCommon { before, after, hint });
@@ -481,10 +482,10 @@ fn is_far(before: u64, after: u64, factor: u64, noise: u64) -> bool {
 fn parts(before: &Parts<'_>, after: &Parts<'_>) -> Vec<PartChange> {
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let change = |key: &&(&str, &str, &str)| {
-        let of = |parts: &Parts<'_>| parts.get(*key).map(|points| Points((*points).clone()));
+        let points = |parts: &Parts<'_>| parts.get(*key).map(|points| Points((*points).clone()));
         let (entry, examination, part) = **key;
         let [entry, examination, part] = [entry, examination, part].map(str::to_owned);
-        PartChange { entry, examination, part, before: of(before), after: of(after) }
+        PartChange { entry, examination, part, before: points(before), after: points(after) }
     };
     keys.iter().map(change).filter(|change| change.before != change.after).collect()
 }
@@ -581,7 +582,7 @@ fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
     let mut changes = Vec::new();
     for category in categories {
         let [before, after] = [before, after].map(|podiums| {
-            let podium = podiums.iter().find(|(of, _)| *of == category);
+            let podium = podiums.iter().find(|(name, _)| *name == category);
             podium.map_or(&none, |(_, places)| places)
         });
         let of_category = |Change { what, before, after }| PlaceChange {
@@ -590,13 +591,13 @@ fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
             before,
             after,
         };
-        let mut of: Vec<PlaceChange> = differing(before, after).into_iter().map(of_category).collect();
+        let mut of_podium: Vec<PlaceChange> = differing(before, after).into_iter().map(of_category).collect();
         let rank = |change: &PlaceChange| {
             let place = change.after.as_ref().or(change.before.as_ref());
             place.and_then(|place| place.rank).unwrap_or(u32::MAX)
         };
-        of.sort_by_key(rank);
-        changes.extend(of);
+        of_podium.sort_by_key(rank);
+        changes.extend(of_podium);
     }
     changes
 }

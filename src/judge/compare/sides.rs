@@ -141,15 +141,17 @@ impl JudgementSide for Judgement {
     }
 
     fn instances(&self) -> BTreeMap<String, String> {
-        let facts =
-            self.instances.iter().map(|of| format!("{}, {}, weight {}", of.family, of.status, of.weight));
-        self.instances.iter().map(|of| of.instance.clone()).zip(facts).collect()
+        let facts = self
+            .instances
+            .iter()
+            .map(|instance| format!("{}, {}, weight {}", instance.family, instance.status, instance.weight));
+        self.instances.iter().map(|instance| instance.instance.clone()).zip(facts).collect()
     }
 
     fn scores(&self) -> Scores<'_> {
-        let named = self.scores.iter().map(|of| {
-            let (entry, examination) = (&self.entries[of.entry], &self.examinations[of.examination]);
-            ((entry.entry.as_str(), examination.as_str()), &of.normalized)
+        let named = self.scores.iter().map(|score| {
+            let (entry, examination) = (&self.entries[score.entry], &self.examinations[score.examination]);
+            ((entry.entry.as_str(), examination.as_str()), &score.normalized)
         });
         named.collect()
     }
@@ -160,7 +162,7 @@ impl JudgementSide for Judgement {
             (self.entries[*entry].entry.clone(), place)
         };
         let podiums = self.podiums.iter();
-        podiums.map(|of| (of.category.as_str(), of.places.iter().map(place).collect())).collect()
+        podiums.map(|podium| (podium.category.as_str(), podium.places.iter().map(place).collect())).collect()
     }
 
     fn blocks(&self) -> Vec<BlockRef<'_>> {
@@ -174,8 +176,10 @@ impl JudgementSide for Judgement {
 
     fn block(&self, at: usize) -> BlockView<'_> {
         let block = &self.blocks[at];
-        let values =
-            block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
+        let values = block
+            .trusted
+            .iter()
+            .map(|trusted| (trusted.value.as_ref().map(ComparedAnswer::Value), Some(trusted.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
             answers: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),

@@ -17,7 +17,7 @@ impl fmt::Display for Comparison {
         };
         section(out, "settings differ", changes(&self.settings), &[])?;
         section(out, "entries differ", changes(&self.entries), &[])?;
-        let both = self.instances.iter().filter(|of| of.before.is_some() && of.after.is_some());
+        let both = self.instances.iter().filter(|change| change.before.is_some() && change.after.is_some());
         section(out, "instances differ", changes(both), &[])?;
         self.one_sided(out)?;
         if self.contest == "mcc" {
@@ -44,8 +44,9 @@ impl fmt::Display for Comparison {
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
         by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));
         let scores = by_difference.iter().map(|change| {
-            let points =
-                |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
+            let points = |points: &Option<Points>| {
+                points.as_ref().map_or("-".to_owned(), |points| decimals(&points.0))
+            };
             let sign = if change.difference() > BigRational::zero() { "+" } else { "" };
             vec![
                 change.entry.clone(),
@@ -58,10 +59,12 @@ impl fmt::Display for Comparison {
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
         if self.contest == "crv" {
-            let of = |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
+            let shown = |points: &Option<Points>| {
+                points.as_ref().map_or("-".to_owned(), |points| decimals(&points.0))
+            };
             let parts = self.parts.iter().map(|change| {
                 let names = [&change.entry, &change.examination, &change.part].map(String::clone);
-                [&names[..], &[of(&change.before), "->".to_owned(), of(&change.after)]].concat()
+                [&names[..], &[shown(&change.before), "->".to_owned(), shown(&change.after)]].concat()
             });
             section(out, "parts of scores differ", parts.collect(), &[3, 5])?;
             let parts = self.run_parts.iter().map(|RunPartChange { part, change }| {
@@ -71,7 +74,10 @@ impl fmt::Display for Comparison {
             });
             section(out, "parts of the points of runs differ", parts.collect(), &[3, 5])?;
         }
-        let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
+        let points = self
+            .run_points
+            .iter()
+            .map(|change| run(change, decimals(&change.before.0), decimals(&change.after.0)));
         section(
             out,
             &format!("of {} runs have different points", self.runs_compared),
@@ -85,7 +91,8 @@ impl fmt::Display for Comparison {
         });
         section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
         let how_ended = self.endings.iter();
-        let how_ended = how_ended.map(|of| run(of, of.before.to_string(), of.after.to_string()));
+        let how_ended =
+            how_ended.map(|change| run(change, change.before.to_string(), change.after.to_string()));
         section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;
         let slower =
             self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
@@ -100,20 +107,21 @@ impl Comparison {
     /// Writes what only one judgement has; the other sections leave it out.
     fn one_sided(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut nothing = true;
-        for (side, of) in [("before", &self.only_before), ("after", &self.only_after)] {
+        for (side, only) in [("before", &self.only_before), ("after", &self.only_after)] {
             let here = |change: &&Change<String>| match side {
                 "before" => change.after.is_none(),
                 _ => change.before.is_none(),
             };
             let instances: Vec<_> =
                 self.instances.iter().filter(here).map(|change| vec![change.what.clone()]).collect();
-            let values = of.values.iter().map(|of| vec![of.block.to_string(), of.values.to_string()]);
-            let runs = of.runs.iter().map(|run| vec![run.entry.clone(), run.block.to_string()]);
-            let count = of.values.iter().map(|of| of.values).sum();
+            let values =
+                only.values.iter().map(|block| vec![block.block.to_string(), block.values.to_string()]);
+            let runs = only.runs.iter().map(|run| vec![run.entry.clone(), run.block.to_string()]);
+            let count = only.values.iter().map(|block| block.values).sum();
             for (what, count, rows) in [
                 ("instances", instances.len(), instances),
                 ("values", count, values.collect()),
-                ("runs", of.runs.len(), runs.collect()),
+                ("runs", only.runs.len(), runs.collect()),
             ] {
                 if count > 0 {
                     nothing = false;

@@ -180,18 +180,18 @@ pub fn explain(
             last: count - 1,
         });
     }
-    let of = &judgement.instances[place];
+    let instance = &judgement.instances[place];
     let value = ValuePoints::new(&judgement.edition.judging, count);
     let wanted = position.map_or(0..count, |position| position..position + 1);
     Ok(Explanation {
         edition: judgement.edition.name.clone(),
-        instance: of.instance.clone(),
-        family: of.family.clone(),
-        status: of.status.clone(),
+        instance: instance.instance.clone(),
+        family: instance.family.clone(),
+        status: instance.status.clone(),
         examination: examination.to_owned(),
         share: value.right.to_string(),
         penalty: (-value.wrong).to_string(),
-        weight: of.weight.to_string(),
+        weight: instance.weight.to_string(),
         provisional: !judgement.unresolved.is_empty(),
         positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
         runs: block.cells.iter().map(|cell| run(judgement, cell)).collect(),
@@ -251,7 +251,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
-        certified: judgement.is_certified().then(|| CertifiedPosition::of(trusted)),
+        certified: judgement.is_certified().then(|| CertifiedPosition::from_trusted(trusted)),
         answers: block.cells.iter().map(answer).collect(),
     }
 }
@@ -326,7 +326,7 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({weak})"));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            let certified = position.certified.as_ref().map(|of| of.label.to_owned());
+            let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
             let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
             row.extend(certified.into_iter().chain([backers]));
             row
@@ -365,8 +365,10 @@ impl Explanation {
     /// Writes the results in the whole examination of the entries that are wrong at a shown position.
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answers = self.positions.iter().flat_map(|position| &position.answers);
-        let wrong: Vec<&str> =
-            answers.filter(|of| of.verdict == ValueVerdict::Wrong).map(|of| of.entry.as_str()).collect();
+        let wrong: Vec<&str> = answers
+            .filter(|answer| answer.verdict == ValueVerdict::Wrong)
+            .map(|answer| answer.entry.as_str())
+            .collect();
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
@@ -391,11 +393,11 @@ impl Position {
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
-            let of = match weak {
+            let reason = match weak {
                 Weak::SingleBacker => "only one entry gave the value",
                 Weak::SingleFamily => "only variants of one tool gave the value",
             };
-            writeln!(out, "Weak evidence ({weak}): {of}")?;
+            writeln!(out, "Weak evidence ({weak}): {reason}")?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

@@ -165,9 +165,10 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     }
     let mut losses: BTreeMap<&str, FamilyLoss> = BTreeMap::new();
     for block in &judgement.blocks {
-        let took_part = |of: &ExaminationSummary| of.examination == judgement.examinations[block.examination];
-        if let Some(of) = explanation.examinations.iter().position(took_part) {
-            add_block(judgement, number, block, &mut explanation, of, &mut losses);
+        let took_part =
+            |summary: &ExaminationSummary| summary.examination == judgement.examinations[block.examination];
+        if let Some(at) = explanation.examinations.iter().position(took_part) {
+            add_block(judgement, number, block, &mut explanation, at, &mut losses);
         }
     }
     explanation.wrong.sort_by(|a, b| a.points.cmp(&b.points));
@@ -177,7 +178,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
 }
 
 fn examination_summary(judgement: &Judgement, score: &Score) -> ExaminationSummary {
-    let possible = judgement.best_virtual.iter().find(|of| of.examination == score.examination);
+    let possible = judgement.best_virtual.iter().find(|best| best.examination == score.examination);
     ExaminationSummary {
         examination: judgement.examinations[score.examination].clone(),
         right: score.right,
@@ -186,7 +187,7 @@ fn examination_summary(judgement: &Judgement, score: &Score) -> ExaminationSumma
         not_computed: 0,
         unique: 0,
         points: score.normalized.clone(),
-        possible: possible.map_or_else(BigRational::zero, |of| of.normalized.clone()),
+        possible: possible.map_or_else(BigRational::zero, |best| best.normalized.clone()),
     }
 }
 
@@ -196,7 +197,7 @@ fn add_block<'j>(
     entry: usize,
     block: &Block,
     explanation: &mut ToolExplanation,
-    of: usize,
+    at: usize,
     losses: &mut BTreeMap<&'j str, FamilyLoss>,
 ) {
     let instance = &judgement.instances[block.instance];
@@ -210,7 +211,7 @@ fn add_block<'j>(
         wrong: 0,
         missing: BigRational::zero(),
     });
-    let of = &mut explanation.examinations[of];
+    let examination = &mut explanation.examinations[at];
     // Known values that it did not give, wrong values, and known values that it has not right. A table of 2024 marks answers
     // as wrong where the trusted value is unknown.
     let (mut missed, mut wrong, mut not_right) = (0, 0, 0);
@@ -220,7 +221,7 @@ fn add_block<'j>(
         not_right += u64::from(trusted.value.is_some() && verdict != ValueVerdict::Right);
         match verdict {
             ValueVerdict::Right if is_unique(judgement, entry, block, position) => {
-                of.unique += 1;
+                examination.unique += 1;
                 let (instance, examination) = name();
                 let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
                 explanation.unique.push(UniqueValue { instance, examination, position, value });
@@ -240,7 +241,7 @@ fn add_block<'j>(
                 });
             }
             ValueVerdict::NotComputed => {
-                of.not_computed += 1;
+                examination.not_computed += 1;
                 missed += u64::from(trusted.value.is_some());
             }
             ValueVerdict::Right | ValueVerdict::Unjudged => {}
@@ -314,11 +315,17 @@ impl ToolExplanation {
     fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "possible"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        rows.extend(self.examinations.iter().map(|of| {
-            let mut row = vec![of.examination.clone()];
-            let counts = [of.right, of.wrong, of.unjudged, of.not_computed, of.unique];
+        rows.extend(self.examinations.iter().map(|examination| {
+            let mut row = vec![examination.examination.clone()];
+            let counts = [
+                examination.right,
+                examination.wrong,
+                examination.unjudged,
+                examination.not_computed,
+                examination.unique,
+            ];
             row.extend(counts.iter().map(ToString::to_string));
-            row.extend([decimals(&of.points), decimals(&of.possible)]);
+            row.extend([decimals(&examination.points), decimals(&examination.possible)]);
             row
         }));
         writeln!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))

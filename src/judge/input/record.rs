@@ -119,7 +119,9 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
         let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
         let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
         // `add` returns the error for an examination that the edition does not have.
-        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, property_ids).ids);
+        let ids = edition
+            .examination(&run.examination)
+            .and_then(|(_, examination)| questions(examination, property_ids).ids);
         let ids = ids.unwrap_or_default();
         let ballot = Ballot {
             ending: Ending::Infrastructure,
@@ -146,8 +148,9 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         Ok(())
     };
     let read = |_: &mut (), recorded: RunRecord| {
-        let property_ids =
-            property_ids.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
+        let property_ids = property_ids
+            .get(recorded.run.instance.as_str())
+            .and_then(|ids| ids.get(&recorded.run.examination));
         read_run(edition, record, recorded, property_ids)
     };
     let add = |read: Result<ReadRun, RecordError>| {

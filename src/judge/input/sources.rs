@@ -123,10 +123,14 @@ pub fn combine(
         let (entry, source_name) = (entry.clone(), source_name.clone());
         return Err(CombineError::Replace { entry, source_name, problem });
     }
-    if let Some((entry, of)) =
-        of_entry.iter().find(|(entry, of)| of.len() > 1 && !replace.contains_key(*entry))
+    if let Some((entry, given_by)) =
+        of_entry.iter().find(|(entry, given_by)| given_by.len() > 1 && !replace.contains_key(*entry))
     {
-        return Err(CombineError::Repeated { entry: entry.clone(), first: name(of[0]), second: name(of[1]) });
+        return Err(CombineError::Repeated {
+            entry: entry.clone(),
+            first: name(given_by[0]),
+            second: name(given_by[1]),
+        });
     }
     nothing_in_common(&sources)?;
     let mut combined = Ballots::new(edition);
@@ -140,9 +144,9 @@ pub fn combine(
 /// Refuses a source without a block of another source: entries that were asked different questions cannot be compared.
 fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
     let blocks: Vec<_> = sources.iter().map(|source| source.ballots.blocks()).collect();
-    for (at, of) in blocks.iter().enumerate() {
+    for (at, own) in blocks.iter().enumerate() {
         let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
-        if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(of)) {
+        if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(own)) {
             return Err(CombineError::NothingInCommon { source_name: sources[at].name.clone() });
         }
     }
@@ -194,7 +198,9 @@ impl Ballots {
         for (instance, facts) in other.known_instances {
             match self.known_instances.get(&instance) {
                 Some(known) if *known != facts => {
-                    let words = |of: &InstanceFacts| format!("family {} and status {}", of.family, of.status);
+                    let words = |facts: &InstanceFacts| {
+                        format!("family {} and status {}", facts.family, facts.status)
+                    };
                     let (known, other) = (words(known), words(&facts));
                     let source_name = source.to_owned();
                     return Err(CombineError::Instance { instance, known, other, source_name });
@@ -207,7 +213,7 @@ impl Ballots {
         self.known_entries.extend(stated);
         self.inputs.extend(other.inputs);
         self.notes.extend(other.notes);
-        if let Some(other) = other.publication.and_then(|of| of.with_entries(&counts)) {
+        if let Some(other) = other.publication.and_then(|publication| publication.with_entries(&counts)) {
             // Title, date and organizers of the first source that states any; the authors of all.
             let entries = other.entries.clone();
             self.publication.get_or_insert(other).entries.extend(entries);

@@ -80,15 +80,15 @@ fn award(
         AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
         AwardKind::MostUnique => return most(category, kind, entries, &figures.unique, figures.blocks),
     };
-    let mut of = Measured::new();
+    let mut by_entry = Measured::new();
     for run in figures.runs.iter().filter(|run| figures.ranked.contains_key(&run.entry)) {
         if let Some(measured) = measure(&run.cost) {
-            of.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
+            by_entry.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
         }
     }
     let places = match edition.judging.cost_comparison {
-        CostComparison::Penalized => penalized(kind, edition, entries, figures, &of),
-        CostComparison::CommonRuns => over_common_runs(entries, &of),
+        CostComparison::Penalized => penalized(kind, edition, entries, figures, &by_entry),
+        CostComparison::CommonRuns => over_common_runs(entries, &by_entry),
     };
     let place = |(rank, entry, runs_compared, value)| AwardPlace {
         rank,
@@ -123,7 +123,7 @@ fn penalized(
     edition: &Edition,
     entries: &[Entry],
     figures: &AwardFigures,
-    of: &Measured,
+    by_entry: &Measured,
 ) -> Option<Vec<Place>> {
     let charge = charge(kind, edition);
     let mean = |(entry, measured): (&usize, &BTreeMap<_, u64>)| {
@@ -133,7 +133,7 @@ fn penalized(
         let complete: u128 = measured.values().map(|cost| u128::from(*cost).min(charge)).sum();
         (complete + (runs - measured.len() as u128) * charge, runs, *entry)
     };
-    let mut means: Vec<(u128, u128, usize)> = of.iter().map(mean).collect();
+    let mut means: Vec<(u128, u128, usize)> = by_entry.iter().map(mean).collect();
     // Exact: a/b < c/d where a*d < c*b.
     let order = |a: &(u128, u128, usize), b: &(u128, u128, usize)| (a.0 * b.1).cmp(&(b.0 * a.1));
     means.sort_by(|a, b| order(a, b).then(entries[a.2].entry.cmp(&entries[b.2].entry)));
@@ -147,23 +147,25 @@ fn penalized(
 }
 
 /// Ranks the entries by their sum over the blocks that all of them completed.
-fn over_common_runs(entries: &[Entry], of: &Measured) -> Option<Vec<Place>> {
-    let mut compared: Vec<usize> = of.keys().copied().collect();
-    compared.sort_by(|a, b| of[b].len().cmp(&of[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry)));
+fn over_common_runs(entries: &[Entry], by_entry: &Measured) -> Option<Vec<Place>> {
+    let mut compared: Vec<usize> = by_entry.keys().copied().collect();
+    compared.sort_by(|a, b| {
+        by_entry[b].len().cmp(&by_entry[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry))
+    });
     let common = loop {
         if compared.len() < 2 {
             return None;
         }
-        let first = of[&compared[0]].keys().copied();
+        let first = by_entry[&compared[0]].keys().copied();
         let common: BTreeSet<_> =
-            first.filter(|block| compared.iter().all(|entry| of[entry].contains_key(block))).collect();
+            first.filter(|block| compared.iter().all(|entry| by_entry[entry].contains_key(block))).collect();
         if !common.is_empty() {
             break common;
         }
         compared.pop();
     };
     // A published table can have any figure: the sum must not overflow.
-    let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).fold(0, u64::saturating_add);
+    let sum = |entry: usize| common.iter().map(|block| by_entry[&entry][block]).fold(0, u64::saturating_add);
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
     let place = |(value, entry): &(u64, usize)| {

@@ -73,7 +73,7 @@ impl<'j> BlockJudge<'j> {
         let mut verdicts: Vec<ValueVerdicts> =
             rows.iter().map(|_| ValueVerdicts::with_capacity(count)).collect();
         let mut votes = Vec::new();
-        let overrides = judge.overrides.of(examination, instance);
+        let overrides = judge.overrides.for_block(examination, instance);
         let certified = judge.certified(examination, instance);
         let mut unique = vec![0; rows.len()];
         let mut backed = 0;
@@ -85,7 +85,7 @@ impl<'j> BlockJudge<'j> {
             if variants_differ && basis == Basis::UnknownNone {
                 basis = Basis::UnknownSplit;
             }
-            let set = overrides.iter().find(|of| of.position == position);
+            let set = overrides.iter().find(|change| change.position == position);
             if let Some(set) = set {
                 value = Some(set.value).filter(|value| *value != NONE);
                 basis = Basis::Override;
@@ -127,8 +127,8 @@ impl<'j> BlockJudge<'j> {
                 value: shown.and_then(|value| values.get(value).cloned()),
                 basis,
                 weak: if set.is_none() { backing.weak() } else { None },
-                reason: set.map(|of| of.reason.clone()).unwrap_or_default(),
-                certified: certified.and_then(|of| of.get(&position)).cloned().map(Box::new),
+                reason: set.map(|change| change.reason.clone()).unwrap_or_default(),
+                certified: certified.and_then(|values| values.get(&position)).cloned().map(Box::new),
             });
         }
         self.best_virtual.add(examination, judge.weight_class[instance], backed, count as u64);
@@ -221,7 +221,7 @@ impl<'j> BlockJudge<'j> {
             entry,
             ending: row.ending,
             values: given.iter().map(|number| judge.ballots.values.get(*number).cloned()).collect(),
-            points: self.points.of(examination, class, counts),
+            points: self.points.weighted(examination, class, counts),
             verdicts,
             complete,
             cost: *cost,
@@ -270,8 +270,8 @@ impl<'j> BlockJudge<'j> {
             let runs: Vec<CompleteRun> =
                 self.complete.iter().filter(|run| within(run.examination)).copied().collect();
             let examinations = (0..edition.examinations.len()).filter(|examination| within(*examination));
-            let sum = |entry: usize, of: fn(&ExaminationTally) -> u64| -> u64 {
-                examinations.clone().map(|examination| of(&self.tallies[examination][entry])).sum()
+            let sum = |entry: usize, count: fn(&ExaminationTally) -> u64| -> u64 {
+                examinations.clone().map(|examination| count(&self.tallies[examination][entry])).sum()
             };
             let no_figure = |entry: usize| NoFigure {
                 cpu: sum(entry, |tally| tally.no_figure.cpu),
@@ -279,7 +279,10 @@ impl<'j> BlockJudge<'j> {
             };
             let figures = AwardFigures {
                 blocks: self.judge.count_blocks(within),
-                comparable_blocks: examinations.clone().map(|of| self.comparable_blocks[of]).sum(),
+                comparable_blocks: examinations
+                    .clone()
+                    .map(|examination| self.comparable_blocks[examination])
+                    .sum(),
                 ranked: ranked.map(|entry| (entry, no_figure(entry))).collect(),
                 right: competing().map(|entry| (entry, sum(entry, |tally| tally.counts().right))).collect(),
                 unique: competing().map(|entry| (entry, sum(entry, |tally| tally.unique))).collect(),

@@ -34,11 +34,15 @@ impl AgreementCounts {
 
     /// Returns the confidence of an entry; 0 for an entry that gave no value of V (E-2.2).
     pub fn confidence(&self, entry: usize, reading: ConfidenceReading) -> BigRational {
-        let of = match reading {
+        let divisor = match reading {
             ConfidenceReading::Answered => self.answered[entry],
             ConfidenceReading::AllTrusted => self.common,
         };
-        if of == 0 { BigRational::zero() } else { BigRational::new(self.agreed[entry].into(), of.into()) }
+        if divisor == 0 {
+            BigRational::zero()
+        } else {
+            BigRational::new(self.agreed[entry].into(), divisor.into())
+        }
     }
 }
 

@@ -157,10 +157,9 @@ impl Judge {
             header: JudgementHeader {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
-                publication: ballots
-                    .publication
-                    .take()
-                    .and_then(|of| of.with_entries(|name| entries.iter().any(|entry| entry.entry == name))),
+                publication: ballots.publication.take().and_then(|publication| {
+                    publication.with_entries(|name| entries.iter().any(|entry| entry.entry == name))
+                }),
                 inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
                 notes: std::mem::take(&mut ballots.notes),
                 entries,
@@ -218,9 +217,9 @@ impl Judge {
         let mut ballots = self.ballots.clone();
         // A block that was excluded because of a run of this tool is judged.
         ballots.rows.extend(self.excluded_rows.iter().cloned());
-        for Entry { entry, tool: of, note, .. } in &self.header.entries {
-            if of == tool {
-                let (tool, note) = (of.clone(), note.clone());
+        for Entry { entry, tool: entry_tool, note, .. } in &self.header.entries {
+            if entry_tool == tool {
+                let (tool, note) = (entry_tool.clone(), note.clone());
                 ballots.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
             }
         }
@@ -353,10 +352,10 @@ impl Judge {
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
         for row in &self.ballots.rows {
-            let of = &row.facts().marks;
-            if Mark::was_made(of) {
+            let run_marks = &row.facts().marks;
+            if Mark::was_made(run_marks) {
                 made += 1;
-                of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
+                run_marks.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
         }
         (marks, made)
@@ -482,8 +481,9 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
         instances.push(Instance { instance: name.clone(), family, status, weight: BigRational::zero() });
     }
     let with_status = |status: &'static str| {
-        let of = instances.iter().filter(move |instance: &&Instance| instance.status == status);
-        of.map(|instance| instance.family.as_str()).collect::<BTreeSet<_>>()
+        let instances_of_status =
+            instances.iter().filter(move |instance: &&Instance| instance.status == status);
+        instances_of_status.map(|instance| instance.family.as_str()).collect::<BTreeSet<_>>()
     };
     for family in with_status("known").intersection(&with_status("surprise")) {
         ballots.notes.push(format!(
@@ -522,19 +522,19 @@ fn set_weights(
     let normalized = weights::weights(edition.judging.normalization, &families);
     let mut classes: Vec<BigRational> = Vec::new();
     let mut numbers: HashMap<BigRational, u32> = HashMap::new();
-    let mut of = Vec::with_capacity(instances.len());
+    let mut class_of_instance = Vec::with_capacity(instances.len());
     for (instance, weight) in instances.iter_mut().zip(normalized) {
         let Judging { multipliers, scale, family_factors, .. } = &edition.judging;
         instance.weight = weight * &multipliers[&instance.status] * scale;
         if let Some(factor) = family_factors.get(&instance.family) {
             instance.weight *= factor;
         }
-        of.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
+        class_of_instance.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
             classes.push(instance.weight.clone());
             classes.len() as u32 - 1
         }));
     }
-    (classes, of)
+    (classes, class_of_instance)
 }
 
 /// Returns for every instance whether its family has runs on more than one host, and marks these runs.

@@ -12,13 +12,17 @@ use num_traits::One;
 /// confidence were 1.
 pub(super) fn flags(judge: &Judge) -> Vec<Flag> {
     let header = &judge.header;
-    let unmeasured = header.confidence.iter().filter(|of| of.answered == 0 && judge.voters[of.entry]);
+    let unmeasured = header
+        .confidence
+        .iter()
+        .filter(|confidence| confidence.answered == 0 && judge.voters[confidence.entry]);
     let unmeasured: Vec<usize> =
-        unmeasured.map(|of| of.entry).filter(|entry| gave_values(judge, *entry)).collect();
+        unmeasured.map(|confidence| confidence.entry).filter(|entry| gave_values(judge, *entry)).collect();
     if unmeasured.is_empty() {
         return Vec::new();
     }
-    let confidence: Vec<BigRational> = header.confidence.iter().map(|of| of.confidence.clone()).collect();
+    let confidence: Vec<BigRational> =
+        header.confidence.iter().map(|confidence| confidence.confidence.clone()).collect();
     let judged = totals(judge, confidence.clone());
     let mut flags = Vec::new();
     for entry in unmeasured {

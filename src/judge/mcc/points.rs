@@ -62,7 +62,7 @@ fn points(
 
 /// Returns the points before weights.
 fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
-    points(edition, examination, |of| BigRational::from_integer(of(&counts).into()))
+    points(edition, examination, |count| BigRational::from_integer(count(&counts).into()))
 }
 
 /// Weights by weight class, with one denominator, so that a sum of weights is a sum of integers.
@@ -101,7 +101,7 @@ impl<'e> BlockPoints<'e> {
     }
 
     /// Returns the weighted points of one entry in one block.
-    pub fn of(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
+    pub fn weighted(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
         if counts == Counts::default() {
             return BigRational::zero();
         }
@@ -166,7 +166,7 @@ impl ExaminationTally {
         weights: &Weights,
     ) -> (BigRational, BigRational) {
         let weighted =
-            points(edition, examination, |of| weights.sum(self.by_class.iter().map(of).enumerate()));
+            points(edition, examination, |count| weights.sum(self.by_class.iter().map(count).enumerate()));
         (raw(edition, examination, self.counts()), weighted)
     }
 }

@@ -27,7 +27,7 @@ pub struct Column {
     /// Its name in the header.
     pub name: &'static str,
     /// The type of its values. A field may be empty, except in a key.
-    pub of: ColumnType,
+    pub kind: ColumnType,
 }
 
 /// A table. Its rows are different in the columns of `key`.
@@ -71,23 +71,23 @@ impl Table {
 }
 
 const fn text(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Text }
+    Column { name, kind: ColumnType::Text }
 }
 
 const fn count(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Count }
+    Column { name, kind: ColumnType::Count }
 }
 
 const fn decimal(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Decimal }
+    Column { name, kind: ColumnType::Decimal }
 }
 
 const fn exact(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Exact }
+    Column { name, kind: ColumnType::Exact }
 }
 
 const fn yes_no(name: &'static str) -> Column {
-    Column { name, of: ColumnType::YesNo }
+    Column { name, kind: ColumnType::YesNo }
 }
 
 /// The values of a position.

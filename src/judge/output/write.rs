@@ -58,7 +58,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
         threads,
         |blocks| {
             let batch: BlockBatch = unused_batches().pop().unwrap_or_default();
-            batch.of(header, blocks)
+            batch.filled(header, blocks)
         },
         |batch| {
             let mut batch = batch.map_err(|error| json.failed(error))?;
@@ -157,7 +157,7 @@ struct BlockBatch {
 
 impl BlockBatch {
     /// Adds blocks.
-    fn of(
+    fn filled(
         mut self,
         header: &JudgementHeader,
         blocks: &mut dyn Iterator<Item = Block>,
@@ -354,8 +354,8 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
 
 fn confidence(header: &JudgementHeader) -> String {
     let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
-    judged.retain(|of| header.entries[of.entry].status != Status::Withdrawn);
-    judged.sort_by_key(|of| &header.entries[of.entry].entry);
+    judged.retain(|confidence| header.entries[confidence.entry].status != Status::Withdrawn);
+    judged.sort_by_key(|confidence| &header.entries[confidence.entry].entry);
     let mut table = schema::CONFIDENCE.header();
     for Confidence { entry, agreed, answered, confidence } in judged {
         let name = field(&header.entries[*entry].entry);
@@ -431,7 +431,9 @@ fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
 
 /// Adds the overridden values of a block.
 pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
-    for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
+    for (position, trusted) in
+        block.trusted.iter().enumerate().filter(|(_, trusted)| !trusted.reason.is_empty())
+    {
         let instance = field(&header.instances[block.instance].instance);
         let examination = field(&header.examinations[block.examination]);
         let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
