@@ -71,7 +71,7 @@ impl Campaign {
                 let wanted = examination.values;
                 let name: ExaminationName = (examination.name.parse())
                     .map_err(|bad| self.wrong("examinations", format!("examinations: {bad}")))?;
-                let Some(ids) = Questions::of(&archive, examination)?.ids else {
+                let Some(ids) = Questions::read(&archive, examination)?.ids else {
                     let remedy = "add it, or leave the examination out";
                     return Err(self.wrong_inputs(format!("{} has no {name}.xml; {remedy}", path.display())));
                 };

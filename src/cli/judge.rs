@@ -8,7 +8,7 @@ use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::{Entry, FlagKind, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
-use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_judge::mcc::{Judge, JudgementTotals};
 use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
 use mcc_judge::{read_certified, write};
@@ -235,7 +235,7 @@ pub(super) fn reject_if(wrong: bool, message: &'static str) -> Result<(), Failur
 }
 
 /// The podiums with their ranked places. Points are rounded for display.
-fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn table(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut text = String::new();
     for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
         text += &format!("{category}\n");

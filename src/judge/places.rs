@@ -68,6 +68,8 @@ pub struct Tally {
     pub wrong: u64,
     /// Given values whose trusted value is unknown.
     pub unjudged: u64,
+    /// Values that it did not give.
+    pub not_computed: u64,
     /// Trusted values that it did not give.
     pub missed: u64,
     /// Right values that no other competing tool has.
@@ -327,7 +329,8 @@ impl<'j> Places<'j> {
                 tally.right += counts.right;
                 tally.wrong += counts.wrong;
                 tally.unjudged += counts.unjudged;
-                let known = self.positions[examination * self.classes.len() + class].1;
+                let (all, known) = self.positions[examination * self.classes.len() + class];
+                tally.not_computed += all.saturating_sub(counts.right + counts.wrong + counts.unjudged);
                 let not_right = known.saturating_sub(counts.right);
                 tally.missed += not_right.saturating_sub(counts.wrong_known);
                 tally.unique += counts.unique;

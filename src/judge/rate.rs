@@ -4,10 +4,10 @@
 use crate::input::ballots::{Ballots, EntryFacts};
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{
-    Basis, Block, Cell, Ending, Entry, Instance, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict,
-    display_as_in_files,
+    Basis, Block, Cell, Ending, Entry, Instance, Judgement, Medal, Podium, PodiumPlace, Status, Trusted,
+    ValueVerdict, display_as_in_files,
 };
-use crate::mcc::{Judge, JudgeError, JudgementHeader, JudgementTotals};
+use crate::mcc::{Judge, JudgeError, JudgementTotals};
 use crate::show::{columns, decimals, short};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, fraction};
@@ -338,7 +338,7 @@ struct RatedEntry {
 }
 
 impl RatedEntry {
-    fn add(&mut self, header: &JudgementHeader, block: &Block) {
+    fn add(&mut self, header: &Judgement, block: &Block) {
         let entries = &header.entries;
         let examination = &header.examinations[block.examination];
         let Instance { instance, family, .. } = &header.instances[block.instance];

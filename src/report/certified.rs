@@ -121,7 +121,7 @@ pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, &'static str, Str
         return Vec::new();
     }
     let label = |(position, trusted): (usize, &Trusted)| {
-        let certified = CertifiedPosition::of(trusted);
+        let certified = CertifiedPosition::from_trusted(trusted);
         (position, certified.label, visible(&certified.to_string()))
     };
     block.trusted.iter().enumerate().map(label).collect()

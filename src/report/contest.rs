@@ -129,7 +129,7 @@ impl<'a> Contest<'a> {
             marks,
             blocks,
             file_names: files,
-            places: Places::of(judgement),
+            places: Places::from_judgement(judgement),
             kinds: BTreeMap::new(),
         };
         if let Some(record) = material.record {

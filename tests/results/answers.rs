@@ -430,7 +430,7 @@ fn outputs_of_real_tools_agree_with_the_oracles() {
             let examination = examination(examination_name);
             let archive = inputs.join(format!("{instance}.tgz"));
             let questions = if archive.exists() {
-                Questions::of(&Archive::open(&archive).unwrap(), &examination).unwrap()
+                Questions::read(&Archive::open(&archive).unwrap(), &examination).unwrap()
             } else {
                 Questions::as_printed(&examination)
             };

@@ -362,7 +362,7 @@ fn benchkit_results(folder: &Path, edition: &Edition) -> Option<usize> {
                 continue;
             }
             let archive = mcc_harness::model::Archive::open(&archive).unwrap();
-            let ids = mcc_harness::benchkit::Questions::of(&archive, known).unwrap().ids.unwrap();
+            let ids = mcc_harness::benchkit::Questions::read(&archive, known).unwrap().ids.unwrap();
             let run_id = format!("r001-tall-1497000000{count:05}");
             let mut text = format!("Executing tool {tool}\n");
             if known.answers != AnswerKind::StateSpace {

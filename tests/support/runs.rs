@@ -55,7 +55,7 @@ pub fn record(
         let archive = Archive::open(path).unwrap();
         let mut questions = BTreeMap::new();
         for name in examinations {
-            let ids = Questions::of(&archive, edition.examination(name).unwrap().1).unwrap().ids;
+            let ids = Questions::read(&archive, edition.examination(name).unwrap().1).unwrap().ids;
             questions.insert(name.parse().unwrap(), ids.unwrap());
         }
         let name = archive.instance.clone();

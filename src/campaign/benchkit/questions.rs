@@ -26,7 +26,7 @@ impl Questions {
     ///
     /// # Errors
     /// The property file cannot be read.
-    pub fn of(archive: &Archive, examination: &Examination) -> Result<Questions, ArchiveError> {
+    pub fn read(archive: &Archive, examination: &Examination) -> Result<Questions, ArchiveError> {
         let mut questions = Self::as_printed(examination);
         if questions.ids.is_none() {
             let ids: Vec<_> = match archive.properties(&examination.name)? {

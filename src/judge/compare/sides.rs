@@ -1,7 +1,7 @@
 //! The parts of a judgement that are compared, for the MCC and for other contests.
 
-use super::{BlockName, ComparedPlace, EndingOrVerdict, Parts, Podiums, Scores};
-use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
+use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
+use crate::judgement::{Basis, Block, Ending, Entry, Judgement, PodiumPlace};
 use mcc_campaign::benchkit::Value;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
@@ -27,35 +27,15 @@ pub trait JudgementSide {
     /// Points by entry and examination.
     fn scores(&self) -> Scores<'_>;
     /// Parts of the points by entry, category and part; empty where points have no parts.
-    fn parts(&self) -> Parts<'_> {
-        Parts::new()
+    fn parts(&self) -> Scores<'_> {
+        Scores::new()
     }
     /// Places by category, in order, and by entry.
     fn podiums(&self) -> Podiums<'_>;
     /// The names of the blocks, in order.
-    fn blocks(&self) -> Vec<BlockRef<'_>>;
+    fn blocks(&self) -> Vec<BlockName>;
     /// A block by its index in `blocks`.
     fn block(&self, at: usize) -> BlockView<'_>;
-}
-
-/// The names of a block, borrowed; as `BlockName`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BlockRef<'j> {
-    /// The examination; in other contests the category.
-    pub examination: &'j str,
-    /// The instance.
-    pub instance: &'j str,
-    /// The property; empty in the MCC.
-    pub property: &'j str,
-}
-
-impl BlockRef<'_> {
-    /// The names as owned text.
-    pub fn owned(&self) -> BlockName {
-        let [instance, examination, property] =
-            [self.instance, self.examination, self.property].map(str::to_owned);
-        BlockName { instance, examination, property }
-    }
 }
 
 /// One examination on one instance.
@@ -151,7 +131,7 @@ impl JudgementSide for Judgement {
     fn scores(&self) -> Scores<'_> {
         let named = self.scores.iter().map(|score| {
             let (entry, examination) = (&self.entries[score.entry], &self.examinations[score.examination]);
-            ((entry.entry.as_str(), examination.as_str()), &score.normalized)
+            ((entry.entry.as_str(), examination.as_str(), None), &score.normalized)
         });
         named.collect()
     }
@@ -165,13 +145,13 @@ impl JudgementSide for Judgement {
         podiums.map(|podium| (podium.category.as_str(), podium.places.iter().map(place).collect())).collect()
     }
 
-    fn blocks(&self) -> Vec<BlockRef<'_>> {
-        let name = self.blocks.iter().map(|block| BlockRef {
-            examination: &self.examinations[block.examination],
-            instance: &self.instances[block.instance].instance,
-            property: "",
-        });
-        name.collect()
+    fn blocks(&self) -> Vec<BlockName> {
+        let name = |block: &Block| BlockName {
+            instance: self.instances[block.instance].instance.clone(),
+            examination: self.examinations[block.examination].clone(),
+            property: String::new(),
+        };
+        self.blocks.iter().map(name).collect()
     }
 
     fn block(&self, at: usize) -> BlockView<'_> {

@@ -6,6 +6,7 @@ use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::files;
+use mcc_base::names::ExaminationName;
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
@@ -114,10 +115,10 @@ pub fn read_record_by(
 /// The record or an output cannot be read, or a run does not fit the edition.
 pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
     let mut ballots = read_recorded(edition, record, all_cores())?;
+    let all_ids = ids_by_instance(record);
     for open in record.open_runs() {
         let run = open?.run;
-        let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-        let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+        let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         // `add` returns the error for an examination that the edition does not have.
         let ids = edition
             .examination(&run.examination)
@@ -133,10 +134,14 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, Re
     Ok(ballots)
 }
 
+/// Returns the property ids of each instance by examination.
+fn ids_by_instance(record: &Record) -> BTreeMap<&str, &BTreeMap<ExaminationName, Vec<String>>> {
+    record.facts().instances.iter().map(|instance| (instance.name.as_str(), &instance.questions)).collect()
+}
+
 fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> Result<Ballots, RecordError> {
     let facts = record.facts();
-    let property_ids: BTreeMap<_, _> =
-        facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
+    let all_ids = ids_by_instance(record);
     let mut ballots = Ballots::new(edition);
     let mut outputs = String::new();
     let feed = |feed: Feed<'_, RunRecord>| {
@@ -148,9 +153,8 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         Ok(())
     };
     let read = |_: &mut (), recorded: RunRecord| {
-        let property_ids = property_ids
-            .get(recorded.run.instance.as_str())
-            .and_then(|ids| ids.get(&recorded.run.examination));
+        let run = &recorded.run;
+        let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         read_run(edition, record, recorded, property_ids)
     };
     let add = |read: Result<ReadRun, RecordError>| {

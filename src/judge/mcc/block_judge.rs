@@ -2,7 +2,7 @@
 
 use super::awards::{self, AwardFigures, CompleteRun, NoFigure};
 use super::best_virtual::BestVirtual;
-use super::judge::{Judge, JudgementHeader, JudgementTotals};
+use super::judge::{Judge, JudgementTotals};
 use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
@@ -36,7 +36,7 @@ impl<'j> BlockJudge<'j> {
 
     /// Judges with other confidences than those of the judgement. They are by entry.
     pub fn with_confidence(judge: &'j Judge, confidence: Vec<BigRational>) -> Self {
-        let JudgementHeader { edition, entries, .. } = &judge.header;
+        let Judgement { edition, entries, .. } = &judge.header;
         Self {
             judge,
             confidence,
@@ -234,7 +234,7 @@ impl<'j> BlockJudge<'j> {
 
     /// Returns the scores, podiums, awards and best virtual scores over all blocks judged.
     pub fn totals(self) -> JudgementTotals {
-        let JudgementHeader { edition, entries, unresolved, .. } = &self.judge.header;
+        let Judgement { edition, entries, unresolved, .. } = &self.judge.header;
         let weights = Weights::new(&self.judge.weights);
         let mut scores = Vec::new();
         for (examination, tallies) in self.tallies.iter().enumerate() {

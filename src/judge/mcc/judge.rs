@@ -42,8 +42,8 @@ pub enum JudgeError {
 /// Judges ballots block by block, so that a judgement can be written while it is computed and memory contains only the
 /// ballots.
 pub struct Judge {
-    /// The part of the judgement that is computed before blocks are judged.
-    pub header: JudgementHeader,
+    /// The judgement without its blocks and the sums over them, which are empty.
+    pub header: Judgement,
     pub(super) ballots: Ballots,
     /// The rows of each block.
     pub(super) blocks: Vec<Range<usize>>,
@@ -64,47 +64,16 @@ pub struct Judge {
     pub(super) mixed_hosts: Vec<bool>,
 }
 
-/// The part of a judgement that is computed before blocks are judged. The fields are those of `Judgement`.
-#[derive(Debug)]
-pub struct JudgementHeader {
-    /// As in `Judgement`.
-    pub version: String,
-    /// As in `Judgement`.
-    pub edition: Edition,
-    /// As in `Judgement`. Without resigned entries (P-4).
-    pub publication: Option<Publication>,
-    /// As in `Judgement`.
-    pub inputs: Vec<InputDigest>,
-    /// As in `Judgement`.
-    pub notes: Vec<String>,
-    /// As in `Judgement`.
-    pub entries: Vec<Entry>,
-    /// As in `Judgement`.
-    pub instances: Vec<Instance>,
-    /// As in `Judgement`.
-    pub examinations: Vec<String>,
-    /// As in `Judgement`.
-    pub unresolved: Vec<RunName>,
-    /// As in `Judgement`.
-    pub excluded: Vec<RunName>,
-    /// As in `Judgement`.
-    pub common_values: u64,
-    /// As in `Judgement`.
-    pub confidence: Vec<Confidence>,
-    /// As in `Judgement`.
-    pub flags: Vec<Flag>,
-}
-
-/// The sums over all blocks of a judgement. The fields are those of `Judgement`.
+/// The sums over all blocks: the last fields of a `Judgement`.
 #[derive(Debug)]
 pub struct JudgementTotals {
-    /// As in `Judgement`.
+    /// The points of every entry in every examination in which it took part.
     pub scores: Vec<Score>,
-    /// As in `Judgement`.
+    /// One podium per category, in the order of the edition.
     pub podiums: Vec<Podium>,
-    /// As in `Judgement`.
+    /// The awards, by category in the order of the edition.
     pub awards: Vec<Award>,
-    /// As in `Judgement`.
+    /// The score of the best virtual tool in every examination that has a block.
     pub best_virtual: Vec<VirtualScore>,
 }
 
@@ -154,7 +123,7 @@ impl Judge {
         let mixed_hosts = mixed_hosts(&mut ballots.rows, &instances);
         let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
         let mut judge = Self {
-            header: JudgementHeader {
+            header: Judgement {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
                 publication: ballots.publication.take().and_then(|publication| {
@@ -169,6 +138,11 @@ impl Judge {
                 excluded,
                 common_values: 0,
                 confidence: Vec::new(),
+                blocks: Vec::new(),
+                scores: Vec::new(),
+                podiums: Vec::new(),
+                awards: Vec::new(),
+                best_virtual: Vec::new(),
                 flags,
             },
             ballots,

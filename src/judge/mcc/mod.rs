@@ -19,7 +19,7 @@ mod weights;
 use crate::input::ballots::Ballots;
 use crate::judgement::{Block, Judgement};
 use block_judge::BlockJudge;
-pub use judge::{Judge, JudgeError, JudgementHeader, JudgementTotals};
+pub use judge::{Judge, JudgeError, JudgementTotals};
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_edition::Edition;
 pub(crate) use points::{ValuePoints, Weights};
@@ -39,27 +39,7 @@ pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeErro
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = totals;
-    let Judge { header, .. } = judge;
-    Ok(Judgement {
-        version: header.version,
-        edition: header.edition,
-        publication: header.publication,
-        inputs: header.inputs,
-        notes: header.notes,
-        entries: header.entries,
-        instances: header.instances,
-        examinations: header.examinations,
-        unresolved: header.unresolved,
-        excluded: header.excluded,
-        common_values: header.common_values,
-        confidence: header.confidence,
-        blocks,
-        scores,
-        podiums,
-        awards,
-        best_virtual,
-        flags: header.flags,
-    })
+    Ok(Judgement { blocks, scores, podiums, awards, best_virtual, ..judge.header })
 }
 
 impl Judge {

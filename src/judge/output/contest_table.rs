@@ -4,8 +4,8 @@ use super::atomic_file::{AtomicFile, WriteError};
 use super::schema;
 use super::write::override_rows;
 use crate::input::ballots::{Ballots, RunKey};
-use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
-use crate::mcc::{Judge, JudgementHeader};
+use crate::judgement::{Block, Cell, Cost, Ending, Judgement, ValueVerdict};
+use crate::mcc::Judge;
 use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
 use mcc_campaign::benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
@@ -123,7 +123,7 @@ pub enum ExportError {
 }
 
 struct Writer<'a> {
-    header: &'a JudgementHeader,
+    header: &'a Judgement,
     hosts: &'a HashMap<RunKey, String>,
     cores: &'a Cores,
     form: Form,

@@ -9,7 +9,7 @@ use crate::arrivals;
 use crate::certified;
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
-use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
+use crate::mcc::{Judge, JudgementTotals};
 use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::Value;
@@ -159,7 +159,7 @@ impl BlockBatch {
     /// Adds blocks.
     fn filled(
         mut self,
-        header: &JudgementHeader,
+        header: &Judgement,
         blocks: &mut dyn Iterator<Item = Block>,
     ) -> std::io::Result<Self> {
         for block in blocks {
@@ -289,7 +289,7 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 /// Writes the fields of `Judgement` before `blocks`, one per line.
-fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
+fn header_fields(json: &mut AtomicFile, header: &Judgement) -> Result<(), WriteError> {
     json.field("version", &header.version, ",\n")?;
     json.field("edition", &header.edition, ",\n")?;
     if let Some(publication) = &header.publication {
@@ -308,7 +308,7 @@ fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), 
 
 /// Adds the rows of a block to `trusted.csv`. `backers` are the voters that gave the trusted value, `against` those
 /// that gave another one; both are empty where the value is unknown.
-fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+fn trusted_rows(header: &Judgement, block: &Block, rows: &mut String) {
     let certified = certified::is_among(&header.inputs);
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
@@ -352,7 +352,7 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     }
 }
 
-fn confidence(header: &JudgementHeader) -> String {
+fn confidence(header: &Judgement) -> String {
     let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
     judged.retain(|confidence| header.entries[confidence.entry].status != Status::Withdrawn);
     judged.sort_by_key(|confidence| &header.entries[confidence.entry].entry);
@@ -365,7 +365,7 @@ fn confidence(header: &JudgementHeader) -> String {
 }
 
 /// The table of scores, by tool, then by examination in the order of the edition.
-fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn scores(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut scores: Vec<&Score> = totals.scores.iter().collect();
     scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
     let mut table = schema::SCORES.header();
@@ -377,7 +377,7 @@ fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn podiums(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::PODIUMS.header();
     for podium in &totals.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
@@ -389,7 +389,7 @@ fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn awards(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::AWARDS.header();
     for Award { category, award: kind, places } in &totals.awards {
         for AwardPlace { rank, entry, runs_compared, value, unit } in places {
@@ -401,7 +401,7 @@ fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
+fn tools(header: &Judgement, marks: &[BTreeSet<Mark>]) -> String {
     let mut entries: Vec<(&Entry, &BTreeSet<Mark>)> = header.entries.iter().zip(marks).collect();
     entries.sort_by_key(|(entry, _)| &entry.entry);
     let mut table = schema::TOOLS.header();
@@ -415,7 +415,7 @@ fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
 }
 
 /// Adds the trusted values of a block that have weak evidence, with the voters that gave them.
-fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+fn weak_rows(header: &Judgement, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
     for (position, trusted) in block.trusted.iter().enumerate() {
@@ -430,7 +430,7 @@ fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
 }
 
 /// Adds the overridden values of a block.
-pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+pub(crate) fn override_rows(header: &Judgement, block: &Block, rows: &mut String) {
     for (position, trusted) in
         block.trusted.iter().enumerate().filter(|(_, trusted)| !trusted.reason.is_empty())
     {
@@ -441,7 +441,7 @@ pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut 
     }
 }
 
-fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn best_virtual(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::VIRTUAL.header();
     for VirtualScore { examination, right, values, points, normalized } in &totals.best_virtual {
         let examination = field(&header.examinations[*examination]);
@@ -450,7 +450,7 @@ fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn flags(header: &JudgementHeader) -> String {
+fn flags(header: &Judgement) -> String {
     let mut table = schema::FLAGS.header();
     for Flag { kind, entry, examination, family, instance, position, detail } in &header.flags {
         let instance = instance.map_or("", |instance| &header.instances[instance].instance);

@@ -173,7 +173,7 @@ impl Dispute<'_> {
                 let home = outputs.join("home");
                 let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);
                 ran.map_err(QualifyError::io(folder))?;
-                let questions = Questions::of(archive, self.examination)?;
+                let questions = Questions::read(archive, self.examination)?;
                 let stdout = outputs.join("stdout");
                 let answers = File::open(&stdout)
                     .and_then(|file| Answers::read_file(&file, &questions, Reading::default()))

@@ -148,7 +148,7 @@ impl RunQuestions {
     /// # Errors
     /// The model or the property files of the archive cannot be read.
     pub fn read(archive: &Archive, examination: &Examination) -> Result<Self, ArchiveError> {
-        let questions = Questions::of(archive, examination)?;
+        let questions = Questions::read(archive, examination)?;
         let ids = questions.ids.clone().unwrap_or_default();
         let verdicts = archive.verdicts()?;
         let known = |property: &str| verdicts.iter().find(|v| v.property == property).and_then(|v| v.holds);
