@@ -57,7 +57,7 @@ impl Median {
     }
 }
 
-/// A position for which a replay has another answer. An empty answer is no value.
+/// A position for which a replay has another answer. An empty answer is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferentAnswer {
     /// The number of the replay: 1, 2, ...
@@ -115,7 +115,7 @@ pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Opti
     }
     let measured: Vec<Measured> =
         replays.iter().map(|(attempt, _)| Measured::from_attempt(attempt)).collect();
-    let median = |figure: fn(&Measured) -> Option<u64>| Median::from_values(measured.iter().map(figure));
+    let median = |value: fn(&Measured) -> Option<u64>| Median::from_values(measured.iter().map(value));
     Comparison {
         run: attempt.run.clone(),
         answers_equal: different.is_empty(),

@@ -124,11 +124,11 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
     reject_if(replace.len() < args.replace.len(), "--replace names an entry twice; give each entry once")?;
-    let (edition, mut ballots) = args.inputs.read_all(inputs, &replace)?;
+    let (edition, mut results) = args.inputs.read_all(inputs, &replace)?;
     if let Some(certified) = &args.certified {
-        read_certified(&mut ballots, certified).map_err(Failure::usage)?;
+        read_certified(&mut results, certified).map_err(Failure::usage)?;
     }
-    let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
+    let judge = Judge::new(&edition, results).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
     let totals = write::write(&judge, out).map_err(write_failure)?;

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contest_without_votes_refuses_entries_that_only_vote() {
+    fn an_edition_of_a_contest_without_votes_refuses_the_status_voting_only() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mine.toml");
         for base in ["svcomp-2020", "crv-2014"] {

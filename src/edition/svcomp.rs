@@ -370,7 +370,7 @@ impl SvcompEdition {
 }
 
 /// Limit for the number of tasks of a category. A larger number is a typing error; and sums must not overflow.
-const MOST_TASKS: u64 = 1_000_000_000;
+const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Checks a list of categories.
 ///
@@ -386,11 +386,11 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         if names.insert(category.name.as_str(), number).is_some() {
             return Err((number, format!("category `{}` is named twice", category.name)));
         }
-        if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MOST_TASKS).contains(tasks)) {
+        if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MAX_TASKS).contains(tasks)) {
             let name = &category.name;
             return Err((
                 number,
-                format!("category `{name}` has {tasks} tasks; allowed are 1 to {MOST_TASKS}"),
+                format!("category `{name}` has {tasks} tasks; allowed are 1 to {MAX_TASKS}"),
             ));
         }
     }

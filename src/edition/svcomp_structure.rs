@@ -21,11 +21,11 @@ const BUILTIN: &[(&str, &str)] =
 const NONE: &str = "none";
 
 /// Limit for the size of a file in bytes; the largest one of the contest has about 40 KB.
-const LARGEST: usize = 4 << 20;
+const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// The largest number of names in a mapping and of categories. A contest has about a hundred; each name is compared with all
 /// others.
-const MOST_NAMES: usize = 2000;
+const MAX_NAMES: usize = 2000;
 
 /// Why a category structure cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -108,8 +108,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Names<T> {
                         return Err(serde::de::Error::custom(format!("`{name}` is named twice")));
                     }
                     pairs.push((name, value));
-                    if pairs.len() > MOST_NAMES {
-                        return Err(serde::de::Error::custom(format!("more than {MOST_NAMES} names")));
+                    if pairs.len() > MAX_NAMES {
+                        return Err(serde::de::Error::custom(format!("more than {MAX_NAMES} names")));
                     }
                 }
                 Ok(Names(pairs))
@@ -133,11 +133,11 @@ impl CategoryStructure {
     /// Parses the text of a file. `file` is its name in errors.
     ///
     /// # Errors
-    /// The text is no YAML, a key has the wrong type, a category is a part of itself, or a name is empty or repeated.
+    /// The text is not YAML, a key has the wrong type, a category is a part of itself, or a name is empty or repeated.
     pub fn parse(text: &str, file: &str) -> Result<Self, StructureError> {
         let content = |line, message| StructureError::Content { file: file.to_owned(), line, message };
-        if text.len() > LARGEST {
-            return Err(content(1, format!("the file is larger than {LARGEST} bytes")));
+        if text.len() > MAX_FILE_BYTES {
+            return Err(content(1, format!("the file is larger than {MAX_FILE_BYTES} bytes")));
         }
         let written: Written = serde_saphyr::from_str(text).map_err(|error| {
             let line = error.location().map_or(0, |location| location.line());
@@ -193,8 +193,8 @@ impl CategoryStructure {
                     categories.len() - 1
                 });
                 categories[at].parents.push(meta.clone());
-                if categories.len() > MOST_NAMES {
-                    return Err(format!("more than {MOST_NAMES} categories"));
+                if categories.len() > MAX_NAMES {
+                    return Err(format!("more than {MAX_NAMES} categories"));
                 }
             }
         }

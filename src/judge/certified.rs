@@ -109,7 +109,7 @@ impl FromStr for CertifiedValue {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
             let shown: String = text.chars().take(60).collect();
-            format!("`{shown}` is no certified value; expected T, F, a number, inf, or >= and a number")
+            format!("`{shown}` is not a certified value; expected T, F, a number, inf, or >= and a number")
         };
         let value = |text: &str| text.parse::<Value>().map_err(|_| bad());
         match text.strip_prefix(">=") {

@@ -433,15 +433,15 @@ pub enum Ending {
     CannotCompute,
     /// The tool ended by itself without a well-formed answer.
     NoAnswer,
-    /// Cut by the limit on CPU time.
+    /// Terminated at the limit on CPU time.
     CpuLimit,
-    /// Cut by the limit on wall time.
+    /// Terminated at the limit on wall time.
     WallLimit,
-    /// Cut by the limit on memory.
+    /// Terminated at the limit on memory.
     MemoryLimit,
-    /// Cut by the limit on output.
+    /// Terminated at the limit on output.
     OutputLimit,
-    /// Cut by the limit on writes to the disk.
+    /// Terminated at the limit on writes to the disk.
     DiskLimit,
     /// The tool ended abnormally.
     ToolCrash,
@@ -473,10 +473,10 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    /// Checks that the values are possible measurements (`mcc_base::figures`).
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
+    /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         figures::check_ms([("cpu_ms", Some(self.cpu_ms)), ("wall_ms", Some(self.wall_ms))])?;
         figures::check_kib([("memory_kib", self.memory_kib)])
@@ -581,7 +581,7 @@ pub enum VariantRank {
     Only,
 }
 
-/// An award of a category: a prize beside the podium (E-4.5).
+/// An award of a category: a prize in addition to the podium (E-4.5).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Award {
     /// Name of the category.

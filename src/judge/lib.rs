@@ -1,4 +1,4 @@
-//! Judging: computes a judgement from ballots. This crate does not depend on machines.
+//! Judging: computes a judgement from results. This crate does not depend on machines.
 
 #![warn(missing_docs)]
 
@@ -17,8 +17,8 @@ pub mod show;
 mod table_words;
 mod value_verdict;
 
-pub use input::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
 pub use input::certified::read_certified;
+pub use input::run_results::{EntryFacts, InstanceFacts, RunResult, RunResultError, RunResults};
 pub use input::{benchkit_results, overrides, record, source, sources, values};
 pub use output::atomic_file::{AtomicFile, WriteError, field};
 pub use output::{contest_table, oracle, schema, write};

@@ -1,4 +1,4 @@
-//! Why entries have their places: sums by model status and family, values that only one tool has right, duels of
+//! Why entries have their places: sums by model status and family, values that only one tool has right, comparisons of
 //! neighbours on a podium, and the least number of trusted values that decide a place. Everything is computed from the
 //! verdicts of a judgement.
 
@@ -28,7 +28,7 @@ pub struct Places<'j> {
     unique: Vec<Vec<Position>>,
     wrong: Vec<Vec<Position>>,
     margins: Vec<DecidedPlace>,
-    duels: Vec<Duel>,
+    neighbours: Vec<Neighbours>,
 }
 
 struct Class<'j> {
@@ -107,12 +107,12 @@ pub struct DecidedPlace {
     /// The least number of changed values; None where no number is enough.
     pub values: Option<u64>,
     /// If few are enough: the values of which the last one could be changed, in the order of the judgement.
-    pub deciding: Vec<Position>,
+    pub decisive: Vec<Position>,
 }
 
 /// Two neighbours on a podium: what one has and the other does not.
 #[derive(Debug)]
-pub struct Duel {
+pub struct Neighbours {
     /// Number of the podium.
     pub podium: usize,
     /// Number of the entry with the better place.
@@ -152,7 +152,7 @@ impl<'j> Places<'j> {
             unique: vec![Vec::new(); entries],
             wrong: vec![Vec::new(); entries],
             margins: Vec::new(),
-            duels: Vec::new(),
+            neighbours: Vec::new(),
         };
         judgement.blocks.iter().for_each(|block| places.add(block));
         places.compare();
@@ -204,7 +204,7 @@ impl<'j> Places<'j> {
         }
     }
 
-    /// Computes duels and margins.
+    /// Computes neighbours and margins.
     fn compare(&mut self) {
         let judgement = self.judgement;
         let edition = &judgement.edition;
@@ -223,7 +223,7 @@ impl<'j> Places<'j> {
             }
         }
         for (pair, values) in nearest_rivals(pairs, edition, &weights) {
-            let mut deciding = Vec::new();
+            let mut decisive = Vec::new();
             if let Some(values) = values.filter(|&values| values <= FEW_VALUES) {
                 let least = pair.last_gain(edition, &weights, values);
                 for block in
@@ -231,7 +231,7 @@ impl<'j> Places<'j> {
                 {
                     let Block { examination, instance, .. } = *block;
                     let found = pair.positions_above(edition, &weights[class_of(block)], block, &least);
-                    deciding.extend(found.into_iter().map(|position| Position {
+                    decisive.extend(found.into_iter().map(|position| Position {
                         examination,
                         instance,
                         position,
@@ -243,19 +243,30 @@ impl<'j> Places<'j> {
                 holder: pair.holder.entry,
                 rival: pair.rival.entry,
                 values,
-                deciding,
+                decisive,
             });
         }
         for (number, podium) in judgement.podiums.iter().enumerate().take(within.len()) {
             let ranked: Vec<&PodiumPlace> =
                 podium.places.iter().filter(|place| place.rank.is_some()).collect();
             for pair in ranked.windows(2) {
-                self.duels.push(self.duel(number, pair[0].entry, pair[1].entry, &within[number]));
+                self.neighbours.push(self.compare_neighbours(
+                    number,
+                    pair[0].entry,
+                    pair[1].entry,
+                    &within[number],
+                ));
             }
         }
     }
 
-    fn duel(&self, podium: usize, ahead: usize, behind: usize, examinations: &[usize]) -> Duel {
+    fn compare_neighbours(
+        &self,
+        podium: usize,
+        ahead: usize,
+        behind: usize,
+        examinations: &[usize],
+    ) -> Neighbours {
         let mut counts: BTreeMap<(usize, usize), [u64; 2]> = BTreeMap::new();
         let blocks = self.judgement.blocks.iter();
         for block in blocks.filter(|block| examinations.contains(&block.examination)) {
@@ -286,7 +297,7 @@ impl<'j> Places<'j> {
             let tally = self.tally(entry, examinations, &self.classes_of_status(None));
             (tally.wrong, tally.penalties)
         });
-        Duel { podium, ahead, behind, only, wrong }
+        Neighbours { podium, ahead, behind, only, wrong }
     }
 
     fn worth(&self, examination: usize) -> ValuePoints {
@@ -403,8 +414,8 @@ impl<'j> Places<'j> {
     }
 
     /// The pairs of neighbours with a rank on a podium, best first.
-    pub fn duels(&self, podium: usize) -> impl Iterator<Item = &Duel> {
-        self.duels.iter().filter(move |duel| duel.podium == podium)
+    pub fn neighbours(&self, podium: usize) -> impl Iterator<Item = &Neighbours> {
+        self.neighbours.iter().filter(move |pair| pair.podium == podium)
     }
 
     /// Numbers of the examinations of each podium.

@@ -1,7 +1,7 @@
 //! Rates an author's runs within a published field: what is right, wrong, missed and alone, the places that the entries
 //! would have, and the changes against a baseline. Says whether the runs belong to another year than the field.
 
-use crate::input::ballots::{Ballots, EntryFacts};
+use crate::input::run_results::{EntryFacts, RunResults};
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{
     Basis, Block, Cell, Ending, Entry, Instance, Judgement, Medal, Podium, PodiumPlace, Status, Trusted,
@@ -165,7 +165,7 @@ pub struct RatedValue {
 
 /// Combines the author's runs, the published field and the baseline. The author's entries replace those of the same name in
 /// the field. The entries of the baseline are judged without vote and rank. With `own_blocks_only`, only the instances and
-/// examinations with a run of the author are kept. Returns the ballots and the names of the rated entries.
+/// examinations with a run of the author are kept. Returns the results and the names of the rated entries.
 ///
 /// # Errors
 /// The sources cannot be judged together, or the property ids of one are those of another year than the edition.
@@ -175,34 +175,34 @@ pub fn combine_field(
     mut published: Source,
     mut baseline: Option<Source>,
     own_blocks_only: bool,
-) -> Result<(Ballots, Vec<String>), CombineError> {
+) -> Result<(RunResults, Vec<String>), CombineError> {
     for source in [&own, &published].into_iter().chain(&baseline) {
         check_year_of_ids(edition, source)?;
     }
     if own_blocks_only {
-        let kept = own.ballots.blocks();
+        let kept = own.results.blocks();
         for source in std::iter::once(&mut published).chain(&mut baseline) {
-            source.ballots.retain_blocks(&kept);
+            source.results.retain_blocks(&kept);
         }
     }
     if published.name == own.name {
         // The name of a source states whose runs of an entry count.
         published.name += " (published)";
     }
-    let mut names: Vec<String> = own.ballots.entry_names().map(str::to_owned).collect();
+    let mut names: Vec<String> = own.results.entry_names().map(str::to_owned).collect();
     names.sort();
-    let in_field = |name: &&String| published.ballots.entry_names().any(|known| known == **name);
+    let in_field = |name: &&String| published.results.entry_names().any(|known| known == **name);
     let replace: BTreeMap<String, String> =
         names.iter().filter(in_field).map(|name| (name.clone(), own.name.clone())).collect();
     let mut sources = vec![own, published];
     if let Some(mut baseline) = baseline {
-        let rated = baseline.ballots.rename_entries(|name| {
+        let rated = baseline.results.rename_entries(|name| {
             names.iter().any(|known| known == name).then(|| format!("{name}{BASELINE}"))
         });
         for entry in rated {
             let note = "earlier runs, for comparison".to_owned();
             let facts = EntryFacts { tool: entry.clone(), status: Status::OutOfCompetition, note };
-            baseline.ballots.describe_entry(&entry, facts);
+            baseline.results.describe_entry(&entry, facts);
         }
         sources.push(baseline);
     }
@@ -214,7 +214,7 @@ pub fn combine_field(
 fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<(), CombineError> {
     let year = |text: &str| text.parse().ok().filter(|year: &u32| (2000..2100).contains(year));
     let year_of_id = |id: &String| year(id.rsplit('-').nth(1)?);
-    let ids = source.ballots.ids.values().flatten();
+    let ids = source.results.ids.values().flatten();
     let latest = ids.filter_map(|id| Some((year_of_id(id)?, id))).max();
     let edition_year = edition.name.strip_prefix("mcc-").and_then(year);
     match (latest, edition_year) {
@@ -261,7 +261,7 @@ impl fmt::Display for Agreement {
 ///
 /// # Errors
 /// The field cannot be judged.
-pub fn agreement(own: &Ballots, edition: &Edition, field: Ballots) -> Result<Agreement, JudgeError> {
+pub fn agreement(own: &RunResults, edition: &Edition, field: RunResults) -> Result<Agreement, JudgeError> {
     let judge = Judge::new(edition, field)?;
     let mut rows: HashMap<(&str, &str), Vec<_>> = HashMap::new();
     for row in &own.rows {
@@ -288,12 +288,12 @@ pub fn agreement(own: &Ballots, edition: &Edition, field: Ballots) -> Result<Agr
     Ok(agreement)
 }
 
-/// Judges the combined ballots and rates the entries.
+/// Judges the combined results and rates the entries.
 ///
 /// # Errors
-/// The ballots cannot be judged.
-pub fn rate(edition: &Edition, ballots: Ballots, rated: &[String]) -> Result<Rating, JudgeError> {
-    let judge = Judge::new(edition, ballots)?;
+/// The results cannot be judged.
+pub fn rate(edition: &Edition, results: RunResults, rated: &[String]) -> Result<Rating, JudgeError> {
+    let judge = Judge::new(edition, results)?;
     let header = &judge.header;
     let number = |name: &str| header.entries.iter().position(|entry| entry.entry == name);
     let mut ratings: Vec<RatedEntry> = Vec::new();

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_words_give_the_ending() {
+    fn the_words_of_the_column_status_give_the_ending_of_a_run() {
         let kept = [true, true];
         let word = |status, results, answered, kept| ending(status, results, answered, kept).unwrap();
         assert_eq!(word("normal", Results::Vector, true, kept), Ending::Answered);

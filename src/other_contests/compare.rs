@@ -107,8 +107,8 @@ impl JudgementSide for Judgement {
                 .map(String::as_str)
                 .zip(cell.parts.iter().map(|Points(points)| points))
                 .collect(),
-            time_ms: cell.figure(&["cpu_s", "time_s"], 1000),
-            memory_bytes: cell.figure(&["memory_mb"], 1_000_000),
+            time_ms: cell.measurement(&["cpu_s", "time_s"], 1000),
+            memory_bytes: cell.measurement(&["memory_mb"], 1_000_000),
         });
         BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
     }

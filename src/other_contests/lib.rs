@@ -119,7 +119,7 @@ pub struct Cell {
 
 impl Cell {
     /// Returns the first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
-    pub fn figure(&self, what: &[&str], factor: u64) -> Option<u64> {
+    pub fn measurement(&self, what: &[&str], factor: u64) -> Option<u64> {
         let mean = &self.measured.iter().find(|measure| what.contains(&measure.what.as_str()))?.mean;
         (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
     }
@@ -269,7 +269,7 @@ impl Judgement {
         let bound = BigRational::from_integer(mcc_base::figures::MOST_BYTES.into());
         let fits = |number: &BigRational| number.abs() <= bound;
         let cells = || self.blocks.iter().flat_map(|block| &block.cells);
-        let figures = cells().flat_map(|cell| &cell.measured).map(|measure| &measure.mean);
+        let measured = cells().flat_map(|cell| &cell.measured).map(|measure| &measure.mean);
         let points = cells().map(|cell| &cell.points);
         let points = points
             .chain(self.scores.iter().filter_map(|score| score.points.as_ref().map(|points| &points.0)));
@@ -280,8 +280,8 @@ impl Judgement {
             .iter()
             .flat_map(|quantile| &quantile.steps)
             .flat_map(|step| [&step.x, &step.cpu_s]);
-        if !figures.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
-            return Err(JudgementError::Broken(format!("a figure is larger than {bound}")));
+        if !measured.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
+            return Err(JudgementError::Broken(format!("a value is larger than {bound}")));
         }
         let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
         let categories_named: BTreeSet<_> =

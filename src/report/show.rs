@@ -153,7 +153,7 @@ pub fn share(part: &BigRational, whole: &BigRational) -> String {
     format!("{} %", decimal(&(part / whole * BigRational::from_integer(100.into())), 1))
 }
 
-/// A share of one as a percentage, cut after the third decimal: only a share of 1 is shown as 100 %.
+/// A share of one as a percentage, truncated after the third decimal: only a share of 1 is shown as 100 %.
 pub fn percent(share: &BigRational) -> String {
     let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
     let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));

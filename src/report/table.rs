@@ -154,7 +154,7 @@ pub fn scores(
     scores.retain(|score| contest.entry_number(score.entry).is_some());
     let places = show::places(scores.iter().map(|score| &score.points));
     let normalized = show::places(scores.iter().map(|score| &score.normalized));
-    // Virtual entries are no tools: they are last.
+    // Virtual entries are not tools: they are last.
     let is_virtual = |score: &Score| contest.entry(score.entry).status == Status::Virtual;
     scores.sort_by(|a, b| {
         let order = is_virtual(a).cmp(&is_virtual(b)).then(b.normalized.cmp(&a.normalized));

@@ -65,8 +65,8 @@ struct ValueList {
     more: usize,
 }
 
-/// So many families and values are listed.
-const MOST_ROWS: usize = 15;
+/// Most families, and most values, that are listed.
+const MAX_ROWS: usize = 15;
 
 /// Writes the page of an entry and its data.
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
@@ -208,8 +208,8 @@ fn losses(contest: &Contest, entry: usize) -> (Vec<(String, [String; 3], String)
         (visible(family), counts, contest::in_fragment(&format!("{}-", visible(family))))
     });
     let rows: Vec<_> = rows.collect();
-    let more = rows.len().saturating_sub(MOST_ROWS);
-    (rows.into_iter().take(MOST_ROWS).collect(), more)
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    (rows.into_iter().take(MAX_ROWS).collect(), more)
 }
 
 fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
@@ -219,7 +219,7 @@ fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
     });
     let mut shown: Vec<_> = links.collect();
     let count = shown.len();
-    shown.truncate(MOST_ROWS);
+    shown.truncate(MAX_ROWS);
     ValueList { count, more: count - shown.len(), shown }
 }
 

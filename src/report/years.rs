@@ -384,7 +384,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
 
 /// The ten tools with the most right values, and all examinations, as lines over the years.
 fn pictures(years: &[Year]) -> Vec<Picture> {
-    const MOST_LINES: usize = 10;
+    const MAX_LINES: usize = 10;
     let percent =
         |counts: &Counts, part: u64| (counts.all > 0).then(|| part as f64 * 100.0 / counts.all as f64);
     let tool = |name: &&str| Line {
@@ -394,7 +394,7 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
             .map(|year| year.tools.get(*name).and_then(|tool| percent(&year.values, tool.right)))
             .collect(),
     };
-    let tools: Vec<Line> = tools(years).iter().take(MOST_LINES).map(tool).collect();
+    let tools: Vec<Line> = tools(years).iter().take(MAX_LINES).map(tool).collect();
     let examinations: BTreeSet<&String> = years.iter().flat_map(|year| year.examinations.keys()).collect();
     let examination = |name: &&String| Line {
         name: (*name).clone(),

@@ -66,7 +66,7 @@ fn the_margins_of_2018_are_those_of_the_sensitivity() {
     // The gold medal in StateSpace depends on one value.
     let gold = places.margins(0).next().expect("a margin");
     assert_eq!((name(gold.holder).as_str(), gold.values), ("GreatSPN", Some(1)));
-    assert!(!gold.deciding.is_empty());
+    assert!(!gold.decisive.is_empty());
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn the_points_of_2018_add_up_by_status_and_by_neighbour() {
     for (number, podium) in judgement.podiums.iter().enumerate() {
         let points =
             |entry: usize| &podium.places.iter().find(|place| place.entry == entry).expect("a place").points;
-        for duel in places.duels(number) {
-            let [first, second] = &duel.only;
-            let [lost, lost_by_second] = &duel.wrong;
+        for pair in places.neighbours(number) {
+            let [first, second] = &pair.only;
+            let [lost, lost_by_second] = &pair.wrong;
             let sum = &first.1 - &second.1 - &lost.1 + &lost_by_second.1;
-            assert_eq!(sum, points(duel.ahead) - points(duel.behind), "{}", podium.category);
+            assert_eq!(sum, points(pair.ahead) - points(pair.behind), "{}", podium.category);
         }
     }
 }

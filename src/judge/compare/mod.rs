@@ -267,13 +267,13 @@ pub enum EndingOrVerdict {
 
 display_as_in_files!(EndingOrVerdict);
 
-/// Smaller differences between memory figures, in bytes, are not reported, whatever their ratio.
+/// Smaller differences between amounts of memory, in bytes, are not reported, whatever their ratio.
 const NOISE_BYTES: u64 = 1_000_000;
 
 /// Smaller differences between times, in milliseconds, are not reported, whatever the ratio of the times.
 const NOISE_MS: u64 = 1000;
 
-/// Compares two judgements. Two times, or two memory figures, differ if one is more than `factor` times the other.
+/// Compares two judgements. Two times, or two amounts of memory, differ if one is more than `factor` times the other.
 ///
 /// # Errors
 /// The judgements are of different contests or have no run in common; then no difference would be found, which would be
@@ -435,7 +435,7 @@ impl Comparison {
     }
 }
 
-/// Whether two figures differ by more than a factor, and by `noise` or more.
+/// Whether two values differ by more than a factor, and by `noise` or more.
 fn is_far(before: u64, after: u64, factor: u64, noise: u64) -> bool {
     let (less, more) = (before.min(after), before.max(after));
     more - less >= noise && more > less.saturating_mul(factor)

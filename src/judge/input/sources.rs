@@ -1,16 +1,16 @@
-//! Combines the ballots of several sources, such as the runs of an author and a published table, so that they are judged
+//! Combines the results of several sources, such as the runs of an author and a published table, so that they are judged
 //! together.
 
-use super::ballots::{Ballots, InstanceFacts, RunRow};
+use super::run_results::{InstanceFacts, RunResults, RunRow};
 use mcc_edition::Edition;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ballots of one source.
+/// The results of one source.
 pub struct Source {
     /// Its name in messages: the path that was given.
     pub name: String,
-    /// Its ballots.
-    pub ballots: Ballots,
+    /// Its results.
+    pub results: RunResults,
 }
 
 /// Why sources cannot be judged together.
@@ -101,10 +101,10 @@ pub fn combine(
     edition: &Edition,
     sources: Vec<Source>,
     replace: &BTreeMap<String, String>,
-) -> Result<Ballots, CombineError> {
+) -> Result<RunResults, CombineError> {
     let mut of_entry: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
-        for entry in source.ballots.entry_names() {
+        for entry in source.results.entry_names() {
             of_entry.entry(entry.to_owned()).or_default().push(number);
         }
     }
@@ -133,17 +133,17 @@ pub fn combine(
         });
     }
     nothing_in_common(&sources)?;
-    let mut combined = Ballots::new(edition);
-    for Source { name, ballots } in sources {
+    let mut combined = RunResults::new(edition);
+    for Source { name, results } in sources {
         let counts = |entry: &str| replace.get(entry).is_none_or(|source| *source == name);
-        combined.append(ballots, &name, counts)?;
+        combined.append(results, &name, counts)?;
     }
     Ok(combined)
 }
 
 /// Refuses a source without a block of another source: entries that were asked different questions cannot be compared.
 fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
-    let blocks: Vec<_> = sources.iter().map(|source| source.ballots.blocks()).collect();
+    let blocks: Vec<_> = sources.iter().map(|source| source.results.blocks()).collect();
     for (at, own) in blocks.iter().enumerate() {
         let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
         if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(own)) {
@@ -153,7 +153,7 @@ fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
     Ok(())
 }
 
-impl Ballots {
+impl RunResults {
     /// Returns examination and instance of all runs.
     pub(crate) fn blocks(&self) -> BTreeSet<(u16, String)> {
         let name = |row: &RunRow| self.instances.names[row.instance as usize].clone();
@@ -166,10 +166,10 @@ impl Ballots {
         self.rows.retain(|row| kept.contains(&(row.examination, name(row))));
     }
 
-    /// Adds the ballots of another source, of the entries for which `counts` returns true.
+    /// Adds the results of another source, of the entries for which `counts` returns true.
     fn append(
         &mut self,
-        other: Ballots,
+        other: RunResults,
         source: &str,
         counts: impl Fn(&str) -> bool,
     ) -> Result<(), CombineError> {
@@ -224,18 +224,18 @@ impl Ballots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ballots::Ballot;
+    use super::super::run_results::RunResult;
     use super::*;
 
     const DEADLOCK: &str = "ReachabilityDeadlock";
 
     fn source(edition: &Edition, name: &str, entry: &str, ids: &[&str], status: &str) -> Source {
-        let mut ballots = Ballots::new(edition);
+        let mut results = RunResults::new(edition);
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        ballots.add(entry, "F-PT-1", DEADLOCK, &ids, Ballot::published(Vec::new())).unwrap();
+        results.add(entry, "F-PT-1", DEADLOCK, &ids, RunResult::published(Vec::new())).unwrap();
         let facts = InstanceFacts { family: "F".to_owned(), status: status.to_owned() };
-        ballots.describe_instance("F-PT-1", facts);
-        Source { name: name.to_owned(), ballots }
+        results.describe_instance("F-PT-1", facts);
+        Source { name: name.to_owned(), results }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The confidence of an entry: the share of the common values on which it agrees (E-2.1, E-2.2).
 
 use super::trusted::Vote;
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;

@@ -1,6 +1,6 @@
 //! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
-use crate::input::ballots::{NONE, RunRow};
+use crate::input::run_results::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_campaign::benchkit::Repeat;
 use std::collections::BTreeMap;

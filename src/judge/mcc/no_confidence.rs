@@ -56,14 +56,14 @@ pub(super) fn flags(judge: &Judge) -> Vec<Flag> {
 }
 
 fn gave_values(judge: &Judge, entry: usize) -> bool {
-    judge.ballots.rows.iter().any(|row| row.entry as usize == entry && judge.ballots.has_value(row))
+    judge.results.rows.iter().any(|row| row.entry as usize == entry && judge.results.has_value(row))
 }
 
 /// Judges all blocks with these confidences.
 fn totals(judge: &Judge, confidence: Vec<BigRational>) -> JudgementTotals {
     let mut block_judge = BlockJudge::with_confidence(judge, confidence);
     for block in &judge.blocks {
-        block_judge.judge(&judge.ballots.rows[block.clone()]);
+        block_judge.judge(&judge.results.rows[block.clone()]);
     }
     block_judge.totals()
 }

@@ -1,6 +1,6 @@
 //! The values that the organizers set, by block.
 
-use crate::input::ballots::Override;
+use crate::input::run_results::Override;
 use std::collections::HashMap;
 
 /// Overrides by examination and instance number.

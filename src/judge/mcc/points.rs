@@ -1,6 +1,6 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
-use super::awards::NoFigure;
+use super::awards::Unmeasured;
 use hashbrown::HashMap;
 use mcc_edition::{Edition, Judging};
 use num_bigint::BigInt;
@@ -123,7 +123,7 @@ pub(super) struct ExaminationTally {
     /// Right values that no other tool gave.
     pub unique: u64,
     /// Runs whose cost cannot be compared, on instances whose costs can be.
-    pub no_figure: NoFigure,
+    pub unmeasured: Unmeasured,
     /// By weight class, so that no fraction is computed per block.
     by_class: Vec<Counts>,
 }
@@ -144,8 +144,8 @@ impl ExaminationTally {
         self.took_part |= other.took_part;
         self.unjudged += other.unjudged;
         self.unique += other.unique;
-        self.no_figure.cpu += other.no_figure.cpu;
-        self.no_figure.memory += other.no_figure.memory;
+        self.unmeasured.cpu += other.unmeasured.cpu;
+        self.unmeasured.memory += other.unmeasured.memory;
         for (class, counts) in other.by_class.iter().enumerate() {
             self.add(class as u32, *counts, 0);
         }

@@ -1,6 +1,6 @@
 //! The trusted value of a position (E-3.1).
 
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use crate::judgement::Basis;
 use mcc_edition::Judging;
 use num_rational::BigRational;

@@ -1,7 +1,7 @@
 //! Votes per tool, and values on weak evidence.
 
 use super::trusted::Vote;
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use crate::judgement::{Block, Cell, Entry, Judgement, Weak};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::Votes;

@@ -349,7 +349,7 @@ pub const ANSWERS: Table = Table {
     instance: HEADER[1],
 };
 
-/// Family and status of the instances, beside the contest's table.
+/// Family and status of the instances, next to the contest's table.
 pub const INSTANCES: Table = Table {
     file: "answers.models.csv",
     about: "family and status of the instances",
@@ -359,7 +359,7 @@ pub const INSTANCES: Table = Table {
     instance: "",
 };
 
-/// Tool and status of the entries, beside the contest's table.
+/// Tool and status of the entries, next to the contest's table.
 pub const ENTRIES: Table = Table {
     file: "answers.tools.csv",
     about: "tool and status of the entries",
@@ -369,7 +369,7 @@ pub const ENTRIES: Table = Table {
     instance: "",
 };
 
-/// The overrides that had an effect, beside the contest's table.
+/// The overrides that had an effect, next to the contest's table.
 pub const OVERRIDES_OF_ANSWERS: Table = Table { file: "answers.overrides.csv", ..OVERRIDES };
 
 /// The names of obfuscated instances.

@@ -369,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_an_unknown_entry_are_an_error() {
+    fn printed_totals_of_an_unknown_entry_are_refused() {
         let known = Entry {
             entry: "a".to_owned(),
             tool: "a".to_owned(),

@@ -228,7 +228,7 @@ impl Row<'_> {
             let most = BigRational::from_integer(most.into());
             if value.as_ref().is_some_and(|value| *value > most) {
                 return Err(format!(
-                    "column {column}: a figure above {most} is no measurement; correct it, or write N/A"
+                    "column {column}: a value above {most} is not a measurement; correct it, or write N/A"
                 ));
             }
         }

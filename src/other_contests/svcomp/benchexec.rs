@@ -145,7 +145,7 @@ impl RawRun {
 /// Reads the header only.
 ///
 /// # Errors
-/// The file cannot be read or is no result file.
+/// The file cannot be read or is not a result file.
 pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
     let mut header = None;
     read(
@@ -163,7 +163,7 @@ pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
 /// file and line.
 ///
 /// # Errors
-/// The file cannot be read, is no result file, has a run without name or the same task twice, or `each` fails.
+/// The file cannot be read, is not a result file, has a run without name or the same task twice, or `each` fails.
 pub fn read(
     path: &Path,
     mut each: impl FnMut(RawRun) -> Result<(), String>,
@@ -252,7 +252,9 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     }
     let wrong = || {
         let shown: String = text.chars().take(60).collect();
-        format!("the {what} `{shown}` is no number of {words}; write it as BenchExec does, such as {example}")
+        format!(
+            "the {what} `{shown}` is not a number of {words}; write it as BenchExec does, such as {example}"
+        )
     };
     let number = text.strip_suffix(unit).unwrap_or(text).trim();
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
@@ -266,7 +268,7 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     if value > BigRational::from_integer(BigInt::from(most)) {
         let shown: String = text.chars().take(60).collect();
         return Err(format!(
-            "the {what} `{shown}` is more than {most} {words}, which is no measurement; correct it or remove it"
+            "the {what} `{shown}` is more than {most} {words}, which is not a measurement; correct it or remove it"
         ));
     }
     Ok(Some(value).filter(|value| !value.is_negative()))
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(exact("8.5e-05s").as_deref(), Some("17/200000"));
         assert_eq!(exact(""), None);
         assert_eq!(exact_in("133574656", BYTES), exact_in("133574656B", BYTES));
-        assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is no number of bytes"));
+        assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is not a number of bytes"));
         for wrong in ["fast", "inf", "nans", "1/2", "1e99", "1e", "--1s", "1.s"] {
             assert!(number(wrong, SECONDS).unwrap_err().contains("BenchExec"), "{wrong}");
         }

@@ -111,7 +111,7 @@ enum FileKind {
 }
 
 /// Limit for the number of entries. More indicate that the wrong attribute names them.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 /// Whether `--categories` names the contest's category structure (`.yml`, `.yaml`), not a table.
 fn is_structure(path: &Path) -> bool {
@@ -376,8 +376,8 @@ impl ResultFiles {
             results.notes.push(note);
         }
         let entry = results.entry(entry_name(edition, header));
-        if results.entries.len() > MOST_ENTRIES {
-            return Err(SvcompError::Entries(MOST_ENTRIES));
+        if results.entries.len() > MAX_ENTRIES {
+            return Err(SvcompError::Entries(MAX_ENTRIES));
         }
         let name = category_name(header, results).to_owned();
         let category = results.category(&name);

@@ -342,7 +342,7 @@ mod tests {
 
     /// The results of `get_result_category` of BenchExec 3.35: `None` where it is `unknown`.
     #[test]
-    fn sub_properties_count_as_in_benchexec_from_2016_on() {
+    fn sub_properties_are_compared_as_benchexec_does_from_2016_on() {
         for (expected, answer, right) in [
             ("false(valid-memtrack)", "false(valid-deref)", None),
             ("false(valid-memtrack)", "false(valid-memtrack)", Some(true)),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_axis_has_round_ticks_and_contains_all_figures() {
+    fn a_linear_axis_has_round_ticks_and_contains_all_values() {
         let axis = Axis::linear(Unit::Count, 0.0, 947.0, (0, 500));
         assert_eq!(texts(axis), ["0", "200", "400", "600", "800", "1000"]);
         assert_eq!((axis.pixel(0.0), axis.pixel(947.0)), (0, 474));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_figures_have_an_axis() {
+    fn values_of_zero_have_an_axis() {
         assert_eq!(texts(Axis::linear(Unit::Count, 0.0, 0.0, (0, 9))), ["0", "1"]);
         assert!(Axis::log(Unit::Kib, 0, 0, (0, 9)).at(0.0).is_finite());
     }

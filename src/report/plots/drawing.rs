@@ -163,7 +163,7 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
     data.replace(" -", "-")
 }
 
-/// The visible text, cut to at most `most` characters.
+/// The visible text, truncated to at most `most` characters.
 pub(super) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
     if text.chars().count() > most { text.chars().take(most - 1).chain(['…']).collect() } else { text }

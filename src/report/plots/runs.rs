@@ -209,7 +209,7 @@ fn names(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| entry.entry.clone()).collect()
 }
 
-/// Entries of pictures. A virtual entry is no tool: it repeats the values of others.
+/// Entries of pictures. A virtual entry is not a tool: it repeats the values of others.
 fn shown(entry: &Entry) -> bool {
     !matches!(entry.status, Status::Resigned | Status::Withdrawn | Status::Virtual)
 }

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quartiles_are_figures_that_were_measured() {
+    fn quartiles_are_values_that_were_measured() {
         let quartiles = |sorted: &[u64]| [0, 1, 2, 3, 4].map(|quarter| quantile(sorted, quarter));
         assert_eq!(quartiles(&[7]), [7; 5]);
         assert_eq!(quartiles(&[1, 2, 3, 4]), [1, 1, 2, 3, 4]);

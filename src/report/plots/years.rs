@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_interrupted_where_a_year_has_no_figure() {
+    fn a_line_is_interrupted_where_a_year_has_no_value() {
         let line = Line { name: "a<b".to_owned(), points: vec![Some(0.0), None, Some(100.0)] };
         let years = ["2018", "2019", "2020"].map(str::to_owned);
         let svg = lines("years-x", "Title", &years, &[line], String::new()).svg;

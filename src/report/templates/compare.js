@@ -20,7 +20,7 @@ const KINDS_OF_PAIRS = {
   y: { colour: "s2", shape: "m-4.5-4.5h9v9h-9z" },
   neither: { colour: "s3", shape: "m-4-4l8 8m0-8l-8 8" },
 };
-/** A run is found within so many pixels of the pointer. */
+/** A run is found within this number of pixels of the pointer. */
 const REACH = 12;
 
 const tools = new Map();

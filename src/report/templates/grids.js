@@ -79,7 +79,7 @@ function drawMatrix(data) {
         const other = similar(prefix, heads.map(head => head.name.toLowerCase()));
         return `No ${columnsAre} begins with “${prefix}”.${other ? ` Did you mean “${other}:${test}”?` : ""}`;
       }
-      return known.includes(test) ? null : `“${test}” is no word for runs; the words are ${known.join(", ")}.`;
+      return known.includes(test) ? null : `“${test}” is not a word for runs; the words are ${known.join(", ")}.`;
     };
     new Table(place, {
       caption: acrossEntries

@@ -1,8 +1,8 @@
 "use strict";
 // The search on the front page: entries, podiums, examinations, models, instances, values, rules and pages by name.
 
-/** So many hits are shown. */
-const MOST_HITS = 12;
+/** Most hits that are shown. */
+const MAX_HITS = 12;
 
 withNames(() => {
   const place = document.querySelector(".search");
@@ -53,7 +53,7 @@ withNames(() => {
     const list = [...composed(text), ...all];
     const other = list.length ? null : similar(text.trim(), found.map(item => item[3]));
     count.textContent = list.length ? plural(list.length, "hit", "hits") : `Nothing has this name.${other ? ` Did you mean “${other}”?` : ""}`;
-    hits.replaceChildren(...list.slice(0, MOST_HITS).map(([kind, name, link]) =>
+    hits.replaceChildren(...list.slice(0, MAX_HITS).map(([kind, name, link]) =>
       element("li", {}, element("a", { href: link }, name), " ", element("small", {}, kind))));
   };
   field.addEventListener("input", show);

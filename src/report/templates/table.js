@@ -14,7 +14,7 @@ const FITTING = 0.97;
 const WIDEST = 60;
 const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
-const LONGEST = 8;
+const MAX_NUMBER_BYTES = 8;
 const tables = [];
 
 /**
@@ -215,7 +215,7 @@ class Table {
   findLongest() {
     this.longest = this.columns.map(column => {
       const texts = [...new Map(this.rows.map(row => [column.shown(row), row]))];
-      return texts.sort(([a], [b]) => b.length - a.length).slice(0, LONGEST).map(([, row]) => row);
+      return texts.sort(([a], [b]) => b.length - a.length).slice(0, MAX_NUMBER_BYTES).map(([, row]) => row);
     });
   }
 
@@ -225,7 +225,7 @@ class Table {
     // The height in which rows are visible: the box without the head, which is always visible.
     this.bodyHeight = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
     if (!this.rows.length) return;
-    const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
+    const rows = Array.from({ length: MAX_NUMBER_BYTES }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
     this.table.classList.remove("measured");
     this.body.append(...rows);
     const widths = [...rows[0].children].map(cell => Math.ceil(cell.getBoundingClientRect().width));
