@@ -141,7 +141,7 @@ pub fn bundle(
     write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
     let path = to.join(TEAM_VALUES.file);
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
-    table.write_record(TEAM_VALUES.names()).map_err(|error| io_at(&path)(error.into()))?;
+    table.write_record(TEAM_VALUES.columns).map_err(|error| io_at(&path)(error.into()))?;
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
     judge.judge_blocks(|block| {
         for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {

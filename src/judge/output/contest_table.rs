@@ -55,19 +55,19 @@ pub fn export(
     }
     let companion = |what: &str| AtomicFile::new(&path.with_extension(format!("{what}.csv")));
     let mut models = companion("models")?;
-    models.row(schema::INSTANCES.names())?;
+    models.row(schema::INSTANCES.columns)?;
     for known in &judge.header.instances {
         models.row([&known.instance, &known.family, &known.status])?;
     }
     let mut tools = companion("tools")?;
-    tools.row(schema::ENTRIES.names())?;
+    tools.row(schema::ENTRIES.columns)?;
     for known in &judge.header.entries {
         tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
     let mut files = vec![table, models, tools];
     if !overrides.is_empty() {
         let mut file = companion("overrides")?;
-        file.row(schema::OVERRIDES.names())?;
+        file.row(schema::OVERRIDES.columns)?;
         file.text(&overrides)?;
         files.push(file);
     }

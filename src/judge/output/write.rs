@@ -39,7 +39,8 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
     let certified = certified::is_among(&header.inputs);
-    trusted.text(&schema::TRUSTED.header_with(certified.then_some(schema::CERTIFIED)))?;
+    let columns = schema::TRUSTED.columns.iter().copied();
+    trusted.row(columns.chain(certified.then_some(schema::CERTIFIED)))?;
     let mut weak = AtomicFile::new(&dir.join("weak.csv"))?;
     weak.text(&schema::WEAK.header())?;
     let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
