@@ -518,20 +518,11 @@ impl fmt::Display for Rating {
 
 impl fmt::Display for EntryRating {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let mut rows = vec![words(&[
-            "examination",
-            "right",
-            "wrong",
-            "missed",
-            "nobody",
-            "alone",
-            "unjudged",
-            "not run",
-            "points",
-        ])];
+        let words = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
+        let head = "examination, right, wrong, missed, nobody, alone, unjudged, not run, points";
+        let mut rows = vec![words(head)];
         if self.has_baseline {
-            rows[0].extend(words(&["regressions", "gains"]));
+            rows[0].extend(words("regressions, gains"));
         }
         for rated in &self.examinations {
             let counts = [
@@ -552,7 +543,7 @@ impl fmt::Display for EntryRating {
             rows.push(row);
         }
         indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))?;
-        let mut rows = vec![words(&["category", "rank", "of", "medal", "points", "behind", "ahead of"])];
+        let mut rows = vec![words("category, rank, of, medal, points, behind, ahead of")];
         for place in &self.places {
             let rival = |rival: &Option<Rival>| {
                 rival

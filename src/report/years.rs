@@ -146,17 +146,21 @@ impl Counts {
     }
 }
 
-/// A table with one column for each year: heading of the rows, name of its CSV, and cells. A cell has text and, for
-/// medals, the words that colour it.
+/// A table with one column for each year: heading of the rows, and cells. A cell has text and, for medals, the words that
+/// colour it.
 struct YearTable {
     id: &'static str,
     title: &'static str,
     text: &'static str,
     row: &'static str,
-    file: &'static str,
-    /// The name of the picture of the same figures; empty if there is none.
-    picture: &'static str,
     rows: Vec<(String, Vec<YearCell>)>,
+}
+
+impl YearTable {
+    /// The name of its CSV file, and of the picture of the same values, if there is one.
+    fn name(&self) -> String {
+        format!("years-{}", self.id)
+    }
 }
 
 #[derive(Clone, Default)]
@@ -233,7 +237,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
             };
             std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
         }));
-        site.file(&format!("data/{}", table.file), &tables::csv(&rows))?;
+        site.file(&format!("data/{}.csv", table.name()), &tables::csv(&rows))?;
     }
     let pictures = pictures(years);
     for picture in &pictures {
@@ -322,64 +326,44 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         text: tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5)),
         ..YearCell::default()
     };
-    let table =
-        |id, title, text, row, file, rows| YearTable { id, title, text, row, file, picture: "", rows };
-    vec![
-        YearTable {
-            picture: "years-tools",
-            ..table(
-                "tools",
-                "Tools",
-                "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
-                "Tool",
-                "years-tools.csv",
-                by_tool(&share),
-            )
-        },
-        table(
+    let tools = [
+        (
+            "tools",
+            "Tools",
+            "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
+            by_tool(&share),
+        ),
+        (
             "wrong",
             "Wrong values",
             "Number of values that the tool has wrong.",
-            "Tool",
-            "years-wrong.csv",
             by_tool(&|_, tool| number(tool.wrong)),
         ),
-        table(
-            "medals",
-            "Medals",
-            "Medals in all categories, as judged here.",
-            "Tool",
-            "years-medals.csv",
-            by_tool(&medals),
-        ),
-        table(
+        ("medals", "Medals", "Medals in all categories, as judged here.", by_tool(&medals)),
+        (
             "confidence",
             "Confidence",
             "The highest confidence of the tool's entries (E-2.2).",
-            "Tool",
-            "years-confidence.csv",
             by_tool(&confidence),
         ),
-        YearTable {
-            picture: "years-solved",
-            ..table(
-                "solved",
-                "Solved values",
-                "Share of the values that at least one competing entry has right.",
-                "Examination",
-                "years-solved.csv",
-                by_examination(&solved),
-            )
-        },
-        table(
+    ];
+    let examinations = [
+        (
+            "solved",
+            "Solved values",
+            "Share of the values that at least one competing entry has right.",
+            by_examination(&solved),
+        ),
+        (
             "disagreements",
             "Disagreements",
             "Number of values on which entries differ.",
-            "Examination",
-            "years-disagreements.csv",
             by_examination(&disagreements),
         ),
-    ]
+    ];
+    let tables = tools.map(|table| ("Tool", table)).into_iter();
+    let tables = tables.chain(examinations.map(|table| ("Examination", table)));
+    tables.map(|(row, (id, title, text, rows))| YearTable { id, title, text, row, rows }).collect()
 }
 
 /// The ten tools with the most right values, and all examinations, as lines over the years.
