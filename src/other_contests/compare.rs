@@ -1,11 +1,11 @@
 //! The parts of a judgement of SV-COMP or CRV that a comparison shows.
 
 use crate::{Block, CategoryPlace, Judgement, Podium, Points};
-use mcc_judge::compare::{
+use mcc_judge::judgement::Entry;
+use mcc_judge::shared::{
     BlockName, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Podiums, RunView,
     Scores,
 };
-use mcc_judge::judgement::Entry;
 use std::collections::BTreeMap;
 
 impl JudgementSide for Judgement {

@@ -1,7 +1,8 @@
 //! The answers of all entries to one instance, with verdicts and points, from a judgement.
 
 use super::*;
-use mcc_judge::explain::{ExplainError, find};
+use mcc_judge::explain::ExplainError;
+use mcc_judge::shared::find;
 use mcc_judge::show::approximate;
 use std::fmt;
 

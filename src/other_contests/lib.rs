@@ -9,7 +9,7 @@ pub mod svcomp;
 mod tool;
 mod write;
 
-pub use mcc_judge::{Points, RunVerdict};
+pub use mcc_judge::shared::{Points, RunVerdict};
 
 pub use explain::{Explanation, explain, rounded};
 pub use rank::{Contender, Ties, podium};

@@ -2,7 +2,8 @@
 
 use super::explain::rounded;
 use super::*;
-use mcc_judge::explain::{ExplainError, find, list};
+use mcc_judge::explain::ExplainError;
+use mcc_judge::shared::{find, list};
 use mcc_judge::show::{columns, wrapped};
 use num_traits::{Signed, Zero};
 use std::fmt;

@@ -2,9 +2,9 @@
 //! of the contest.
 
 use super::*;
+use mcc_judge::WriteError;
 use mcc_judge::schema;
-use mcc_judge::write::{replace, table_files, variant_of};
-use mcc_judge::{AtomicFile, WriteError, field};
+use mcc_judge::shared::{AtomicFile, field, replace, table_files, variant_of};
 use std::fmt::Write as _;
 
 /// Writes all files of `judge --out` to the folder `dir`, which is created if it does not exist.

@@ -2,13 +2,13 @@
 //! tools, and what only one judgement has. Entries, instances and examinations are matched by name. In other contests an
 //! examination is a category, a trusted value is the expected answer, and an ending is the verdict.
 
-mod sides;
+pub(crate) mod sides;
 mod text;
 
-pub use sides::{BlockView, ComparedAnswer, JudgementSide, KnownValue, RunView};
+use sides::{ComparedAnswer, JudgementSide, KnownValue, Podiums, RunView, Scores};
 
 use super::judgement::{Basis, Ending, Medal, display_as_in_files};
-use crate::{Points, RunVerdict};
+use crate::run_verdict::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -505,9 +505,6 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
     }
 }
 
-/// Points by entry, examination (or category) and part; without a part all points.
-pub type Scores<'j> = BTreeMap<(&'j str, &'j str, Option<&'j str>), &'j BigRational>;
-
 /// Scores that differ.
 fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -520,9 +517,6 @@ fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     };
     names.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
-
-/// Places by category and entry.
-pub type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// Places that differ, by category, then by rank in the second judgement (in the first, if the entry is not in the second).
 fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {

@@ -1,11 +1,17 @@
 //! The parts of a judgement that are compared, for the MCC and for other contests.
 
-use super::{BlockName, ComparedPlace, EndingOrVerdict, Podiums, Scores};
+use super::{BlockName, ComparedPlace, EndingOrVerdict};
 use crate::judgement::{Basis, Block, Ending, Entry, Judgement, PodiumPlace};
 use mcc_campaign::benchkit::Value;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Points by entry, examination (or category) and part; without a part all points.
+pub type Scores<'j> = BTreeMap<(&'j str, &'j str, Option<&'j str>), &'j BigRational>;
+
+/// Places by category and entry.
+pub type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// A judgement as one side of a comparison.
 pub trait JudgementSide {

@@ -7,15 +7,14 @@ mod tool;
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
+use crate::shared::find;
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
-use mcc_base::suggest::hint;
 use mcc_edition::Edition;
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
 use std::fmt;
-pub use tool::list;
 pub use tool::{ToolExplanation, explain_tool};
 
 /// Why something cannot be explained.
@@ -195,25 +194,6 @@ pub fn explain(
         provisional: !judgement.unresolved.is_empty(),
         positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
         runs: block.cells.iter().map(|cell| run(judgement, cell)).collect(),
-    })
-}
-
-/// The index of `name` in `known`; the error suggests similar names.
-pub fn find<'k>(
-    what: &'static str,
-    name: &str,
-    known: impl ExactSizeIterator<Item = &'k String> + Clone,
-) -> Result<usize, ExplainError> {
-    known.clone().position(|known| known == name).ok_or_else(|| {
-        let names = || known.clone().map(String::as_str);
-        let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
-        let mut near: Vec<&str> = names().filter(close).take(5).collect();
-        if near.is_empty() {
-            near = names().take(9).collect();
-        }
-        // The most similar name may be another than those that contain the given one.
-        let hint = format!("there are {}, such as {}{}", known.len(), near.join(", "), hint(name, names()));
-        ExplainError::Unknown { what, name: name.to_owned(), hint }
     })
 }
 

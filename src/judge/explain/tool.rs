@@ -1,10 +1,11 @@
 //! Explains the points of one entry: its values by examination, its wrong values, the families where it misses most points,
 //! and the right values that no other tool gave.
 
-use super::{ExplainError, find};
+use super::ExplainError;
 use crate::judgement::*;
 use crate::places::{Loss, Places, Position};
-use crate::show::{approximate, columns, decimals, first_rows, short, wrapped};
+use crate::shared::{find, list};
+use crate::show::{approximate, columns, decimals, short, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -217,9 +218,6 @@ fn examination_summary(judgement: &Judgement, sums: &Places, score: &Score) -> E
     }
 }
 
-/// Number of lines shown of each list; `--format json` has all.
-const SHOWN: usize = 3;
-
 impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, entry, tool, status, note, agreed, answered, confidence, .. } = self;
@@ -286,19 +284,4 @@ impl ToolExplanation {
         }));
         writeln!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))
     }
-}
-
-/// Writes the title and the first items of a list; nothing if the list is empty.
-pub fn list<T>(
-    out: &mut fmt::Formatter<'_>,
-    title: &str,
-    items: &[T],
-    row: impl Fn(&T) -> Vec<String>,
-) -> fmt::Result {
-    if items.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{title}:")?;
-    let rows: Vec<Vec<String>> = items.iter().take(SHOWN).map(row).collect();
-    first_rows(out, &rows, &[], items.len())
 }

@@ -1,4 +1,4 @@
-//! RunResults and their readers: for published tables, records, and BenchKit's results.
+//! Results of runs and their readers: for published tables, records, and BenchKit's results.
 
 pub mod benchkit_results;
 pub mod certified;

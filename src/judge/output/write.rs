@@ -3,13 +3,14 @@
 //! Every file is written under a temporary name. When all are complete they replace those of an earlier judgement
 //! (`replace`).
 
-use super::atomic_file::{AtomicFile, WriteError, field};
+use super::atomic_file::{AtomicFile, WriteError, field, replace, table_files};
 use super::schema;
 use crate::arrivals;
 use crate::certified;
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use crate::mcc::{Judge, JudgementTotals};
+use crate::shared::variant_of;
 use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::Value;
@@ -112,37 +113,6 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Wr
 pub fn files() -> impl Iterator<Item = &'static str> {
     let tables = schema::JUDGEMENT.iter().map(|table| table.file);
     tables.chain(["verdicts.csv", "quantiles.csv", "recorded.csv", "judgement.json"])
-}
-
-/// Writes tables under temporary names and returns them, to be renamed.
-pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
-    let file = |(name, content): &(&str, String)| {
-        let mut file = AtomicFile::new(&dir.join(name))?;
-        file.text(content)?;
-        file.flush()?;
-        Ok(file)
-    };
-    tables.iter().map(file).collect()
-}
-
-/// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
-/// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier judgement
-/// are removed.
-pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
-    tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
-    // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
-    if json.path().exists() {
-        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
-        for name in files().filter(|name| !stays(name)) {
-            match std::fs::remove_file(dir.join(name)) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(WriteError::Io { path: dir.join(name), source });
-                }
-                _ => {}
-            }
-        }
-    }
-    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
 }
 
 /// Blocks that one thread judged, as rows of the files, and the marks of their runs that exclude costs, by entry.
@@ -487,13 +457,6 @@ fn margins(sensitivity: &Sensitivity) -> String {
         let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{few_values}");
     }
     table
-}
-
-/// Returns the name of a variant: the name of the entry without that of its tool, `L` for `ITS-Tools.L`. Empty for an
-/// entry with the name of its tool.
-pub fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
-    let added = entry.strip_prefix(tool).unwrap_or(entry);
-    added.trim_start_matches(['.', '-', '_', '+'])
 }
 
 #[cfg(test)]

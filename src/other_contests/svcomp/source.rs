@@ -7,7 +7,7 @@ use super::verdict::{Answer, Confirmation, Witness};
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
-use mcc_judge::values::digest;
+use mcc_judge::shared::digest;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;

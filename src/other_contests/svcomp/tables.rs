@@ -4,7 +4,7 @@ use super::results::GivenScore;
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_edition::svcomp::{Category, check_categories};
-use mcc_judge::values::optional_number;
+use mcc_judge::shared::optional_number;
 use num_rational::BigRational;
 use std::path::Path;
 
