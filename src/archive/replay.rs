@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Measured {
     /// The word of the outcome.
     pub outcome: String,
-    /// The marks.
+    /// Deviations from contest conditions.
     pub marks: Vec<Mark>,
     /// CPU time of the machine.
     pub cpu_ms: Option<u64>,
@@ -39,7 +39,7 @@ impl Measured {
 /// two in the middle, so that it is always a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Median {
-    /// The median.
+    /// The value in the middle; the lower one of two.
     pub median: u64,
     /// The smallest value.
     pub least: u64,
@@ -86,7 +86,7 @@ pub struct DifferentHost {
 /// The comparison of a run with its replays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The run.
+    /// The run that was repeated.
     pub run: RunId,
     /// Whether all replays have the answers of the run.
     pub answers_equal: bool,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrvEdition {
-    /// The contest.
+    /// Always `crv`.
     pub contest: CrvContest,
     /// Name, such as `crv-2014`.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct CrvEdition {
     pub tie_margin: BigRational,
     /// Allowed differences between printed and computed scores.
     pub tolerance: Tolerance,
-    /// The tracks.
+    /// The tracks in the order of the contest, each with its own podium.
     #[serde(rename = "track")]
     pub tracks: Vec<Track>,
     /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
@@ -89,7 +89,7 @@ pub struct Tolerance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Track {
-    /// Its name.
+    /// Name of the track in the tables of results.
     pub name: String,
     /// The kind of monitoring.
     pub monitoring: Monitoring,

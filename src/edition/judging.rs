@@ -176,7 +176,7 @@ impl AwardKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodiumRule {
-    /// Its name.
+    /// Name of the category, which is also the title of its podium.
     pub category: String,
     /// Names of its examinations.
     pub examinations: Vec<String>,
@@ -240,7 +240,7 @@ impl Status {
 pub struct StatusRule {
     /// The pattern (`*`, `?`, `[ab]`).
     pub pattern: Pattern,
-    /// The status.
+    /// The status of the entries that fit the pattern.
     pub status: Status,
     /// The reason and the rule for it; required for a withdrawn entry (P-3).
     #[serde(skip_serializing_if = "String::is_empty")]

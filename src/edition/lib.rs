@@ -62,7 +62,7 @@ pub struct Edition {
     pub machine: Machine,
     /// Settings of judging.
     pub judging: Judging,
-    /// The podiums.
+    /// The podiums: categories with their examinations, in the order of the contest.
     #[serde(rename = "podium")]
     pub podiums: Vec<PodiumRule>,
     /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
@@ -184,7 +184,7 @@ fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Examination {
-    /// Its name.
+    /// Name in the contest's tables, such as `CTLCardinality`.
     pub name: String,
     /// The form of its values.
     pub answers: AnswerKind,

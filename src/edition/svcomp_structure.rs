@@ -43,7 +43,7 @@ pub enum StructureError {
         "{file}:{line}: {message}; give the contest's category-structure.yml, or a table category,tasks,parent"
     )]
     Content {
-        /// The file.
+        /// The path of the file, or the name of a built-in structure.
         file: String,
         /// The line, from 1; 0 if it is not known.
         line: u64,

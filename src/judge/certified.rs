@@ -130,7 +130,7 @@ impl FromStr for CertifiedValue {
 pub struct Certified {
     /// How it is certified.
     pub method: Method,
-    /// The value.
+    /// What the evidence states: the value, or a number that it is not below.
     #[serde(with = "value_text")]
     pub value: CertifiedValue,
     /// The file of the evidence, relative to the folder of `certify`.

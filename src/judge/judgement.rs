@@ -525,7 +525,7 @@ pub struct PodiumPlace {
     /// Normalized points, summed over the examinations of the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// Its medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
 }
 

@@ -95,7 +95,7 @@ pub struct ExaminationRating {
 /// The place that an entry would have in a category.
 #[derive(Debug, Serialize)]
 pub struct WouldBePlace {
-    /// The category.
+    /// Name of the category, as in the edition.
     pub category: String,
     /// The rank. None if another variant of the tool has a better one, or the entry is not competing.
     pub rank: Option<u32>,

@@ -57,7 +57,7 @@ pub struct Judgement {
 /// A category of SV-COMP, a track of CRV.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Category {
-    /// Its name.
+    /// Name of the category, as in the category structure or the edition.
     pub category: String,
     /// Index of the meta category that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,7 +42,7 @@ pub struct CategorySummary {
     pub points: Option<Points>,
     /// Its rank on the podium; None if it has none.
     pub rank: Option<u32>,
-    /// Its medal.
+    /// The medal of its place; none without a rank or without positive points.
     pub medal: Medal,
     /// The note on its place or score; may be empty.
     pub note: String,

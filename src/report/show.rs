@@ -1,4 +1,4 @@
-//! Figures and foreign text as readable text. Numbers are rounded in this module only.
+//! Numbers and foreign text as readable text. Numbers are rounded in this module only.
 
 use mcc_campaign::benchkit::Value;
 use num_bigint::{BigInt, Sign};

@@ -24,7 +24,7 @@ struct ToolPage {
     confidence: String,
     agreed: String,
     answered: String,
-    /// What it has won and lost: name and figure.
+    /// What it has won and lost: name and value.
     tiles: Vec<(&'static str, String, String)>,
     places: Vec<PlaceRow>,
     statuses: Vec<String>,
@@ -183,7 +183,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     let [half, all] =
         [known(0), known(1)].map(|sorted| sorted.get(sorted.len().saturating_sub(1) / 2).copied());
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
-    let figure = match half.or(all) {
+    let time = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),
         None => "unknown".to_owned(),
         Some(_) => format!("half after {}, all after {}", shown(half), shown(all)),
@@ -195,7 +195,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     } else {
         format!(", unknown for {}", show::thousands(unknown as u64))
     };
-    ("Arrival of its values", figure, format!("median of {runs} with values{unknown}"))
+    ("Arrival of its values", time, format!("median of {runs} with values{unknown}"))
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

@@ -197,9 +197,9 @@ fn unify_tools(years: &mut [Year]) {
         let own: Vec<String> = year.tools.keys().cloned().collect();
         for (tool, name) in own.iter().map(|tool| (tool, renamed(tool))) {
             if !year.tools.contains_key(&name)
-                && let Some(figures) = year.tools.remove(tool)
+                && let Some(values) = year.tools.remove(tool)
             {
-                year.tools.insert(name, figures);
+                year.tools.insert(name, values);
             }
         }
     }

@@ -102,17 +102,17 @@ pub struct Change<T> {
 pub struct OneSided {
     /// Numbers of values by block.
     pub values: Vec<BlockValues>,
-    /// Runs.
+    /// Runs whose entry, instance and examination the other judgement does not have together.
     pub runs: Vec<RunName>,
 }
 
 /// The number of values of a block that only one judgement has.
 #[derive(Debug, Serialize)]
 pub struct BlockValues {
-    /// The block.
+    /// Instance and examination.
     #[serde(flatten)]
     pub block: BlockName,
-    /// Number of values.
+    /// How many positions the block has that the other judgement does not have.
     pub values: usize,
 }
 
@@ -121,7 +121,7 @@ pub struct BlockValues {
 pub struct RunName {
     /// Name of the entry.
     pub entry: String,
-    /// The block.
+    /// Instance and examination of the run.
     #[serde(flatten)]
     pub block: BlockName,
 }
@@ -148,7 +148,7 @@ impl fmt::Display for BlockName {
 /// A trusted value that differs.
 #[derive(Debug, Serialize)]
 pub struct ValueChange {
-    /// The block.
+    /// Instance and examination of the value.
     #[serde(flatten)]
     pub block: BlockName,
     /// The position; None in other contests.
@@ -173,7 +173,7 @@ pub struct BasisChange {
     pub before: Basis,
     /// The basis in the second judgement.
     pub after: Basis,
-    /// Number of values.
+    /// How many values changed in this way.
     pub values: u64,
 }
 
@@ -228,7 +228,7 @@ impl PlaceChange {
 pub struct ComparedPlace {
     /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
-    /// The medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
     /// Points in the category.
     #[serde(with = "mcc_edition::fraction")]
@@ -243,7 +243,7 @@ pub struct RunChange<T> {
     pub part: Option<String>,
     /// Name of the entry.
     pub entry: String,
-    /// The block.
+    /// Instance and examination of the run.
     #[serde(flatten)]
     pub block: BlockName,
     /// The position of an answer of the MCC; None for anything else.

@@ -26,7 +26,7 @@ pub trait JudgementSide {
     fn contest(&self) -> &str;
     /// The settings of the edition.
     fn settings(&self) -> serde_json::Value;
-    /// The entries.
+    /// The entries, with tool, status and note.
     fn entries(&self) -> &[Entry];
     /// Facts about each instance as text, by its name.
     fn instances(&self) -> BTreeMap<String, String>;

@@ -60,7 +60,7 @@ pub struct ExaminationSummary {
     pub not_computed: u64,
     /// Number of right values that no other tool gave.
     pub unique: u64,
-    /// Its points.
+    /// Points with weights, as in the table of scores.
     #[serde(with = "fraction")]
     pub points: BigRational,
     /// Points of the best virtual tool.
@@ -75,7 +75,7 @@ pub struct PodiumResult {
     pub category: String,
     /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
-    /// The medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
     /// Its points in the category.
     #[serde(with = "fraction")]
@@ -125,7 +125,7 @@ pub struct UniqueValue {
     pub examination: String,
     /// The position, from 0.
     pub position: usize,
-    /// The value.
+    /// The trusted value, which the entry gave.
     pub value: String,
 }
 

@@ -60,7 +60,7 @@ pub enum RecordError {
     Publication {
         /// The line, from 1.
         line: usize,
-        /// The problem.
+        /// What is not valid there, and the remedy.
         problem: String,
     },
     /// The campaign has open runs.

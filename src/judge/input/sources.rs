@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Source {
     /// Its name in messages: the path that was given.
     pub name: String,
-    /// Its results.
+    /// The results that were read from it.
     pub results: RunResults,
 }
 

@@ -32,7 +32,7 @@ pub enum JudgeError {
     UnknownStatus {
         /// Name of the instance.
         instance: String,
-        /// Its status.
+        /// Its status in the models file or the record, such as `surprise`.
         status: String,
         /// Name of the edition.
         edition: String,

@@ -60,7 +60,7 @@ impl LeftOut {
 pub struct Margin {
     /// Name of the category.
     pub category: String,
-    /// The rank.
+    /// The rank that could be lost, 1 to 3.
     pub rank: u32,
     /// Name of the entry that has the rank.
     pub entry: String,

@@ -13,7 +13,7 @@ pub enum ColumnType {
     Text,
     /// A whole number.
     Count,
-    /// A decimal number.
+    /// A number with a decimal point, such as `12.5`.
     Decimal,
     /// An exact number: `-7` or `16/3`.
     Exact,

@@ -26,7 +26,7 @@ pub enum ResultError {
     /// A run has wrong content.
     #[error("{file}:{line}: {message}")]
     Content {
-        /// The file.
+        /// The path of the result file.
         file: String,
         /// The line, from 1.
         line: u64,
@@ -36,7 +36,7 @@ pub enum ResultError {
     /// The file is XML of another kind.
     #[error("{file}:{line}: <{root}> where <result> is expected; give result files as BenchExec writes them")]
     OtherXml {
-        /// The file.
+        /// The path of the XML file.
         file: String,
         /// The line, from 1.
         line: u64,

@@ -131,9 +131,9 @@ pub enum Confirmation {
 
 /// Verdict and points of a run.
 pub struct RunScore {
-    /// The verdict.
+    /// The comparison with the expected answer, after witnesses and limits.
     pub verdict: RunVerdict,
-    /// The points.
+    /// Points by the scoring schema of the edition; 0 for most verdicts.
     pub points: BigRational,
     /// The comparison with the expected answer alone, before witnesses: `Right`, `Wrong`, or a verdict without points.
     pub compared: RunVerdict,

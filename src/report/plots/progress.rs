@@ -12,7 +12,7 @@ const RIGHT: i32 = 600;
 const TOP: i32 = 48;
 const BOTTOM: i32 = 330;
 
-/// A recorded run.
+/// When a run was recorded, and how it counts in the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRun {
     /// The start of its last attempt, RFC 3339.
