@@ -215,7 +215,7 @@ pub enum EntryName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// Name of the category, with the property before it from 2020 on.
+    /// Name of the category, such as `ReachSafety`.
     pub name: String,
     /// The meta categories that it is a part of. In a file: a name or a list of names.
     #[serde(rename = "parent", default, skip_serializing_if = "Vec::is_empty", with = "one_or_many")]

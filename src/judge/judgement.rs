@@ -242,7 +242,7 @@ impl InputDigest {
 }
 
 /// A tool or variant as submitted.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The name under which it was submitted.
     pub entry: String,

@@ -49,7 +49,7 @@ mod table_words;
 mod value_verdict;
 
 pub use input::certified::read_certified;
-pub use input::run_results::{EntryFacts, InstanceFacts, RunResult, RunResultError, RunResults};
+pub use input::run_results::{InstanceFacts, RunResult, RunResultError, RunResults};
 pub use input::{benchkit_results, overrides, record, source, sources};
 pub use output::atomic_file::WriteError;
 pub use output::{contest_table, oracle, schema, write};

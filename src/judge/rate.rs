@@ -1,7 +1,7 @@
 //! Rates an author's runs within a published field: what is right, wrong, missed and alone, the places that the entries
 //! would have, and the changes against a baseline. Says whether the runs belong to another year than the field.
 
-use crate::input::run_results::{EntryFacts, RunResults};
+use crate::input::run_results::RunResults;
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{
     Basis, Block, Cell, Ending, Entry, Instance, Judgement, Medal, Podium, PodiumPlace, Status, Trusted,
@@ -201,8 +201,8 @@ pub fn combine_field(
         });
         for entry in rated {
             let note = "earlier runs, for comparison".to_owned();
-            let facts = EntryFacts { tool: entry.clone(), status: Status::OutOfCompetition, note };
-            baseline.results.describe_entry(&entry, facts);
+            let (tool, status) = (entry.clone(), Status::OutOfCompetition);
+            baseline.results.describe_entry(Entry { entry, tool, status, note });
         }
         sources.push(baseline);
     }

@@ -140,8 +140,8 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     let sums = Places::from_judgement(judgement);
     let scores = || judgement.scores.iter().filter(|score| score.entry == number);
     let podiums = judgement.podiums.iter().flat_map(|podium| {
-        let own = podium.places.iter().filter(|place| place.entry == number);
-        own.map(|place| PodiumResult {
+        let own = podium.places.iter().filter(move |place| place.entry == number);
+        own.map(move |place| PodiumResult {
             category: podium.category.clone(),
             rank: place.rank,
             medal: place.medal,

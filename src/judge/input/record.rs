@@ -1,8 +1,8 @@
 //! Reads results from a record: the last attempt of every recorded run, with the answers in its raw output. A score is
 //! a pure function of the record (R5).
 
-use super::run_results::{EntryFacts, InstanceFacts, RunResult, RunResultError, RunResults};
-use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
+use super::run_results::{InstanceFacts, RunResult, RunResultError, RunResults};
+use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::files;
@@ -173,8 +173,8 @@ fn read_recorded(
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
         let note = edition.note_of(&entry.entry).to_owned();
-        let facts = EntryFacts { tool: entry.tool.clone(), status, note };
-        results.describe_entry(&entry.entry, facts);
+        let (entry, tool) = (entry.entry.to_string(), entry.tool.clone());
+        results.describe_entry(Entry { entry, tool, status, note });
     }
     for instance in &facts.instances {
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };

@@ -1,11 +1,11 @@
 //! The input of judging: the values of every run by position, how the run ended, and its cost.
 
 use super::certified::CertifiedValues;
-use crate::judgement::{Cost, Ending, InputDigest};
+use crate::judgement::{Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Repeat, Value};
-use mcc_edition::{Edition, Status};
+use mcc_edition::Edition;
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -66,16 +66,10 @@ pub enum RunResultError {
         known: String,
     },
     /// A result has more values than its examination has positions.
-    #[error(
-        "{entry} on {instance} in {examination} has {given} values, but the examination has {expected}; give at most {expected}"
-    )]
+    #[error("{run} has {given} values, but the examination has {expected}; give at most {expected}")]
     TooManyValues {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
+        /// Entry, instance and examination, as a phrase.
+        run: String,
         /// Number of values of the result.
         given: usize,
         /// Number of positions of the examination.
@@ -83,34 +77,28 @@ pub enum RunResultError {
     },
     /// Two runs in a block have different property ids.
     #[error(
-        "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
-         examination; judge runs on one set of property files only"
+        "{run}: its property ids differ from those of another run of the same examination; judge runs on one set of \
+         property files only"
     )]
     DifferentIds {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
+        /// Entry, instance and examination, as a phrase.
+        run: String,
     },
     /// Two results have the same entry, instance and examination.
-    #[error(
-        "{entry} on {instance} in {examination} has two runs (number {first} and {second} of the input); \
-         keep the one that counts"
-    )]
+    #[error("{run} has two runs (number {first} and {second} of the input); keep the one that counts")]
     RepeatedRun {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
+        /// Entry, instance and examination, as a phrase.
+        run: String,
         /// Number of the first result in the order of adding, from 1.
         first: usize,
         /// Number of the second result.
         second: usize,
     },
+}
+
+/// A run as the subject of an error.
+fn run_phrase(entry: &str, instance: &str, examination: &str) -> String {
+    format!("{entry} on {instance} in {examination}")
 }
 
 /// All results of a contest, with the facts of its entries and instances. The order in which they are added has no
@@ -127,7 +115,8 @@ pub struct RunResults {
     pub(crate) given: Vec<u32>,
     /// Property ids by position, for (examination, instance).
     pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
-    pub(crate) known_entries: BTreeMap<String, EntryFacts>,
+    /// Entries that a tools file or a record describes, by name.
+    pub(crate) known_entries: BTreeMap<String, Entry>,
     pub(crate) known_instances: HashMap<String, InstanceFacts>,
     pub(crate) overrides: Vec<Override>,
     /// None: the values are not certified.
@@ -190,17 +179,6 @@ impl RunRow {
     }
 }
 
-/// Facts of an entry, from a tools file or a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryFacts {
-    /// The tool of which it is a variant.
-    pub tool: String,
-    /// Whether it competes.
-    pub status: Status,
-    /// The reason for its status; may be empty.
-    pub note: String,
-}
-
 /// Facts of an instance, from a models file or a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceFacts {
@@ -235,17 +213,14 @@ impl RunResults {
     ) -> Result<(), RunResultError> {
         let number = self.examination(examination)?;
         let expected = self.examinations[number].1;
-        let run = || (entry.to_owned(), instance.to_owned(), examination.to_owned());
+        let run = || run_phrase(entry, instance, examination);
         if result.values.len() > expected {
-            let (entry, instance, examination) = run();
-            let given = result.values.len();
-            return Err(RunResultError::TooManyValues { entry, instance, examination, given, expected });
+            return Err(RunResultError::TooManyValues { run: run(), given: result.values.len(), expected });
         }
         if !ids.is_empty() {
             let known = self.ids.entry((number as u16, self.instances.number(instance)));
             if known.or_insert_with(|| ids.to_vec()) != ids {
-                let (entry, instance, examination) = run();
-                return Err(RunResultError::DifferentIds { entry, instance, examination });
+                return Err(RunResultError::DifferentIds { run: run() });
             }
         }
         let values: Vec<u32> = result
@@ -263,8 +238,8 @@ impl RunResults {
     }
 
     /// Sets the facts of an entry. Without them the patterns and variants of the edition apply.
-    pub fn describe_entry(&mut self, entry: &str, facts: EntryFacts) {
-        self.known_entries.insert(entry.to_owned(), facts);
+    pub fn describe_entry(&mut self, entry: Entry) {
+        self.known_entries.insert(entry.entry.clone(), entry);
     }
 
     /// Sets the family and status of an instance. Without them the family is the text before `-PT-` or `-COL-`, the
@@ -450,13 +425,16 @@ impl RunResults {
         });
         match repeated_pair {
             None => Ok(()),
-            Some(pair) => Err(RunResultError::RepeatedRun {
-                entry: self.entries.names[pair[0].entry as usize].clone(),
-                instance: self.instances.names[pair[0].instance as usize].clone(),
-                examination: self.examinations[pair[0].examination as usize].0.clone(),
-                first: pair[0].number as usize,
-                second: pair[1].number as usize,
-            }),
+            Some(pair) => {
+                let RunRow { entry, instance, examination, .. } = pair[0];
+                let entry = &self.entries.names[entry as usize];
+                let instance = &self.instances.names[instance as usize];
+                Err(RunResultError::RepeatedRun {
+                    run: run_phrase(entry, instance, &self.examinations[examination as usize].0),
+                    first: pair[0].number as usize,
+                    second: pair[1].number as usize,
+                })
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Reads results from a published table of answers, and facts of entries and instances from tools and models files.
 
 use super::contest_table::{self, Columns};
-use super::run_results::{EntryFacts, FALSE, InstanceFacts, NONE, NOT_KEPT, RunResults, RunRow, TRUE};
+use super::run_results::{FALSE, InstanceFacts, NONE, NOT_KEPT, RunResults, RunRow, TRUE};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
-use crate::judgement::Ending;
+use crate::judgement::{Ending, Entry};
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::contest_table::{HEADER, column};
 use mcc_campaign::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
@@ -223,7 +223,8 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
             let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(format!("entry {entry} has no answers; entries are {known}"));
         }
-        results.describe_entry(entry, EntryFacts { tool: tool.to_owned(), status, note: note.to_owned() });
+        let (entry, tool, note) = (entry.to_owned(), tool.to_owned(), note.to_owned());
+        results.describe_entry(Entry { entry, tool, status, note });
         Ok(())
     })?;
     results.inputs.push(digest(path)?);

@@ -104,11 +104,11 @@ fn absences<'i>(
     };
     let mut flags = Vec::new();
     for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
-        let families = |examination: usize| {
+        let own_runs = |examination: usize| {
             let first = (examination * entries.len() + entry) * families;
             &runs[first..first + families]
         };
-        let present = |examination: usize| families(examination).iter().any(|at| at.has_evidence > 0);
+        let present = |examination: usize| own_runs(examination).iter().any(|at| at.has_evidence > 0);
         let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
         if elsewhere == 0 {
             continue;
@@ -135,7 +135,7 @@ fn absences<'i>(
                     ),
                 });
             };
-            let at = families(examination);
+            let at = own_runs(examination);
             let failed = at.iter().any(|at| at.failed > 0);
             if total(examination) > 0 && !present(examination) && !failed {
                 let sum = |count: fn(&FamilyRuns) -> u32| at.iter().map(count).sum();

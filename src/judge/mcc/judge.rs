@@ -6,11 +6,10 @@ use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
 use crate::input::run_results::{
-    EntryFacts, InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow,
+    InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow,
 };
 use crate::judgement::*;
 use mcc_base::Mark;
-use mcc_campaign::Publication;
 use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
@@ -193,11 +192,8 @@ impl Judge {
         let mut results = self.results.clone();
         // A block that was excluded because of a run of this tool is judged.
         results.rows.extend(self.excluded_rows.iter().cloned());
-        for Entry { entry, tool: entry_tool, note, .. } in &self.header.entries {
-            if entry_tool == tool {
-                let (tool, note) = (entry_tool.clone(), note.clone());
-                results.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
-            }
+        for entry in self.header.entries.iter().filter(|entry| entry.tool == tool) {
+            results.describe_entry(Entry { status: Status::Resigned, ..entry.clone() });
         }
         Self::prepare(&self.header.edition, results)
     }
@@ -368,13 +364,12 @@ impl Judge {
 
 /// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
 fn entry_described(edition: &Edition, results: &RunResults, name: &str) -> Entry {
-    let facts = results.known_entries.get(name).cloned().unwrap_or_else(|| EntryFacts {
+    results.known_entries.get(name).cloned().unwrap_or_else(|| Entry {
+        entry: name.to_owned(),
         tool: edition.tool_of(name).to_owned(),
         status: edition.status_of(name),
         note: edition.note_of(name).to_owned(),
-    });
-    let EntryFacts { tool, status, note } = facts;
-    Entry { entry: name.to_owned(), tool, status, note }
+    })
 }
 
 /// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).

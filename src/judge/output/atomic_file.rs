@@ -120,8 +120,8 @@ pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFi
 }
 
 /// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
-/// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier judgement
-/// are removed.
+/// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier
+/// judgement are removed.
 pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.

@@ -6,15 +6,19 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{CostComparison, Edition, InfrastructureRule, Status, Votes};
 use mcc_harness::judge::compare::{EndingOrVerdict, compare};
 use mcc_harness::judge::judgement::{
-    AwardKind, Block, Cost, Ending, FlagKind, Judgement, Medal, ValueVerdict, Weak,
+    AwardKind, Block, Cost, Ending, Entry, FlagKind, Judgement, Medal, ValueVerdict, Weak,
 };
-use mcc_harness::judge::{EntryFacts, InstanceFacts, RunResult, RunResults, mcc, write};
+use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, mcc, write};
 use num_rational::BigRational;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 /// A run for `RunResults::add`: entry, instance, examination, result.
 type Run = (String, String, &'static str, RunResult);
+
+fn entry(entry: &str, tool: &str, status: Status) -> Entry {
+    Entry { entry: entry.to_owned(), tool: tool.to_owned(), status, note: String::new() }
+}
 
 fn results(edition: &Edition, runs: &[Run]) -> RunResults {
     let mut results = RunResults::new(edition);
@@ -104,8 +108,7 @@ fn failures_of_entries_without_a_vote_affect_nobody() {
         }
         let mut results = results(&edition, &runs);
         for (entry, status) in [("outside", Status::OutOfCompetition), ("virtual", Status::Virtual)] {
-            let facts = EntryFacts { tool: entry.to_owned(), status, note: String::new() };
-            results.describe_entry(entry, facts);
+            results.describe_entry(self::entry(entry, entry, status));
         }
         let judge = mcc::Judge::new(&edition, results.clone()).unwrap();
         assert_eq!(judge.not_made_yet(), 0);
@@ -216,10 +219,7 @@ fn a_value_of_an_entry_without_rank_changes_no_weight() {
     }
     let judged = |runs: &[Run], status| {
         let mut results = results(&edition, runs);
-        results.describe_entry(
-            "outside",
-            EntryFacts { tool: "outside".to_owned(), status, note: String::new() },
-        );
+        results.describe_entry(entry("outside", "outside", status));
         mcc::judge(&edition, results).unwrap()
     };
     let weights = |judgement: &Judgement| -> Vec<(String, BigRational)> {
@@ -243,8 +243,7 @@ fn a_value_of_a_resigned_entry_causes_no_note_on_confidence() {
     let value = Some(Value::True);
     let judged = |status| {
         let mut results = results(&edition, &[deadlock("a", "F-PT-1", value.clone(), 1, "h")]);
-        let facts = EntryFacts { tool: "a".to_owned(), status, note: String::new() };
-        results.describe_entry("a", facts);
+        results.describe_entry(entry("a", "a", status));
         mcc::judge(&edition, results).unwrap().notes
     };
     assert!(judged(Status::Competing).iter().any(|note| note.contains("confidence could not be measured")));
@@ -395,12 +394,9 @@ fn described(edition: &Edition, runs: &[Run]) -> RunResults {
     let mut results = results(edition, runs);
     let surprise = InstanceFacts { family: "H".to_owned(), status: "surprise".to_owned() };
     results.describe_instance("H-PT-1", surprise);
-    let outside =
-        EntryFacts { tool: "tool0".to_owned(), status: Status::OutOfCompetition, note: String::new() };
-    results.describe_entry("tool0", outside);
+    results.describe_entry(entry("tool0", "tool0", Status::OutOfCompetition));
     for variant in ["tool1", "tool2"] {
-        let facts = EntryFacts { tool: "pair".to_owned(), status: Status::Competing, note: String::new() };
-        results.describe_entry(variant, facts);
+        results.describe_entry(entry(variant, "pair", Status::Competing));
     }
     results
 }
@@ -534,7 +530,7 @@ proptest! {
         edition.judging.awards.extend([AwardKind::MostRight, AwardKind::MostUnique]);
         let judged = |status| {
             let mut results = described(&edition, &runs);
-            results.describe_entry("tool0", EntryFacts { tool: "tool0".to_owned(), status, note: String::new() });
+            results.describe_entry(entry("tool0", "tool0", status));
             mcc::judge(&edition, results).unwrap()
         };
         let [voting, competing] = [Status::VotingOnly, Status::Competing].map(judged);

@@ -5,9 +5,9 @@ use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Repeat, Value};
 use mcc_harness::edition::{Edition, InfrastructureRule, Status};
 use mcc_harness::judge::contest_table::{Layout, export};
-use mcc_harness::judge::judgement::{Cost, Ending, FlagKind, Judgement};
+use mcc_harness::judge::judgement::{Cost, Ending, Entry, FlagKind, Judgement};
 use mcc_harness::judge::overrides::read_overrides;
-use mcc_harness::judge::{EntryFacts, InstanceFacts, RunResult, RunResults, mcc, source};
+use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, mcc, source};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
@@ -115,8 +115,8 @@ fn described(edition: &Edition, runs: &[Run]) -> RunResults {
         ("tool2", Status::Resigned, ""),
     ] {
         if runs.iter().any(|run| run.0 == entry) {
-            let facts = EntryFacts { tool: "one".to_owned(), status, note: note.to_owned() };
-            results.describe_entry(entry, facts);
+            let (entry, tool, note) = (entry.to_owned(), "one".to_owned(), note.to_owned());
+            results.describe_entry(Entry { entry, tool, status, note });
         }
     }
     results
