@@ -13,7 +13,7 @@ use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules
 use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
 use mcc_harness::judge::contest_table::{Cores, Layout, export};
 use mcc_harness::judge::record::{edition_of, read_unfinished};
-use mcc_harness::judge::{Ballots, mcc, source};
+use mcc_harness::judge::{RunResults, mcc, source};
 use mcc_harness::model::{Archive, Net, Nupn, Property, SymmetricNet};
 use mcc_harness::other_contests::{crv, svcomp};
 use mcc_harness::report::{SiteInput, write_site};
@@ -87,14 +87,14 @@ pub fn table(data: &[u8]) {
     let path = folder.path().join("table.csv");
     std::fs::write(&path, data).expect("a file");
     let read = || source::read_answers(rules, &path);
-    let Ok(ballots) = read() else { return };
-    let Some(before) = decided(rules, ballots) else { return };
+    let Ok(results) = read() else { return };
+    let Some(before) = decided(rules, results) else { return };
     let out = folder.path().join("export.csv");
-    let Ok(ballots) = read() else { panic!("the same table is refused when read again") };
-    let written = export(rules, ballots, &Cores::new(), Layout::Results(Form::Exact), &out);
+    let Ok(results) = read() else { panic!("the same table is refused when read again") };
+    let written = export(rules, results, &Cores::new(), Layout::Results(Form::Exact), &out);
     let written = written.expect("a judged table can be exported");
     let mut again = match source::read_answers(rules, &written.paths[0]) {
-        Ok(ballots) => ballots,
+        Ok(results) => results,
         // The export of a table with resigned entries only has no row.
         Err(source::SourceError::Empty { .. }) => return,
         Err(error) => panic!("the export is refused: {error}"),
@@ -106,8 +106,8 @@ pub fn table(data: &[u8]) {
 }
 
 /// The judgement as JSON without its inputs and notes, or None if it is refused.
-fn decided(rules: &Edition, ballots: Ballots) -> Option<String> {
-    let mut judgement = mcc::judge(rules, ballots).ok()?;
+fn decided(rules: &Edition, results: RunResults) -> Option<String> {
+    let mut judgement = mcc::judge(rules, results).ok()?;
     judgement.inputs.clear();
     judgement.notes.clear();
     Some(serde_json::to_string(&judgement).expect("a judgement is plain data"))
@@ -289,8 +289,8 @@ pub fn record(data: &[u8]) {
         let _ = record.attempts(&run.run.id());
     }
     let Ok(edition) = edition_of(&record) else { return };
-    let Ok(ballots) = read_unfinished(&edition, &record) else { return };
-    let Ok(judgement) = mcc::judge(&edition, ballots) else { return };
+    let Ok(results) = read_unfinished(&edition, &record) else { return };
+    let Ok(judgement) = mcc::judge(&edition, results) else { return };
     let input = SiteInput { judgement_dir: None, record: Some(&record), embargo: false };
     let _ = write_site(&judgement, input, NonZeroUsize::MIN, &folder.path().join("site"));
 }

@@ -15,7 +15,7 @@ pub struct DiskFinder {
 }
 
 impl DiskFinder {
-    /// Adds a file, or all files of a folder. A missing file is no error: the disk may be in another folder.
+    /// Adds a file, or all files of a folder. A missing file is not an error: the disk may be in another folder.
     pub fn add_folder(&mut self, place: &Path) {
         let found = WalkDir::new(place).max_depth(1).sort_by_file_name().into_iter().flatten();
         for file in found.filter(|file| !file.path_is_symlink() || file.path() == place) {

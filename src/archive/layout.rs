@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// What an archive is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A contest.
+    /// A whole contest, with its judgement.
     Contest,
     /// The runs of one team.
     Team,

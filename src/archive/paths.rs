@@ -9,7 +9,7 @@ use mcc_judge::contest_table::Cores;
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{edition_of, read_record};
 use mcc_judge::schema::{ENTRIES, INSTANCES};
-use mcc_judge::{Ballots, source};
+use mcc_judge::{RunResults, source};
 use mcc_store::{ARCHIVE_FILE, Disk, Record};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -114,21 +114,21 @@ impl ArchivePaths<'_> {
     ///
     /// # Errors
     /// A file is not valid.
-    pub fn ballots(&self) -> Result<(Edition, Ballots), ArchiveError> {
+    pub fn results(&self) -> Result<(Edition, RunResults), ArchiveError> {
         let edition: Edition = json(&self.edition_file())?;
-        let mut ballots = read_record(&edition, &Record::open_readonly(self.0)?)?;
+        let mut results = read_record(&edition, &Record::open_readonly(self.0)?)?;
         if let Some(publication) = publication(self.0)? {
-            ballots.publication = Some(publication);
+            results.publication = Some(publication);
         }
         if self.names().exists() {
-            source::read_names(&mut ballots, &self.names())?;
+            source::read_names(&mut results, &self.names())?;
         }
-        source::read_models(&edition, &mut ballots, &self.0.join(INSTANCES.file))?;
-        source::read_tools(&mut ballots, &self.0.join(ENTRIES.file))?;
+        source::read_models(&edition, &mut results, &self.0.join(INSTANCES.file))?;
+        source::read_tools(&mut results, &self.0.join(ENTRIES.file))?;
         if self.overrides().exists() {
-            read_overrides(&edition, &mut ballots, &self.overrides())?;
+            read_overrides(&edition, &mut results, &self.overrides())?;
         }
-        Ok((edition, ballots))
+        Ok((edition, results))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Measured {
     /// The word of the outcome.
     pub outcome: String,
-    /// The marks.
+    /// Deviations from contest conditions.
     pub marks: Vec<Mark>,
     /// CPU time of the machine.
     pub cpu_ms: Option<u64>,
@@ -39,7 +39,7 @@ impl Measured {
 /// two in the middle, so that it is always a measured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Median {
-    /// The median.
+    /// The value in the middle; the lower one of two.
     pub median: u64,
     /// The smallest value.
     pub least: u64,
@@ -57,7 +57,7 @@ impl Median {
     }
 }
 
-/// A position for which a replay has another answer. An empty answer is no value.
+/// A position for which a replay has another answer. An empty answer is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferentAnswer {
     /// The number of the replay: 1, 2, ...
@@ -86,7 +86,7 @@ pub struct DifferentHost {
 /// The comparison of a run with its replays.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// The run.
+    /// The run that was repeated.
     pub run: RunId,
     /// Whether all replays have the answers of the run.
     pub answers_equal: bool,
@@ -115,7 +115,7 @@ pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Opti
     }
     let measured: Vec<Measured> =
         replays.iter().map(|(attempt, _)| Measured::from_attempt(attempt)).collect();
-    let median = |figure: fn(&Measured) -> Option<u64>| Median::from_values(measured.iter().map(figure));
+    let median = |value: fn(&Measured) -> Option<u64>| Median::from_values(measured.iter().map(value));
     Comparison {
         run: attempt.run.clone(),
         answers_equal: different.is_empty(),

@@ -31,7 +31,7 @@ pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
     if signed.status.success() && !signed.stdout.is_empty() {
         Ok(signed.stdout)
     } else {
-        Err(bad(format!("{PROGRAM} cannot sign with this key: {}", said(&signed))))
+        Err(bad(format!("{PROGRAM} cannot sign with this key: {}", last_line(&signed))))
     }
 }
 
@@ -54,7 +54,7 @@ impl Verified {
             facts if facts.as_ref().is_ok_and(|facts| facts.len() > MAX_SIGNATURE_BYTES) => {
                 self.differs(
                     place,
-                    format!("is larger than {MAX_SIGNATURE_BYTES} bytes: it is no signature"),
+                    format!("is larger than {MAX_SIGNATURE_BYTES} bytes: it is not a signature"),
                 );
                 return Ok(());
             }
@@ -74,9 +74,8 @@ impl Verified {
         };
         let fits = run(&["check-novalidate"])?;
         if !fits.status.success() {
-            let what = "does not fit SHA256SUMS: the archive was changed after it was signed, or this is no signature \
-                        of an archive";
-            self.differs(place, format!("{what} ({})", said(&fits)));
+            let what = "does not fit SHA256SUMS: the archive was changed after it was signed, or this is not a signature of an archive";
+            self.differs(place, format!("{what} ({})", last_line(&fits)));
             return Ok(());
         }
         let output = String::from_utf8_lossy(&fits.stdout).into_owned();
@@ -96,7 +95,7 @@ impl Verified {
                 self.signer = Some(format!("{name}, {key}"));
                 return Ok(());
             }
-            refusal = said(&verified);
+            refusal = last_line(&verified);
         }
         let allowed = allowed.display();
         self.differs(
@@ -108,7 +107,7 @@ impl Verified {
 }
 
 /// The last line of what the program printed.
-fn said(output: &Output) -> String {
+fn last_line(output: &Output) -> String {
     let text =
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());

@@ -6,7 +6,7 @@ use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, io_at, layout};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
-use mcc_judge::Ballots;
+use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The content of an archive beside the record.
+/// The content of an archive in addition to the record.
 pub struct ArchiveInputs<'a> {
     /// The file of `--names`.
     pub names: Option<&'a Path>,
@@ -32,8 +32,8 @@ pub struct ArchiveInputs<'a> {
 ///
 /// # Errors
 /// The record cannot be judged.
-pub fn judged_entries(edition: &Edition, ballots: Ballots) -> Result<BTreeSet<String>, ArchiveError> {
-    let judge = Judge::new(edition, ballots)?;
+pub fn judged_entries(edition: &Edition, results: RunResults) -> Result<BTreeSet<String>, ArchiveError> {
+    let judge = Judge::new(edition, results)?;
     Ok(judge.header.entries.into_iter().map(|entry| entry.entry).collect())
 }
 
@@ -45,15 +45,15 @@ pub fn judged_entries(edition: &Edition, ballots: Ballots) -> Result<BTreeSet<St
 pub fn stage(
     record: &Record,
     edition: &Edition,
-    ballots: Ballots,
+    results: RunResults,
     given: ArchiveInputs,
     to: &Path,
 ) -> Result<(), ArchiveError> {
     let paths = ArchivePaths(to);
     let cores = cores(record)?;
     let answers = to.join(ANSWERS.file);
-    export(edition, ballots.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
-    let judge = Judge::new(edition, ballots)?;
+    export(edition, results.clone(), &cores, Layout::Results(Form::Exact), &answers)?;
+    let judge = Judge::new(edition, results)?;
     let kept: BTreeSet<String> = judge.header.entries.iter().map(|entry| entry.entry.clone()).collect();
     copy_record(record, &|entry| kept.contains(entry), to)?;
     let disks = given.disks.clone();
@@ -67,8 +67,8 @@ pub fn stage(
         }
     }
     // From the files of the archive, as `verify` will judge it.
-    let (edition, ballots) = paths.ballots()?;
-    let judge = Judge::new(&edition, ballots)?;
+    let (edition, results) = paths.results()?;
+    let judge = Judge::new(&edition, results)?;
     write::write(&judge, &paths.judgement())?;
     let header = &judge.header;
     let (has_outputs, last_day) = outputs_and_last_day(record, &kept)?;
@@ -120,11 +120,11 @@ fn disks_by_entry(record: &Record, mut disks: Vec<Disk>) -> Vec<Disk> {
 pub fn bundle(
     record: &Record,
     edition: &Edition,
-    ballots: Ballots,
+    results: RunResults,
     tool: &str,
     to: &Path,
 ) -> Result<(), ArchiveError> {
-    let judge = Judge::new(edition, ballots)?;
+    let judge = Judge::new(edition, results)?;
     let entries = &judge.header.entries;
     let own: BTreeSet<&str> = entries
         .iter()
@@ -141,7 +141,7 @@ pub fn bundle(
     write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
     let path = to.join(TEAM_VALUES.file);
     let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
-    table.write_record(TEAM_VALUES.names()).map_err(|error| io_at(&path)(error.into()))?;
+    table.write_record(TEAM_VALUES.columns).map_err(|error| io_at(&path)(error.into()))?;
     let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
     judge.judge_blocks(|block| {
         for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {

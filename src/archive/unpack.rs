@@ -18,7 +18,7 @@ pub struct ArchiveLimits {
     pub entries: u64,
     /// Largest length of the tar.
     pub bytes: u64,
-    /// Largest length of the tar as a multiple of the length of the archive; smaller archives may have `LEAST_BYTES`.
+    /// Largest length of the tar as a multiple of the length of the archive; smaller archives may have `ALWAYS_ALLOWED_BYTES`.
     pub ratio: u64,
 }
 
@@ -31,7 +31,7 @@ impl Default for ArchiveLimits {
 }
 
 /// Bytes that an archive of any length may have, unpacked.
-const LEAST_BYTES: u64 = 1 << 30;
+const ALWAYS_ALLOWED_BYTES: u64 = 1 << 30;
 /// The length of a block of a tar: of the header of an entry, and what contents are rounded up to.
 const BLOCK: u64 = 512;
 
@@ -60,7 +60,7 @@ pub fn unpack_part(
     };
     let file = files::open(archive).map_err(io_at(archive))?;
     let length = file.metadata().map_err(io_at(archive))?.len();
-    let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(LEAST_BYTES));
+    let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_BYTES));
     let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
     let mut tar = tar::Archive::new(plain);
     let (mut entries, mut bytes) = (0_u64, 0_u64);

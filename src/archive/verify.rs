@@ -7,7 +7,7 @@ use mcc_base::names::RunId;
 use mcc_base::{digest, files};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
-use mcc_judge::Ballots;
+use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::mcc::Judge;
 use mcc_judge::write;
@@ -98,18 +98,18 @@ impl Verified {
     /// Judges again and compares the result with the judgement in `folder`, file by file and line by line.
     ///
     /// # Errors
-    /// The ballots cannot be judged, or a file cannot be read.
+    /// The results cannot be judged, or a file cannot be read.
     pub fn recompute(
         &mut self,
         edition: &Edition,
-        ballots: Ballots,
+        results: RunResults,
         folder: &Path,
     ) -> Result<(), ArchiveError> {
         self.check(
             "every answer, trusted value and point follows from the outputs by the rules",
             |verified| {
                 let recomputed = tempfile::tempdir().map_err(io_at(folder))?;
-                write::write(&Judge::new(edition, ballots)?, recomputed.path())?;
+                write::write(&Judge::new(edition, results)?, recomputed.path())?;
                 verified.same_files(recomputed.path(), folder)?;
                 verified.recomputed = true;
                 Ok(())
@@ -178,11 +178,14 @@ impl Verified {
             let line = line.map_err(io_at(&path))?;
             let line = String::from_utf8_lossy(&line);
             let Some((sha256, name)) = line.split_once("  ") else {
-                self.differs("SHA256SUMS", format!("has a line without digest and name: `{}`", cut(&line)));
+                self.differs(
+                    "SHA256SUMS",
+                    format!("has a line without digest and name: `{}`", truncated(&line)),
+                );
                 continue;
             };
             if part(name).is_none() || !listed.insert(hashes.hash_one(name)) {
-                let shown = cut(name);
+                let shown = truncated(name);
                 self.differs("SHA256SUMS", format!("lists `{shown}` twice, or an archive has no such file"));
                 continue;
             }
@@ -295,7 +298,7 @@ impl Verified {
 /// answers and, if a file of `allowed` signers is given, its signature.
 ///
 /// # Errors
-/// The folder is no record, or a file cannot be read. Damage is reported as a difference.
+/// The folder is not a record, or a file cannot be read. Damage is reported as a difference.
 pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, ArchiveError> {
     let mut verified = Verified::default();
     let paths = ArchivePaths(folder);
@@ -312,7 +315,7 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
         Err(error) if !verified.differences.is_empty() => {
             verified.differs(folder.display().to_string(), format!("could not be judged again: {error}"));
         }
-        looked => looked?,
+        checked => checked?,
     }
     match facts.map(|facts| facts.kind()) {
         Some(kind) => {
@@ -354,7 +357,7 @@ impl Verified {
             "every run of the campaign is recorded, and every output has its digest in the record";
         self.check(statement, |verified| verified.record(&record, facts.is_some()))?;
         let Some(facts) = facts.filter(|facts| facts.kind() == Kind::Contest) else { return Ok(()) };
-        let (edition, ballots) = paths.ballots()?;
+        let (edition, results) = paths.results()?;
         self.check("answers.csv follows from the outputs", |verified| {
             if facts.edition != edition.name {
                 verified.differs("archive.json", "names another edition than edition.json");
@@ -362,10 +365,10 @@ impl Verified {
             let recomputed = tempfile::tempdir().map_err(io_at(paths.0))?;
             let answers = recomputed.path().join("answers.csv");
             let layout = Layout::Results(Form::Exact);
-            export(&edition, ballots.clone(), &cores(&record)?, layout, &answers)?;
+            export(&edition, results.clone(), &cores(&record)?, layout, &answers)?;
             verified.same_files(recomputed.path(), paths.0)
         })?;
-        self.recompute(&edition, ballots, &paths.judgement())
+        self.recompute(&edition, results, &paths.judgement())
     }
 }
 
@@ -401,13 +404,13 @@ fn shown_lines(lines: [Option<Vec<u8>>; 2]) -> [String; 2] {
         Some(text) => {
             let before = if start > 0 { "..." } else { "" };
             let rest: String = text.chars().skip(start).collect();
-            format!("`{before}{}`", cut(&rest))
+            format!("`{before}{}`", truncated(&rest))
         }
     })
 }
 
 /// A text of at most `MAX_LINE_CHARS` characters.
-fn cut(text: &str) -> String {
+fn truncated(text: &str) -> String {
     let start: String = text.chars().take(MAX_LINE_CHARS).collect();
     if start.len() < text.len() { start + "..." } else { start }
 }

@@ -96,9 +96,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         [out.clone()].into_iter().chain(beside)
     });
     refuse_inputs(&args.read_files(), outputs)?;
-    let (edition, ballots) = args.inputs.read(&args.input)?;
+    let (edition, results) = args.inputs.read(&args.input)?;
     if let Some(folder) = &args.oracle {
-        let judge = mcc::Judge::new(&edition, ballots).map_err(Failure::usage)?;
+        let judge = mcc::Judge::new(&edition, results).map_err(Failure::usage)?;
         let written = oracle::write(&judge, folder).map_err(oracle_failure)?;
         print::text(&format!("{} (files: {written})\n", folder.display()))?;
         return Ok(Exit::Done);
@@ -110,7 +110,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage(anyhow!("give what to write, such as --csv FILE"))),
     };
     let cores = cores(&args.input)?;
-    let written = export(&edition, ballots, &cores, layout, out).map_err(export_failure)?;
+    let written = export(&edition, results, &cores, layout, out).map_err(export_failure)?;
     let paths: Vec<String> = written.paths.iter().map(|path| path.display().to_string()).collect();
     print::text(&format!("{} (rows: {})\n", paths.join(", "), written.rows))?;
     Ok(Exit::Done)
@@ -130,17 +130,17 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     read.extend(args.disk.iter().chain(&args.sign).cloned());
     refuse_inputs(&read, [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
-    let (edition, ballots) = args.inputs.read(&args.input)?;
+    let (edition, results) = args.inputs.read(&args.input)?;
     let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
     let mut files = Vec::new();
     match &args.tool {
         Some(tool) => {
-            mcc_archive::bundle(&record, &edition, ballots, tool, staged.path()).map_err(failure)?;
+            mcc_archive::bundle(&record, &edition, results, tool, staged.path()).map_err(failure)?;
         }
         None => {
             let mut disks = Vec::new();
             if args.with_disks {
-                let kept_entries = mcc_archive::judged_entries(&edition, ballots.clone()).map_err(failure)?;
+                let kept_entries = mcc_archive::judged_entries(&edition, results.clone()).map_err(failure)?;
                 for (disk, path) in
                     mcc_archive::disks_of(&record, &kept_entries, &args.disk).map_err(failure)?
                 {
@@ -150,7 +150,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
             }
             let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
             let inputs = ArchiveInputs { names, overrides, disks };
-            mcc_archive::stage(&record, &edition, ballots, inputs, staged.path()).map_err(failure)?;
+            mcc_archive::stage(&record, &edition, results, inputs, staged.path()).map_err(failure)?;
         }
     }
     mcc_archive::pack(staged.path(), &files, args.sign.as_deref(), out).map_err(failure)?;

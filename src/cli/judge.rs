@@ -8,7 +8,7 @@ use mcc_edition::Rules;
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::{Entry, FlagKind, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::{Sensitivity, sensitivity};
-use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_judge::mcc::{Judge, JudgementTotals};
 use mcc_judge::oracle::{self, Oracle};
 use mcc_judge::show::decimals;
 use mcc_judge::{read_certified, write};
@@ -124,11 +124,11 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     reject_if(args.categories.is_some(), "--categories is for editions of SV-COMP")?;
     let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
     reject_if(replace.len() < args.replace.len(), "--replace names an entry twice; give each entry once")?;
-    let (edition, mut ballots) = args.inputs.read_all(inputs, &replace)?;
+    let (edition, mut results) = args.inputs.read_all(inputs, &replace)?;
     if let Some(certified) = &args.certified {
-        read_certified(&mut ballots, certified).map_err(Failure::usage)?;
+        read_certified(&mut results, certified).map_err(Failure::usage)?;
     }
-    let judge = Judge::new(&edition, ballots).map_err(Failure::usage)?;
+    let judge = Judge::new(&edition, results).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
     let totals = write::write(&judge, out).map_err(write_failure)?;
@@ -235,7 +235,7 @@ pub(super) fn reject_if(wrong: bool, message: &'static str) -> Result<(), Failur
 }
 
 /// The podiums with their ranked places. Points are rounded for display.
-fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn table(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut text = String::new();
     for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
         text += &format!("{category}\n");

@@ -10,7 +10,7 @@ use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::sources::{Source, combine};
-use mcc_judge::{Ballots, source};
+use mcc_judge::{RunResults, source};
 use mcc_store::Record;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -90,24 +90,24 @@ impl JudgeInputs {
             .collect()
     }
 
-    /// Returns the edition and the ballots of a record (RESULTS), a table of answers, a folder of BenchKit's results (CSV
+    /// Returns the edition and the results of a record (RESULTS), a table of answers, a folder of BenchKit's results (CSV
     /// and OUTPUTS), or an archive, completed by the files of the other options.
-    pub fn read(&self, input: &Path) -> Result<(Edition, Ballots), Failure> {
+    pub fn read(&self, input: &Path) -> Result<(Edition, RunResults), Failure> {
         self.read_all(&[input.to_owned()], &BTreeMap::new())
     }
 
-    /// Returns the edition and the ballots of several sources, as `read` does. `replace`: as for `combine`.
+    /// Returns the edition and the results of several sources, as `read` does. `replace`: as for `combine`.
     pub fn read_all(
         &self,
         inputs: &[PathBuf],
         replace: &BTreeMap<String, String>,
-    ) -> Result<(Edition, Ballots), Failure> {
+    ) -> Result<(Edition, RunResults), Failure> {
         let (edition, sources) = self.sources(inputs)?;
-        let ballots = combine(&edition, sources, replace).map_err(Failure::usage)?;
-        self.complete(edition, ballots)
+        let results = combine(&edition, sources, replace).map_err(Failure::usage)?;
+        self.complete(edition, results)
     }
 
-    /// Returns the edition and the ballots of each source, with the original names of instances.
+    /// Returns the edition and the results of each source, with the original names of instances.
     ///
     /// Without --edition, all sources must be records or archives of one edition.
     pub fn sources(&self, inputs: &[PathBuf]) -> Result<(Edition, Vec<Source>), Failure> {
@@ -118,17 +118,17 @@ impl JudgeInputs {
         };
         let mut sources = Vec::new();
         for opened in &opened {
-            let mut ballots = self.ballots(&edition, opened)?;
+            let mut results = self.results(&edition, opened)?;
             if opened.record.is_some()
                 && let Some(publication) =
                     mcc_archive::publication(&opened.path).map_err(record_source::failure)?
             {
-                ballots.publication = Some(publication);
+                results.publication = Some(publication);
             }
             // A table of answers has the original names.
             let names = self.names.clone().or_else(|| opened.own_names());
             if let Some(names) = names.filter(|_| opened.record.is_some() || inputs.len() == 1) {
-                source::read_names(&mut ballots, &names).map_err(Failure::usage)?;
+                source::read_names(&mut results, &names).map_err(Failure::usage)?;
             }
             let folder = opened.unpacked.as_ref().map(|source| source.folder.join("overrides.csv"));
             if self.overrides.is_none() && folder.is_some_and(|path| path.is_file()) {
@@ -138,22 +138,22 @@ impl JudgeInputs {
                     escaped(&opened.given.display().to_string())
                 );
             }
-            sources.push(Source { name: opened.given.display().to_string(), ballots });
+            sources.push(Source { name: opened.given.display().to_string(), results });
         }
         Ok((edition, sources))
     }
 
-    /// Completes ballots by the files of the other options.
+    /// Completes results by the files of the other options.
     pub fn complete(
         &self,
         mut edition: Edition,
-        mut ballots: Ballots,
-    ) -> Result<(Edition, Ballots), Failure> {
+        mut results: RunResults,
+    ) -> Result<(Edition, RunResults), Failure> {
         if let Some(models) = &self.models {
-            source::read_models(&edition, &mut ballots, models).map_err(Failure::usage)?;
+            source::read_models(&edition, &mut results, models).map_err(Failure::usage)?;
         }
         if let Some(tools) = &self.tools {
-            for name in source::read_tools(&mut ballots, tools).map_err(Failure::usage)? {
+            for name in source::read_tools(&mut results, tools).map_err(Failure::usage)? {
                 eprintln!(
                     "note: {} is withdrawn but has no runs here; check its name in --tools",
                     escaped(&name)
@@ -161,11 +161,11 @@ impl JudgeInputs {
             }
         }
         if let Some(overrides) = &self.overrides {
-            read_overrides(&edition, &mut ballots, overrides).map_err(Failure::usage)?;
+            read_overrides(&edition, &mut results, overrides).map_err(Failure::usage)?;
         }
         if let Some(file) = &self.publication {
-            ballots.publication = Publication::load(file).map_err(Failure::usage)?;
-            if ballots.publication.is_none() {
+            results.publication = Publication::load(file).map_err(Failure::usage)?;
+            if results.publication.is_none() {
                 return Err(Failure::usage(anyhow!(
                     "{}: nothing is stated; write a table [publication] (docs/campaign.md)",
                     file.display()
@@ -175,10 +175,10 @@ impl JudgeInputs {
         if let Some(votes) = self.votes {
             edition.judging.votes = votes.into();
         }
-        Ok((edition, ballots))
+        Ok((edition, results))
     }
 
-    fn ballots(&self, edition: &Edition, opened: &Opened) -> Result<Ballots, Failure> {
+    fn results(&self, edition: &Edition, opened: &Opened) -> Result<RunResults, Failure> {
         let path = &opened.path;
         Ok(match &opened.record {
             Some(record) if self.unfinished => read_unfinished(edition, record).map_err(unreadable)?,

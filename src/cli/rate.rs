@@ -2,7 +2,7 @@ use super::judge_inputs::JudgeInputs;
 use super::report::fail;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
-use mcc_judge::Ballots;
+use mcc_judge::RunResults;
 use mcc_judge::rate::{Agreement, agreement, combine_field, rate};
 use mcc_judge::source::read_answers;
 use mcc_report::write_rating;
@@ -52,13 +52,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return Err(Failure::usage(anyhow::anyhow!("give RUNS and --published")));
     };
     let combined = combine_field(&edition, own, published, sources.next(), args.own_runs);
-    let (ballots, rated) = combined.map_err(Failure::usage)?;
-    let (edition, ballots) = args.inputs.complete(edition, ballots)?;
-    let mut rating = rate(&edition, ballots, &rated).map_err(Failure::usage)?;
+    let (results, rated) = combined.map_err(Failure::usage)?;
+    let (edition, results) = args.inputs.complete(edition, results)?;
+    let mut rating = rate(&edition, results, &rated).map_err(Failure::usage)?;
     let agreed = rating.agreement();
     if agreed.is_doubtful() {
         let (_, sources) = args.inputs.sources(&paths)?;
-        if let Some((file, other)) = other_year(&sources[0].ballots, &args.published)? {
+        if let Some((file, other)) = other_year(&sources[0].results, &args.published)? {
             return Err(Failure::usage(anyhow::anyhow!(
                 "RUNS belong to the formulas of another year: {agreed} agree with the trusted ones of {}, and {other} with \
                  those of {}; give the edition and the published answers of that year",
@@ -84,7 +84,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The year at hand with which at least 90 % of the values agree, and the agreement: a table of the same name as the
 /// published one in a folder beside its folder, where the names of both folders are years.
-fn other_year(own: &Ballots, published: &Path) -> Result<Option<(PathBuf, Agreement)>, Failure> {
+fn other_year(own: &RunResults, published: &Path) -> Result<Option<(PathBuf, Agreement)>, Failure> {
     let year = |folder: &Path| folder.file_name()?.to_str()?.parse::<u32>().ok();
     let published = published.canonicalize().map_err(Failure::from)?;
     let (Some(folder), Some(name)) = (published.parent(), published.file_name()) else { return Ok(None) };

@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         match args.inputs.read(&record_source.folder) {
-            Ok((edition, ballots)) => verified.recompute(&edition, ballots, judgement).map_err(failure)?,
+            Ok((edition, results)) => verified.recompute(&edition, results, judgement).map_err(failure)?,
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));
             }

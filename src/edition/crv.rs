@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrvEdition {
-    /// The contest.
+    /// Always `crv`.
     pub contest: CrvContest,
     /// Name, such as `crv-2014`.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct CrvEdition {
     pub tie_margin: BigRational,
     /// Allowed differences between printed and computed scores.
     pub tolerance: Tolerance,
-    /// The tracks.
+    /// The tracks in the order of the contest, each with its own podium.
     #[serde(rename = "track")]
     pub tracks: Vec<Track>,
     /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
@@ -89,7 +89,7 @@ pub struct Tolerance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Track {
-    /// Its name.
+    /// Name of the track in the tables of results.
     pub name: String,
     /// The kind of monitoring.
     pub monitoring: Monitoring,
@@ -108,14 +108,14 @@ pub enum Monitoring {
 impl CrvEdition {
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
-        let of = &self.correctness;
-        ensure(of.right.is_positive(), &["correctness", "right"], "must be more than 0")?;
+        let points = &self.correctness;
+        ensure(points.right.is_positive(), &["correctness", "right"], "must be more than 0")?;
         for (key, value) in [
-            ("wrong", &of.wrong),
-            ("inexpressible", &of.inexpressible),
-            ("crash_online", &of.crash_online),
-            ("crash_offline", &of.crash_offline),
-            ("timeout_online", &of.timeout_online),
+            ("wrong", &points.wrong),
+            ("inexpressible", &points.inexpressible),
+            ("crash_online", &points.crash_online),
+            ("crash_offline", &points.crash_offline),
+            ("timeout_online", &points.timeout_online),
         ] {
             ensure(!value.is_positive(), &["correctness", key], "must be 0 or less")?;
         }

@@ -36,7 +36,7 @@ pub enum EditionError {
     /// The file is not TOML, or has an unknown key, a wrong type or a word that is not allowed.
     #[error("{file}:{line}: {message}; editions/README.md explains every key")]
     Syntax {
-        /// The file.
+        /// The path or the name of the edition file.
         file: String,
         /// The line, from 1.
         line: usize,
@@ -46,7 +46,7 @@ pub enum EditionError {
     /// A key has invalid content.
     #[error("{file}:{line}: key `{key}`: {message}; editions/README.md explains every key")]
     Content {
-        /// The file.
+        /// The path or the name of the edition file.
         file: String,
         /// The line, from 1.
         line: usize,

@@ -33,7 +33,7 @@ mod tests {
     use crate::Edition;
 
     #[test]
-    fn the_flags_of_2018_are_those_of_the_rules() {
+    fn the_cpu_flags_of_2018_are_those_of_the_rules() {
         let flags = Edition::load("mcc-2018").unwrap().machine.cpu_flags;
         assert_eq!((flags.required.len(), flags.possible.len()), (38, 9));
         let mut seen = flags.required.clone();

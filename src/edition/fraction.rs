@@ -26,18 +26,18 @@ pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S:
 /// Deserializes an integer, or a text as in `parse`.
 ///
 /// # Errors
-/// The input is no such number.
+/// The input is not such a number.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
     from.deserialize_any(FractionVisitor)
 }
 
 /// Limit for the length of a number in bytes: reducing a fraction takes time in the square of its length.
-const LONGEST: usize = 20_000;
+const MAX_NUMBER_BYTES: usize = 20_000;
 
 /// Parses a number such as `16`, `97/100` or `0.97`. None for any other text.
 pub fn parse(text: &str) -> Option<BigRational> {
     // The parser of big numbers ignores `_`.
-    if text.len() > LONGEST || text.contains('_') {
+    if text.len() > MAX_NUMBER_BYTES || text.contains('_') {
         return None;
     }
     if let Some((whole, decimals)) = text.split_once('.') {
@@ -96,7 +96,7 @@ pub mod map {
     /// Deserializes a map of numbers.
     ///
     /// # Errors
-    /// A value is no number.
+    /// A value is not a number.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<BTreeMap<String, BigRational>, D::Error> {

@@ -176,7 +176,7 @@ impl AwardKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PodiumRule {
-    /// Its name.
+    /// Name of the category, which is also the title of its podium.
     pub category: String,
     /// Names of its examinations.
     pub examinations: Vec<String>,
@@ -240,7 +240,7 @@ impl Status {
 pub struct StatusRule {
     /// The pattern (`*`, `?`, `[ab]`).
     pub pattern: Pattern,
-    /// The status.
+    /// The status of the entries that fit the pattern.
     pub status: Status,
     /// The reason and the rule for it; required for a withdrawn entry (P-3).
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -270,17 +270,17 @@ impl TryFrom<WrittenStatusRule> for StatusRule {
 
 impl StatusRule {
     /// The first rule that fits an entry.
-    fn of<'a>(rules: &'a [Self], entry: &str) -> Option<&'a Self> {
+    fn for_entry<'a>(rules: &'a [Self], entry: &str) -> Option<&'a Self> {
         rules.iter().find(|rule| rule.pattern.fits(entry))
     }
 
     /// The status of an entry by the first rule that fits it; `competing` if none fits.
     pub fn status_of(rules: &[Self], entry: &str) -> Status {
-        Self::of(rules, entry).map_or(Status::Competing, |rule| rule.status)
+        Self::for_entry(rules, entry).map_or(Status::Competing, |rule| rule.status)
     }
 
     /// The reason for the status of an entry; empty if none is given.
     pub fn note_of<'a>(rules: &'a [Self], entry: &str) -> &'a str {
-        Self::of(rules, entry).map_or("", |rule| &rule.note)
+        Self::for_entry(rules, entry).map_or("", |rule| &rule.note)
     }
 }

@@ -13,10 +13,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Limit for the length of a chain of bases: twice that of svcomp-2026. A longer chain is probably a cycle.
-const MOST_LAYERS: usize = 32;
+const MAX_LAYERS: usize = 32;
 
 /// Limit for the size of a file in bytes: more than 100 times that of the largest edition.
-const LARGEST: usize = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Tables that replace those of the base as a whole.
 const REPLACED: [&str; 3] = ["variants", "suffix_tools", "family_factors"];
@@ -45,9 +45,9 @@ impl Layers {
         layers.push(text, file)?;
         while let Some((base, place)) = layers.base_of_last()? {
             let refused = |message: String| layers.content(place, "base", message);
-            if layers.layers.len() == MOST_LAYERS {
+            if layers.layers.len() == MAX_LAYERS {
                 return Err(refused(format!(
-                    "more than {MOST_LAYERS} editions are based on one another; check that none of them is its own base"
+                    "more than {MAX_LAYERS} editions are based on one another; check that none of them is its own base"
                 )));
             }
             let (text, file) = if is_path(&base) {
@@ -67,8 +67,9 @@ impl Layers {
 
     fn push(&mut self, text: &str, file: &str) -> Result<(), EditionError> {
         let file = file.to_owned();
-        if text.len() > LARGEST {
-            let message = format!("the file is larger than {LARGEST} bytes; check that it is the right file");
+        if text.len() > MAX_FILE_BYTES {
+            let message =
+                format!("the file is larger than {MAX_FILE_BYTES} bytes; check that it is the right file");
             return Err(EditionError::Syntax { file, line: 1, message });
         }
         let start = self.layers.last().map_or(0, |last| last.text.len() + 1);

@@ -62,7 +62,7 @@ pub struct Edition {
     pub machine: Machine,
     /// Settings of judging.
     pub judging: Judging,
-    /// The podiums.
+    /// The podiums: categories with their examinations, in the order of the contest.
     #[serde(rename = "podium")]
     pub podiums: Vec<PodiumRule>,
     /// Rules for the status of entries. The first rule whose pattern fits an entry counts.
@@ -184,7 +184,7 @@ fn retain_names(groups: &mut BTreeMap<String, Vec<String>>, keep: impl Fn(&str) 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Examination {
-    /// Its name.
+    /// Name in the contest's tables, such as `CTLCardinality`.
     pub name: String,
     /// The form of its values.
     pub answers: AnswerKind,
@@ -231,13 +231,13 @@ pub struct Limits {
     )]
     pub memory_reserve_mib: u64,
     /// Space that the writes of a run to its disks may take on the host. None: the free space of the tool's own disk, at most
-    /// `MOST_DISK_BYTES`.
+    /// `MAX_DISK_BYTES`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_gib: Option<Gib>,
 }
 
 /// The largest disk limit that no edition or campaign sets: 16 GiB.
-pub const MOST_DISK_BYTES: u64 = 16 << 30;
+pub const MAX_DISK_BYTES: u64 = 16 << 30;
 
 /// The default of `Limits::memory_reserve_mib` (docs/measurement.md).
 const fn memory_reserve_mib() -> u64 {
@@ -263,7 +263,7 @@ impl Limits {
 
     /// Bytes that the writes of a run to its disks may take on the host. `free`: the free space of the tool's own disk.
     pub fn disk_limit_bytes(&self, free: u64) -> u64 {
-        self.disk_gib.map_or(free.min(MOST_DISK_BYTES), Gib::bytes)
+        self.disk_gib.map_or(free.min(MAX_DISK_BYTES), Gib::bytes)
     }
 
     /// Seconds of wall time that a run may take.
@@ -319,19 +319,19 @@ fn cpu_model<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Err(serde::de::Error::custom(format!("{model:?} is not the name of a CPU model: {allowed}")))
 }
 
-// The bounds of limits are those of figures.
+// The bounds of limits are those of measurements.
 pub use mcc_base::figures::{MAX_BYTES, YEAR_S};
 
-/// Deserializes a number from LEAST to MOST.
+/// Deserializes a number from MIN to MAX.
 ///
 /// # Errors
 /// The number is not in the range; the message names the range.
-pub fn between<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+pub fn between<'de, const MIN: u64, const MAX: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<T, D::Error> {
     let number = u64::deserialize(from)?;
-    let fits = (LEAST..=MOST).contains(&number).then(|| T::try_from(number).ok()).flatten();
-    fits.ok_or_else(|| serde::de::Error::custom(format!("{number} is not from {LEAST} to {MOST}")))
+    let fits = (MIN..=MAX).contains(&number).then(|| T::try_from(number).ok()).flatten();
+    fits.ok_or_else(|| serde::de::Error::custom(format!("{number} is not from {MIN} to {MAX}")))
 }
 
 #[cfg(test)]

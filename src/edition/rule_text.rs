@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_heading_is_a_rule_with_all_its_fields() {
+    fn every_heading_of_the_rules_has_all_fields_of_a_rule() {
         let sections = rule_sections();
         let rules: Vec<&RuleText> = sections.iter().flat_map(|section| &section.rules).collect();
         assert_eq!(rules.len(), TEXT.lines().filter(|line| line.starts_with("### ")).count());

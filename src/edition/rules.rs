@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contest_without_votes_refuses_entries_that_only_vote() {
+    fn an_edition_of_a_contest_without_votes_refuses_the_status_voting_only() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mine.toml");
         for base in ["svcomp-2020", "crv-2014"] {
@@ -156,15 +156,15 @@ mod tests {
         let printed = |name: &str| {
             let Ok(Rules::Other(edition)) = Rules::load(name) else { panic!("{name}") };
             let OtherEdition::Svcomp(edition) = *edition else { panic!("{name}") };
-            let of = edition.points;
+            let points = edition.points;
             format!(
                 "{} {} {} {} {} {}",
-                of.false_right,
-                of.false_wrong,
-                of.true_right,
-                of.true_wrong,
-                of.false_unconfirmed,
-                of.true_unconfirmed
+                points.false_right,
+                points.false_wrong,
+                points.true_right,
+                points.true_wrong,
+                points.false_unconfirmed,
+                points.true_unconfirmed
             )
         };
         for year in 2012..=2026 {

@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SvcompEdition {
-    /// The contest.
+    /// Always `sv-comp`.
     pub contest: SvcompContest,
     /// Name, such as `svcomp-2013`.
     pub name: String,
@@ -215,7 +215,7 @@ pub enum EntryName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// Its name.
+    /// Name of the category, such as `ReachSafety`.
     pub name: String,
     /// The meta categories that it is a part of. In a file: a name or a list of names.
     #[serde(rename = "parent", default, skip_serializing_if = "Vec::is_empty", with = "one_or_many")]
@@ -357,7 +357,7 @@ impl SvcompEdition {
         retain_names(&mut edition.teams, stays);
         edition.opt_outs.retain(|opt_out| stays(&opt_out.entry));
         edition.opt_ins.retain(|opt_in| stays(&opt_in.entry));
-        edition.categories.iter_mut().for_each(|of| of.participants.retain(|entry| stays(entry)));
+        edition.categories.iter_mut().for_each(|category| category.participants.retain(|entry| stays(entry)));
         edition.statuses.retain(|rule| rule.status != Status::Resigned);
         edition
     }
@@ -370,7 +370,7 @@ impl SvcompEdition {
 }
 
 /// Limit for the number of tasks of a category. A larger number is a typing error; and sums must not overflow.
-const MOST_TASKS: u64 = 1_000_000_000;
+const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Checks a list of categories.
 ///
@@ -386,11 +386,11 @@ pub fn check_categories(categories: &[Category]) -> Result<(), (usize, String)> 
         if names.insert(category.name.as_str(), number).is_some() {
             return Err((number, format!("category `{}` is named twice", category.name)));
         }
-        if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MOST_TASKS).contains(tasks)) {
+        if let Some(tasks) = category.tasks.filter(|tasks| !(1..=MAX_TASKS).contains(tasks)) {
             let name = &category.name;
             return Err((
                 number,
-                format!("category `{name}` has {tasks} tasks; allowed are 1 to {MOST_TASKS}"),
+                format!("category `{name}` has {tasks} tasks; allowed are 1 to {MAX_TASKS}"),
             ));
         }
     }

@@ -21,11 +21,11 @@ const BUILTIN: &[(&str, &str)] =
 const NONE: &str = "none";
 
 /// Limit for the size of a file in bytes; the largest one of the contest has about 40 KB.
-const LARGEST: usize = 4 << 20;
+const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// The largest number of names in a mapping and of categories. A contest has about a hundred; each name is compared with all
 /// others.
-const MOST_NAMES: usize = 2000;
+const MAX_NAMES: usize = 2000;
 
 /// Why a category structure cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum StructureError {
         "{file}:{line}: {message}; give the contest's category-structure.yml, or a table category,tasks,parent"
     )]
     Content {
-        /// The file.
+        /// The path of the file, or the name of a built-in structure.
         file: String,
         /// The line, from 1; 0 if it is not known.
         line: u64,
@@ -108,8 +108,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Names<T> {
                         return Err(serde::de::Error::custom(format!("`{name}` is named twice")));
                     }
                     pairs.push((name, value));
-                    if pairs.len() > MOST_NAMES {
-                        return Err(serde::de::Error::custom(format!("more than {MOST_NAMES} names")));
+                    if pairs.len() > MAX_NAMES {
+                        return Err(serde::de::Error::custom(format!("more than {MAX_NAMES} names")));
                     }
                 }
                 Ok(Names(pairs))
@@ -133,17 +133,17 @@ impl CategoryStructure {
     /// Parses the text of a file. `file` is its name in errors.
     ///
     /// # Errors
-    /// The text is no YAML, a key has the wrong type, a category is a part of itself, or a name is empty or repeated.
+    /// The text is not YAML, a key has the wrong type, a category is a part of itself, or a name is empty or repeated.
     pub fn parse(text: &str, file: &str) -> Result<Self, StructureError> {
         let content = |line, message| StructureError::Content { file: file.to_owned(), line, message };
-        if text.len() > LARGEST {
-            return Err(content(1, format!("the file is larger than {LARGEST} bytes")));
+        if text.len() > MAX_FILE_BYTES {
+            return Err(content(1, format!("the file is larger than {MAX_FILE_BYTES} bytes")));
         }
         let written: Written = serde_saphyr::from_str(text).map_err(|error| {
             let line = error.location().map_or(0, |location| location.line());
             content(line, first_line(&error.to_string()))
         })?;
-        let structure = Self::of(written).map_err(|message| content(0, message))?;
+        let structure = Self::from_written(written).map_err(|message| content(0, message))?;
         structure.check_names().map_err(|message| content(0, message))?;
         match check_categories(&structure.categories) {
             Ok(()) => Ok(structure),
@@ -154,9 +154,11 @@ impl CategoryStructure {
     /// Checks that no name has a control character or another content that pages and files cannot show. An empty name of a
     /// category is reported by `check_categories`.
     fn check_names(&self) -> Result<(), String> {
-        let categories = self.categories.iter().map(|of| of.name.as_str()).filter(|name| !name.is_empty());
-        let choices = self.opt_outs.iter().chain(&self.opt_ins).map(|of| of.entry.as_str());
-        let participants = self.categories.iter().flat_map(|of| &of.participants).map(String::as_str);
+        let categories =
+            self.categories.iter().map(|category| category.name.as_str()).filter(|name| !name.is_empty());
+        let choices = self.opt_outs.iter().chain(&self.opt_ins).map(|choice| choice.entry.as_str());
+        let participants =
+            self.categories.iter().flat_map(|category| &category.participants).map(String::as_str);
         let entries = choices.chain(participants).chain(self.hors_concours.iter().map(String::as_str));
         let named =
             categories.map(|name| ("the category", name)).chain(entries.map(|name| ("the tool", name)));
@@ -166,7 +168,7 @@ impl CategoryStructure {
         Ok(())
     }
 
-    fn of(written: Written) -> Result<Self, String> {
+    fn from_written(written: Written) -> Result<Self, String> {
         let Written { year, categories: Names(metas), .. } = written;
         let list = |names: Option<Vec<String>>| names.unwrap_or_default();
         let (demo, validation) = (list(written.demo_categories), list(written.validation_only));
@@ -186,13 +188,13 @@ impl CategoryStructure {
                 if !seen.insert(part) {
                     return Err(format!("category {meta} names its part {part} twice"));
                 }
-                let at = categories.iter().position(|of| of.name == *part).unwrap_or_else(|| {
+                let at = categories.iter().position(|category| category.name == *part).unwrap_or_else(|| {
                     categories.push(Category { role: role(part), ..Category::named(part) });
                     categories.len() - 1
                 });
                 categories[at].parents.push(meta.clone());
-                if categories.len() > MOST_NAMES {
-                    return Err(format!("more than {MOST_NAMES} categories"));
+                if categories.len() > MAX_NAMES {
+                    return Err(format!("more than {MAX_NAMES} categories"));
                 }
             }
         }
@@ -315,7 +317,8 @@ mod tests {
             assert!(!parts["FalsificationOverall"].contains(&"Termination"));
         }
         let of_2025 = edition(2025);
-        let role = |name: &str| of_2025.categories.iter().find(|of| of.name == name).unwrap().role;
+        let role =
+            |name: &str| of_2025.categories.iter().find(|category| category.name == name).unwrap().role;
         assert_eq!(role("ValidationCrafted"), CategoryRole::ValidationOnly);
         assert_eq!(role("runtime-exception.RuntimeException-Java"), CategoryRole::Demo);
         assert_eq!(of_2025.status_of("cbmc"), Status::OutOfCompetition);
@@ -323,7 +326,11 @@ mod tests {
         assert!(of_2025.has_opted_out("graves", "MemSafety"));
         assert!(!of_2025.has_opted_out("graves", "ReachSafety"));
         let of_2021 = edition(2021);
-        let demo = of_2021.categories.iter().find(|of| of.name == "no-data-race.NoDataRace-Main").unwrap();
+        let demo = of_2021
+            .categories
+            .iter()
+            .find(|category| category.name == "no-data-race.NoDataRace-Main")
+            .unwrap();
         assert_eq!(
             (demo.role, demo.parents.as_slice()),
             (CategoryRole::Demo, &["ConcurrencySafety".to_owned()][..])

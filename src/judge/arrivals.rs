@@ -1,7 +1,6 @@
 //! When the values of a run arrived on the host.
 
-use crate::judgement::{Block, Cell};
-use crate::mcc::JudgementHeader;
+use crate::judgement::{Block, Cell, Judgement};
 use crate::output::atomic_file::field;
 use mcc_base::figures;
 use std::fmt::Write as _;
@@ -31,7 +30,7 @@ impl Cell {
 }
 
 /// Adds a row to `arrivals.csv` for each run of a block whose times of arrival are known.
-pub(crate) fn rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+pub(crate) fn rows(header: &Judgement, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
     let text = |ms: &Option<u64>| ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string());

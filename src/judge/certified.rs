@@ -109,7 +109,7 @@ impl FromStr for CertifiedValue {
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
             let shown: String = text.chars().take(60).collect();
-            format!("`{shown}` is no certified value; expected T, F, a number, inf, or >= and a number")
+            format!("`{shown}` is not a certified value; expected T, F, a number, inf, or >= and a number")
         };
         let value = |text: &str| text.parse::<Value>().map_err(|_| bad());
         match text.strip_prefix(">=") {
@@ -130,7 +130,7 @@ impl FromStr for CertifiedValue {
 pub struct Certified {
     /// How it is certified.
     pub method: Method,
-    /// The value.
+    /// What the evidence states: the value, or a number that it is not below.
     #[serde(with = "value_text")]
     pub value: CertifiedValue,
     /// The file of the evidence, relative to the folder of `certify`.
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_contradicted_only_if_it_must_be_wrong() {
-        for (of, given) in [
+        for (value, given) in [
             ("T", "F"),
             ("7", "8"),
             ("inf", "7"),
@@ -204,10 +204,10 @@ mod tests {
             (">=4000000000", "2.0000E+0009"),
             (">=4000000000", "9.9999E+0008"),
         ] {
-            assert!(certified(of).contradicts(&answer(given)), "{of} {given}");
-            assert!(!certified(of).confirms(&answer(given)), "{of} {given}");
+            assert!(certified(value).contradicts(&answer(given)), "{value} {given}");
+            assert!(!certified(value).confirms(&answer(given)), "{value} {given}");
         }
-        for (of, given) in [
+        for (value, given) in [
             ("7", "Inf"),
             ("7", "X"),
             (">=4000000000", "4000000000"),
@@ -217,7 +217,7 @@ mod tests {
             (">=4000000000", "Inf"),
             ("320565001", "3.2057E+0008"),
         ] {
-            assert!(!certified(of).contradicts(&answer(given)), "{of} {given}");
+            assert!(!certified(value).contradicts(&answer(given)), "{value} {given}");
         }
         assert!(certified("320565001").confirms(&answer("3.2057E+0008")));
         assert!(!certified(">=4").confirms(&answer("4")));

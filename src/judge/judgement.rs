@@ -189,8 +189,8 @@ impl Judgement {
                 }
             }
         }
-        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
-        let instances_named: BTreeSet<_> = self.instances.iter().map(|of| &of.instance).collect();
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
+        let instances_named: BTreeSet<_> = self.instances.iter().map(|instance| &instance.instance).collect();
         let examinations_named: BTreeSet<_> = self.examinations.iter().collect();
         if (entries_named.len(), instances_named.len(), examinations_named.len())
             != (entries, instances, examinations)
@@ -242,7 +242,7 @@ impl InputDigest {
 }
 
 /// A tool or variant as submitted.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The name under which it was submitted.
     pub entry: String,
@@ -433,15 +433,15 @@ pub enum Ending {
     CannotCompute,
     /// The tool ended by itself without a well-formed answer.
     NoAnswer,
-    /// Cut by the limit on CPU time.
+    /// Terminated at the limit on CPU time.
     CpuLimit,
-    /// Cut by the limit on wall time.
+    /// Terminated at the limit on wall time.
     WallLimit,
-    /// Cut by the limit on memory.
+    /// Terminated at the limit on memory.
     MemoryLimit,
-    /// Cut by the limit on output.
+    /// Terminated at the limit on output.
     OutputLimit,
-    /// Cut by the limit on writes to the disk.
+    /// Terminated at the limit on writes to the disk.
     DiskLimit,
     /// The tool ended abnormally.
     ToolCrash,
@@ -473,10 +473,10 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    /// Checks that the values are possible measurements (`mcc_base::figures`).
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
+    /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         figures::check_ms([("cpu_ms", Some(self.cpu_ms)), ("wall_ms", Some(self.wall_ms))])?;
         figures::check_kib([("memory_kib", self.memory_kib)])
@@ -525,7 +525,7 @@ pub struct PodiumPlace {
     /// Normalized points, summed over the examinations of the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
-    /// Its medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
 }
 
@@ -581,7 +581,7 @@ pub enum VariantRank {
     Only,
 }
 
-/// An award of a category: a prize beside the podium (E-4.5).
+/// An award of a category: a prize in addition to the podium (E-4.5).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Award {
     /// Name of the category.

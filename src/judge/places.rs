@@ -1,4 +1,4 @@
-//! Why entries have their places: sums by model status and family, values that only one tool has right, duels of
+//! Why entries have their places: sums by model status and family, values that only one tool has right, comparisons of
 //! neighbours on a podium, and the least number of trusted values that decide a place. Everything is computed from the
 //! verdicts of a judgement.
 
@@ -28,7 +28,7 @@ pub struct Places<'j> {
     unique: Vec<Vec<Position>>,
     wrong: Vec<Vec<Position>>,
     margins: Vec<DecidedPlace>,
-    duels: Vec<Duel>,
+    neighbours: Vec<Neighbours>,
 }
 
 struct Class<'j> {
@@ -68,6 +68,8 @@ pub struct Tally {
     pub wrong: u64,
     /// Given values whose trusted value is unknown.
     pub unjudged: u64,
+    /// Values that it did not give.
+    pub not_computed: u64,
     /// Trusted values that it did not give.
     pub missed: u64,
     /// Right values that no other competing tool has.
@@ -105,12 +107,12 @@ pub struct DecidedPlace {
     /// The least number of changed values; None where no number is enough.
     pub values: Option<u64>,
     /// If few are enough: the values of which the last one could be changed, in the order of the judgement.
-    pub deciding: Vec<Position>,
+    pub decisive: Vec<Position>,
 }
 
 /// Two neighbours on a podium: what one has and the other does not.
 #[derive(Debug)]
-pub struct Duel {
+pub struct Neighbours {
     /// Number of the podium.
     pub podium: usize,
     /// Number of the entry with the better place.
@@ -125,12 +127,13 @@ pub struct Duel {
 
 impl<'j> Places<'j> {
     /// Sums up a judgement that `Judgement::check` accepts.
-    pub fn of(judgement: &'j Judgement) -> Self {
+    pub fn from_judgement(judgement: &'j Judgement) -> Self {
         let mut numbers: BTreeMap<(&str, &str, &BigRational), usize> = BTreeMap::new();
         let mut classes = Vec::new();
         let mut class_of = Vec::new();
-        for (instance, of) in judgement.instances.iter().enumerate() {
-            let (family, status, weight) = (of.family.as_str(), of.status.as_str(), &of.weight);
+        for (instance, instance_facts) in judgement.instances.iter().enumerate() {
+            let (family, status, weight) =
+                (instance_facts.family.as_str(), instance_facts.status.as_str(), &instance_facts.weight);
             let class = *numbers.entry((family, status, weight)).or_insert_with(|| {
                 classes.push(Class { family, status, weight, instance });
                 classes.len() - 1
@@ -149,7 +152,7 @@ impl<'j> Places<'j> {
             unique: vec![Vec::new(); entries],
             wrong: vec![Vec::new(); entries],
             margins: Vec::new(),
-            duels: Vec::new(),
+            neighbours: Vec::new(),
         };
         judgement.blocks.iter().for_each(|block| places.add(block));
         places.compare();
@@ -167,7 +170,7 @@ impl<'j> Places<'j> {
         let Block { examination, instance, .. } = *block;
         let positions = &mut self.positions[examination * self.classes.len() + class];
         positions.0 += block.trusted.len() as u64;
-        positions.1 += block.trusted.iter().filter(|of| of.value.is_some()).count() as u64;
+        positions.1 += block.trusted.iter().filter(|trusted| trusted.value.is_some()).count() as u64;
         for position in 0..block.trusted.len() {
             // The competing tools that have the value right: none, one or several.
             let (mut right, mut several) = (None, false);
@@ -201,7 +204,7 @@ impl<'j> Places<'j> {
         }
     }
 
-    /// Computes duels and margins.
+    /// Computes neighbours and margins.
     fn compare(&mut self) {
         let judgement = self.judgement;
         let edition = &judgement.edition;
@@ -220,15 +223,15 @@ impl<'j> Places<'j> {
             }
         }
         for (pair, values) in nearest_rivals(pairs, edition, &weights) {
-            let mut deciding = Vec::new();
+            let mut decisive = Vec::new();
             if let Some(values) = values.filter(|&values| values <= FEW_VALUES) {
                 let least = pair.last_gain(edition, &weights, values);
                 for block in
-                    judgement.blocks.iter().filter(|of| within[pair.podium].contains(&of.examination))
+                    judgement.blocks.iter().filter(|block| within[pair.podium].contains(&block.examination))
                 {
                     let Block { examination, instance, .. } = *block;
                     let found = pair.positions_above(edition, &weights[class_of(block)], block, &least);
-                    deciding.extend(found.into_iter().map(|position| Position {
+                    decisive.extend(found.into_iter().map(|position| Position {
                         examination,
                         instance,
                         position,
@@ -240,18 +243,30 @@ impl<'j> Places<'j> {
                 holder: pair.holder.entry,
                 rival: pair.rival.entry,
                 values,
-                deciding,
+                decisive,
             });
         }
         for (number, podium) in judgement.podiums.iter().enumerate().take(within.len()) {
-            let ranked: Vec<&PodiumPlace> = podium.places.iter().filter(|of| of.rank.is_some()).collect();
+            let ranked: Vec<&PodiumPlace> =
+                podium.places.iter().filter(|place| place.rank.is_some()).collect();
             for pair in ranked.windows(2) {
-                self.duels.push(self.duel(number, pair[0].entry, pair[1].entry, &within[number]));
+                self.neighbours.push(self.compare_neighbours(
+                    number,
+                    pair[0].entry,
+                    pair[1].entry,
+                    &within[number],
+                ));
             }
         }
     }
 
-    fn duel(&self, podium: usize, ahead: usize, behind: usize, examinations: &[usize]) -> Duel {
+    fn compare_neighbours(
+        &self,
+        podium: usize,
+        ahead: usize,
+        behind: usize,
+        examinations: &[usize],
+    ) -> Neighbours {
         let mut counts: BTreeMap<(usize, usize), [u64; 2]> = BTreeMap::new();
         let blocks = self.judgement.blocks.iter();
         for block in blocks.filter(|block| examinations.contains(&block.examination)) {
@@ -270,19 +285,19 @@ impl<'j> Places<'j> {
             }
         }
         let only = [0, 1].map(|side| {
-            let of = |examination: usize| {
-                let of = counts.iter().filter(move |((at, _), _)| *at == examination);
+            let sum_over = |examination: usize| {
+                let counted = counts.iter().filter(move |((at, _), _)| *at == examination);
                 self.worth(examination).right
-                    * self.weights.sum(of.map(|((_, class), count)| (*class, count[side])))
+                    * self.weights.sum(counted.map(|((_, class), count)| (*class, count[side])))
             };
             let count = counts.values().map(|count| count[side]).sum();
-            (count, examinations.iter().map(|&examination| of(examination)).sum())
+            (count, examinations.iter().map(|&examination| sum_over(examination)).sum())
         });
         let wrong = [ahead, behind].map(|entry| {
             let tally = self.tally(entry, examinations, &self.classes_of_status(None));
             (tally.wrong, tally.penalties)
         });
-        Duel { podium, ahead, behind, only, wrong }
+        Neighbours { podium, ahead, behind, only, wrong }
     }
 
     fn worth(&self, examination: usize) -> ValuePoints {
@@ -325,7 +340,8 @@ impl<'j> Places<'j> {
                 tally.right += counts.right;
                 tally.wrong += counts.wrong;
                 tally.unjudged += counts.unjudged;
-                let known = self.positions[examination * self.classes.len() + class].1;
+                let (all, known) = self.positions[examination * self.classes.len() + class];
+                tally.not_computed += all.saturating_sub(counts.right + counts.wrong + counts.unjudged);
                 let not_right = known.saturating_sub(counts.right);
                 tally.missed += not_right.saturating_sub(counts.wrong_known);
                 tally.unique += counts.unique;
@@ -388,8 +404,8 @@ impl<'j> Places<'j> {
     }
 
     /// The penalty of a wrong value: 0 or more.
-    pub fn penalty(&self, of: Position) -> BigRational {
-        -self.worth(of.examination).wrong * &self.judgement.instances[of.instance].weight
+    pub fn penalty(&self, position: Position) -> BigRational {
+        -self.worth(position.examination).wrong * &self.judgement.instances[position.instance].weight
     }
 
     /// How each rank up to 3 of a podium could be lost, in the order of the places.
@@ -398,8 +414,8 @@ impl<'j> Places<'j> {
     }
 
     /// The pairs of neighbours with a rank on a podium, best first.
-    pub fn duels(&self, podium: usize) -> impl Iterator<Item = &Duel> {
-        self.duels.iter().filter(move |duel| duel.podium == podium)
+    pub fn neighbours(&self, podium: usize) -> impl Iterator<Item = &Neighbours> {
+        self.neighbours.iter().filter(move |pair| pair.podium == podium)
     }
 
     /// Numbers of the examinations of each podium.

@@ -1,13 +1,13 @@
 //! Rates an author's runs within a published field: what is right, wrong, missed and alone, the places that the entries
 //! would have, and the changes against a baseline. Says whether the runs belong to another year than the field.
 
-use crate::input::ballots::{Ballots, EntryFacts};
+use crate::input::run_results::RunResults;
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{
-    Basis, Block, Cell, Ending, Entry, Instance, Medal, Podium, PodiumPlace, Status, Trusted, ValueVerdict,
-    display_as_in_files,
+    Basis, Block, Cell, Ending, Entry, Instance, Judgement, Medal, Podium, PodiumPlace, Status, Trusted,
+    ValueVerdict, display_as_in_files,
 };
-use crate::mcc::{Judge, JudgeError, JudgementHeader, JudgementTotals};
+use crate::mcc::{Judge, JudgeError, JudgementTotals};
 use crate::show::{columns, decimals, short};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, fraction};
@@ -95,7 +95,7 @@ pub struct ExaminationRating {
 /// The place that an entry would have in a category.
 #[derive(Debug, Serialize)]
 pub struct WouldBePlace {
-    /// The category.
+    /// Name of the category, as in the edition.
     pub category: String,
     /// The rank. None if another variant of the tool has a better one, or the entry is not competing.
     pub rank: Option<u32>,
@@ -165,7 +165,7 @@ pub struct RatedValue {
 
 /// Combines the author's runs, the published field and the baseline. The author's entries replace those of the same name in
 /// the field. The entries of the baseline are judged without vote and rank. With `own_blocks_only`, only the instances and
-/// examinations with a run of the author are kept. Returns the ballots and the names of the rated entries.
+/// examinations with a run of the author are kept. Returns the results and the names of the rated entries.
 ///
 /// # Errors
 /// The sources cannot be judged together, or the property ids of one are those of another year than the edition.
@@ -175,34 +175,34 @@ pub fn combine_field(
     mut published: Source,
     mut baseline: Option<Source>,
     own_blocks_only: bool,
-) -> Result<(Ballots, Vec<String>), CombineError> {
+) -> Result<(RunResults, Vec<String>), CombineError> {
     for source in [&own, &published].into_iter().chain(&baseline) {
         check_year_of_ids(edition, source)?;
     }
     if own_blocks_only {
-        let kept = own.ballots.blocks();
+        let kept = own.results.blocks();
         for source in std::iter::once(&mut published).chain(&mut baseline) {
-            source.ballots.retain_blocks(&kept);
+            source.results.retain_blocks(&kept);
         }
     }
     if published.name == own.name {
         // The name of a source states whose runs of an entry count.
         published.name += " (published)";
     }
-    let mut names: Vec<String> = own.ballots.entry_names().map(str::to_owned).collect();
+    let mut names: Vec<String> = own.results.entry_names().map(str::to_owned).collect();
     names.sort();
-    let in_field = |name: &&String| published.ballots.entry_names().any(|known| known == **name);
+    let in_field = |name: &&String| published.results.entry_names().any(|known| known == **name);
     let replace: BTreeMap<String, String> =
         names.iter().filter(in_field).map(|name| (name.clone(), own.name.clone())).collect();
     let mut sources = vec![own, published];
     if let Some(mut baseline) = baseline {
-        let rated = baseline.ballots.rename_entries(|name| {
+        let rated = baseline.results.rename_entries(|name| {
             names.iter().any(|known| known == name).then(|| format!("{name}{BASELINE}"))
         });
         for entry in rated {
             let note = "earlier runs, for comparison".to_owned();
-            let facts = EntryFacts { tool: entry.clone(), status: Status::OutOfCompetition, note };
-            baseline.ballots.describe_entry(&entry, facts);
+            let (tool, status) = (entry.clone(), Status::OutOfCompetition);
+            baseline.results.describe_entry(Entry { entry, tool, status, note });
         }
         sources.push(baseline);
     }
@@ -214,7 +214,7 @@ pub fn combine_field(
 fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<(), CombineError> {
     let year = |text: &str| text.parse().ok().filter(|year: &u32| (2000..2100).contains(year));
     let year_of_id = |id: &String| year(id.rsplit('-').nth(1)?);
-    let ids = source.ballots.ids.values().flatten();
+    let ids = source.results.ids.values().flatten();
     let latest = ids.filter_map(|id| Some((year_of_id(id)?, id))).max();
     let edition_year = edition.name.strip_prefix("mcc-").and_then(year);
     match (latest, edition_year) {
@@ -261,7 +261,7 @@ impl fmt::Display for Agreement {
 ///
 /// # Errors
 /// The field cannot be judged.
-pub fn agreement(own: &Ballots, edition: &Edition, field: Ballots) -> Result<Agreement, JudgeError> {
+pub fn agreement(own: &RunResults, edition: &Edition, field: RunResults) -> Result<Agreement, JudgeError> {
     let judge = Judge::new(edition, field)?;
     let mut rows: HashMap<(&str, &str), Vec<_>> = HashMap::new();
     for row in &own.rows {
@@ -288,12 +288,12 @@ pub fn agreement(own: &Ballots, edition: &Edition, field: Ballots) -> Result<Agr
     Ok(agreement)
 }
 
-/// Judges the combined ballots and rates the entries.
+/// Judges the combined results and rates the entries.
 ///
 /// # Errors
-/// The ballots cannot be judged.
-pub fn rate(edition: &Edition, ballots: Ballots, rated: &[String]) -> Result<Rating, JudgeError> {
-    let judge = Judge::new(edition, ballots)?;
+/// The results cannot be judged.
+pub fn rate(edition: &Edition, results: RunResults, rated: &[String]) -> Result<Rating, JudgeError> {
+    let judge = Judge::new(edition, results)?;
     let header = &judge.header;
     let number = |name: &str| header.entries.iter().position(|entry| entry.entry == name);
     let mut ratings: Vec<RatedEntry> = Vec::new();
@@ -338,7 +338,7 @@ struct RatedEntry {
 }
 
 impl RatedEntry {
-    fn add(&mut self, header: &JudgementHeader, block: &Block) {
+    fn add(&mut self, header: &Judgement, block: &Block) {
         let entries = &header.entries;
         let examination = &header.examinations[block.examination];
         let Instance { instance, family, .. } = &header.instances[block.instance];
@@ -420,10 +420,10 @@ impl RatedEntry {
             let ranked: Vec<&PodiumPlace> =
                 podium.places.iter().filter(|place| place.rank.is_some()).collect();
             let own = &podium.places[at];
-            let rival = |of: Option<&&PodiumPlace>| {
-                of.map(|of| Rival {
-                    entry: entries[of.entry].entry.clone(),
-                    points: (&of.points - &own.points).abs(),
+            let rival = |place: Option<&&PodiumPlace>| {
+                place.map(|place| Rival {
+                    entry: entries[place.entry].entry.clone(),
+                    points: (&place.points - &own.points).abs(),
                 })
             };
             let in_rank = ranked.iter().position(|place| place.entry == self.entry);
@@ -471,9 +471,9 @@ impl Rating {
     /// Returns how many of the values of the rated entries that are right or wrong are right.
     pub fn agreement(&self) -> Agreement {
         let examinations = self.entries.iter().flat_map(|entry| &entry.examinations);
-        examinations.fold(Agreement::default(), |sum, of| Agreement {
-            agreed: sum.agreed + of.right,
-            compared: sum.compared + of.right + of.wrong,
+        examinations.fold(Agreement::default(), |sum, rated| Agreement {
+            agreed: sum.agreed + rated.right,
+            compared: sum.compared + rated.right + rated.wrong,
         })
     }
 }
@@ -518,45 +518,46 @@ impl fmt::Display for Rating {
 
 impl fmt::Display for EntryRating {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let mut rows = vec![words(&[
-            "examination",
-            "right",
-            "wrong",
-            "missed",
-            "nobody",
-            "alone",
-            "unjudged",
-            "not run",
-            "points",
-        ])];
+        let words = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
+        let head = "examination, right, wrong, missed, nobody, alone, unjudged, not run, points";
+        let mut rows = vec![words(head)];
         if self.has_baseline {
-            rows[0].extend(words(&["regressions", "gains"]));
+            rows[0].extend(words("regressions, gains"));
         }
-        for of in &self.examinations {
-            let counts = [of.right, of.wrong, of.missed, of.nobody, of.alone, of.unjudged, of.not_run];
-            let mut row = vec![of.examination.clone()];
+        for rated in &self.examinations {
+            let counts = [
+                rated.right,
+                rated.wrong,
+                rated.missed,
+                rated.nobody,
+                rated.alone,
+                rated.unjudged,
+                rated.not_run,
+            ];
+            let mut row = vec![rated.examination.clone()];
             row.extend(counts.map(|count| count.to_string()));
-            row.push(decimals(&of.points));
+            row.push(decimals(&rated.points));
             if self.has_baseline {
-                row.extend([of.regressions, of.gains].map(|count| count.to_string()));
+                row.extend([rated.regressions, rated.gains].map(|count| count.to_string()));
             }
             rows.push(row);
         }
         indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))?;
-        let mut rows = vec![words(&["category", "rank", "of", "medal", "points", "behind", "ahead of"])];
-        for of in &self.places {
+        let mut rows = vec![words("category, rank, of, medal, points, behind, ahead of")];
+        for place in &self.places {
             let rival = |rival: &Option<Rival>| {
-                rival.as_ref().map_or(String::new(), |of| format!("{} by {}", of.entry, decimals(&of.points)))
+                rival
+                    .as_ref()
+                    .map_or(String::new(), |rival| format!("{} by {}", rival.entry, decimals(&rival.points)))
             };
             rows.push(vec![
-                of.category.clone(),
-                of.rank.map_or("-".to_owned(), |rank| rank.to_string()),
-                of.ranked.to_string(),
-                of.medal.to_string(),
-                decimals(&of.points),
-                rival(&of.behind),
-                rival(&of.ahead),
+                place.category.clone(),
+                place.rank.map_or("-".to_owned(), |rank| rank.to_string()),
+                place.ranked.to_string(),
+                place.medal.to_string(),
+                decimals(&place.points),
+                rival(&place.behind),
+                rival(&place.ahead),
             ]);
         }
         indented(out, &columns(&rows, &[1, 2, 4]))?;
@@ -566,16 +567,16 @@ impl fmt::Display for EntryRating {
         for kind in
             [ValueKind::Wrong, ValueKind::Regression, ValueKind::Gain, ValueKind::Alone, ValueKind::Missed]
         {
-            let of: Vec<&RatedValue> = self.values.iter().filter(|value| value.kind == kind).collect();
-            if of.is_empty() {
+            let of_kind: Vec<&RatedValue> = self.values.iter().filter(|value| value.kind == kind).collect();
+            if of_kind.is_empty() {
                 continue;
             }
-            writeln!(out, "  {kind}: {}", of.len())?;
-            for value in of.iter().take(SHOWN) {
+            writeln!(out, "  {kind}: {}", of_kind.len())?;
+            for value in of_kind.iter().take(SHOWN) {
                 writeln!(out, "    {}/{value}", self.entry)?;
             }
-            if of.len() > SHOWN {
-                writeln!(out, "    and {} more (--format json, --out)", of.len() - SHOWN)?;
+            if of_kind.len() > SHOWN {
+                writeln!(out, "    and {} more (--format json, --out)", of_kind.len() - SHOWN)?;
             }
         }
         Ok(())

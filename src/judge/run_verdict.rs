@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Points(
-    /// The number.
+    /// The number without rounding.
     #[serde(with = "fraction")]
     pub BigRational,
 );

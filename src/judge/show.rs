@@ -13,7 +13,7 @@ pub fn short(value: &str) -> String {
 }
 
 /// Writes a fraction as a decimal with 6 places, followed by the exact fraction unless that is long. An integer, and
-/// a text that is no fraction, stay as they are.
+/// a text that is not a fraction, stay as they are.
 pub fn approximate(fraction: &str) -> String {
     let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
     match number.and_then(|number| number.to_f64()) {

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_words_give_the_ending() {
+    fn the_words_of_the_column_status_give_the_ending_of_a_run() {
         let kept = [true, true];
         let word = |status, results, answered, kept| ending(status, results, answered, kept).unwrap();
         assert_eq!(word("normal", Results::Vector, true, kept), Ending::Answered);
@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(word("timeout", Results::DidNotCompete, false, kept), Ending::DidNotCompete);
         assert_eq!(word("timeout", Results::Vector, true, kept), Ending::WallLimit);
         assert_eq!(word("normal", Results::Vector, true, [true, false]), Ending::MemoryLimit);
-        for (word_of, of) in ENDINGS {
-            assert_eq!(word(word_of, Results::Nothing, false, kept), of);
-            assert_eq!(status(of, Form::Exact), word_of);
+        for (word_of, ending) in ENDINGS {
+            assert_eq!(word(word_of, Results::Nothing, false, kept), ending);
+            assert_eq!(status(ending, Form::Exact), word_of);
         }
         assert_eq!(word("unsaid", Results::Nothing, false, kept), Ending::NotStated);
         let read = |word: &str| serde_json::from_str::<Ending>(&format!("\"{word}\"")).unwrap();

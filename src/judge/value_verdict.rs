@@ -86,7 +86,7 @@ impl FromStr for ValueVerdicts {
     fn from_str(letters: &str) -> Result<Self, String> {
         let verdict = |letter| {
             let known = ValueVerdict::ALL.into_iter().find(|verdict| verdict.letter() == letter);
-            known.ok_or_else(|| format!("`{letter}` is no verdict on a value; allowed are + - ? ."))
+            known.ok_or_else(|| format!("`{letter}` is not a verdict on a value; allowed are + - ? ."))
         };
         letters.chars().map(verdict).collect()
     }

@@ -1,11 +1,11 @@
 //! The parts of a judgement of SV-COMP or CRV that a comparison shows.
 
-use crate::{CategoryPlace, Judgement, Podium, Points};
-use mcc_judge::compare::{
-    BlockRef, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Parts, Podiums,
-    RunView, Scores,
-};
+use crate::{Block, CategoryPlace, Judgement, Podium, Points};
 use mcc_judge::judgement::Entry;
+use mcc_judge::shared::{
+    BlockName, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Podiums, RunView,
+    Scores,
+};
 use std::collections::BTreeMap;
 
 impl JudgementSide for Judgement {
@@ -56,18 +56,18 @@ impl JudgementSide for Judgement {
     fn scores(&self) -> Scores<'_> {
         let named = self.scores.iter().filter_map(|score| {
             let (entry, category) = (&self.entries[score.entry], &self.categories[score.category]);
-            Some(((entry.entry.as_str(), category.category.as_str()), &score.points.as_ref()?.0))
+            Some(((entry.entry.as_str(), category.category.as_str(), None), &score.points.as_ref()?.0))
         });
         named.collect()
     }
 
-    fn parts(&self) -> Parts<'_> {
-        let mut parts = Parts::new();
+    fn parts(&self) -> Scores<'_> {
+        let mut parts = Scores::new();
         for score in &self.scores {
             let (entry, category) =
                 (&self.entries[score.entry].entry, &self.categories[score.category].category);
             for (part, Points(points)) in self.parts.iter().zip(&score.parts) {
-                parts.insert((entry, category, part), points);
+                parts.insert((entry, category, Some(part)), points);
             }
         }
         parts
@@ -85,13 +85,13 @@ impl JudgementSide for Judgement {
         self.podiums.iter().map(named).collect()
     }
 
-    fn blocks(&self) -> Vec<BlockRef<'_>> {
-        let name = self.blocks.iter().map(|block| BlockRef {
-            examination: &self.categories[block.category].category,
-            instance: &block.instance,
-            property: &block.property,
-        });
-        name.collect()
+    fn blocks(&self) -> Vec<BlockName> {
+        let name = |block: &Block| BlockName {
+            instance: block.instance.clone(),
+            examination: self.categories[block.category].category.clone(),
+            property: block.property.clone(),
+        };
+        self.blocks.iter().map(name).collect()
     }
 
     fn block(&self, at: usize) -> BlockView<'_> {
@@ -107,8 +107,8 @@ impl JudgementSide for Judgement {
                 .map(String::as_str)
                 .zip(cell.parts.iter().map(|Points(points)| points))
                 .collect(),
-            time_ms: cell.figure(&["cpu_s", "time_s"], 1000),
-            memory_bytes: cell.figure(&["memory_mb"], 1_000_000),
+            time_ms: cell.measurement(&["cpu_s", "time_s"], 1000),
+            memory_bytes: cell.measurement(&["memory_mb"], 1_000_000),
         });
         BlockView { values: vec![(ComparedAnswer::words(&block.expected), None)], runs: runs.collect() }
     }

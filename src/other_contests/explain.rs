@@ -1,7 +1,8 @@
 //! The answers of all entries to one instance, with verdicts and points, from a judgement.
 
 use super::*;
-use mcc_judge::explain::{ExplainError, find};
+use mcc_judge::explain::ExplainError;
+use mcc_judge::shared::find;
 use mcc_judge::show::approximate;
 use std::fmt;
 
@@ -53,7 +54,7 @@ pub struct TaskAnswer {
 /// # Errors
 /// The judgement does not have the category or the instance, or it has no runs of the category.
 pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<Explanation, ExplainError> {
-    let number = find("category", category, judgement.categories.iter().map(|of| &of.category))?;
+    let number = find("category", category, judgement.categories.iter().map(|category| &category.category))?;
     let here: Vec<&Block> = judgement.blocks.iter().filter(|block| block.category == number).collect();
     if here.is_empty() {
         return Err(ExplainError::NoBlock {
@@ -69,7 +70,12 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
         verdict: cell.verdict,
         why: cell.why.clone(),
         points: cell.points.to_string(),
-        parts: judgement.parts.iter().cloned().zip(cell.parts.iter().map(|of| of.0.to_string())).collect(),
+        parts: judgement
+            .parts
+            .iter()
+            .cloned()
+            .zip(cell.parts.iter().map(|points| points.0.to_string()))
+            .collect(),
         measured: cell.measured.clone(),
     };
     let blocks = here.iter().filter(|block| block.instance == instance).map(|block| TaskExplanation {
@@ -123,17 +129,19 @@ impl fmt::Display for Explanation {
             let expected = if expected.is_empty() { "unknown" } else { expected };
             writeln!(out, "\n{property}the right answer is {expected}\n")?;
             writeln!(out, "{:<22} {:<20} {:<14} {:<10} why", "entry", "answer", "verdict", "points")?;
-            for of in answers {
+            for answer in answers {
                 let mut why: Vec<String> = vec![];
-                why.extend((!of.why.is_empty()).then(|| of.why.clone()));
-                why.extend(of.parts.iter().map(|(part, points)| format!("{part} {}", approximate(points))));
-                why.extend(of.measured.iter().map(ToString::to_string));
-                let shown = if of.answer.is_empty() { "-" } else { &of.answer };
-                let points = of.points.parse().map_or(of.points.clone(), |exact| rounded(&exact, 2));
+                why.extend((!answer.why.is_empty()).then(|| answer.why.clone()));
+                why.extend(
+                    answer.parts.iter().map(|(part, points)| format!("{part} {}", approximate(points))),
+                );
+                why.extend(answer.measured.iter().map(ToString::to_string));
+                let shown = if answer.answer.is_empty() { "-" } else { &answer.answer };
+                let points = answer.points.parse().map_or(answer.points.clone(), |exact| rounded(&exact, 2));
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
-                    of.entry,
-                    of.verdict,
+                    answer.entry,
+                    answer.verdict,
                     why.join("; ")
                 );
                 writeln!(out, "{}", line.trim_end())?;

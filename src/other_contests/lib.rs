@@ -9,7 +9,7 @@ pub mod svcomp;
 mod tool;
 mod write;
 
-pub use mcc_judge::{Points, RunVerdict};
+pub use mcc_judge::shared::{Points, RunVerdict};
 
 pub use explain::{Explanation, explain, rounded};
 pub use rank::{Contender, Ties, podium};
@@ -57,7 +57,7 @@ pub struct Judgement {
 /// A category of SV-COMP, a track of CRV.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Category {
-    /// Its name.
+    /// Name of the category, as in the category structure or the edition.
     pub category: String,
     /// Index of the meta category that it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,8 +119,8 @@ pub struct Cell {
 
 impl Cell {
     /// Returns the first of these measurements times `factor`, rounded: CPU time (SV-COMP) or execution time (CRV), memory.
-    pub fn figure(&self, what: &[&str], factor: u64) -> Option<u64> {
-        let mean = &self.measured.iter().find(|of| what.contains(&of.what.as_str()))?.mean;
+    pub fn measurement(&self, what: &[&str], factor: u64) -> Option<u64> {
+        let mean = &self.measured.iter().find(|measure| what.contains(&measure.what.as_str()))?.mean;
         (mean * BigRational::from_integer(factor.into())).round().to_integer().to_u64()
     }
 }
@@ -269,30 +269,34 @@ impl Judgement {
         let bound = BigRational::from_integer(mcc_base::figures::MAX_BYTES.into());
         let fits = |number: &BigRational| number.abs() <= bound;
         let cells = || self.blocks.iter().flat_map(|block| &block.cells);
-        let figures = cells().flat_map(|cell| &cell.measured).map(|of| &of.mean);
+        let measured = cells().flat_map(|cell| &cell.measured).map(|measure| &measure.mean);
         let points = cells().map(|cell| &cell.points);
-        let points =
-            points.chain(self.scores.iter().filter_map(|score| score.points.as_ref().map(|of| &of.0)));
+        let points = points
+            .chain(self.scores.iter().filter_map(|score| score.points.as_ref().map(|points| &points.0)));
         let places = self.podiums.iter().flat_map(|podium| &podium.places).map(|place| &place.points);
-        let starts = self.quantiles.iter().map(|of| &of.start);
-        let steps = self.quantiles.iter().flat_map(|of| &of.steps).flat_map(|step| [&step.x, &step.cpu_s]);
-        if !figures.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
-            return Err(JudgementError::Broken(format!("a figure is larger than {bound}")));
+        let starts = self.quantiles.iter().map(|quantile| &quantile.start);
+        let steps = self
+            .quantiles
+            .iter()
+            .flat_map(|quantile| &quantile.steps)
+            .flat_map(|step| [&step.x, &step.cpu_s]);
+        if !measured.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
+            return Err(JudgementError::Broken(format!("a value is larger than {bound}")));
         }
-        let entries_named: BTreeSet<_> = self.entries.iter().map(|of| &of.entry).collect();
-        let categories_named: BTreeSet<_> = self.categories.iter().map(|of| &of.category).collect();
+        let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
+        let categories_named: BTreeSet<_> =
+            self.categories.iter().map(|category| &category.category).collect();
         if (entries_named.len(), categories_named.len()) != (entries, categories) {
             return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
         }
-        let nested = self
-            .categories
-            .iter()
-            .all(|category| category.parent.iter().chain(&category.more_parents).all(|of| *of < categories));
+        let nested = self.categories.iter().all(|category| {
+            category.parent.iter().chain(&category.more_parents).all(|parent| *parent < categories)
+        });
         let scores = self.scores.iter().all(|score| known(score.entry, score.category));
         let podiums = self.podiums.iter().all(|podium| {
             podium.category < categories && podium.places.iter().all(|place| place.entry < entries)
         });
-        let quantiles = self.quantiles.iter().all(|of| known(of.entry, of.category));
+        let quantiles = self.quantiles.iter().all(|quantile| known(quantile.entry, quantile.category));
         if blocks && nested && scores && podiums && quantiles {
             Ok(())
         } else {

@@ -39,11 +39,11 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
     // The first contender of the current rank, and the current rank.
     let (mut first, mut rank) = (0, 0);
     for at in 0..contenders.len() {
-        let of = &contenders[at];
+        let contender = &contenders[at];
         let shares = at > 0
             && match ties {
-                Ties::Equal => better(&contenders[first], of) == Ordering::Equal,
-                Ties::Margin(margin) => &contenders[first].points - &of.points <= **margin,
+                Ties::Equal => better(&contenders[first], contender) == Ordering::Equal,
+                Ties::Margin(margin) => &contenders[first].points - &contender.points <= **margin,
             };
         if !shares {
             first = at;
@@ -52,19 +52,19 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
                 Ties::Margin(_) => rank + 1,
             };
         }
-        let ranked = competing(of);
+        let ranked = competing(contender);
         let mut medal = if ranked { Medal::of_rank(rank) } else { Medal::None };
-        let mut note = of.note.clone();
-        if medal != Medal::None && !of.points.is_positive() {
+        let mut note = contender.note.clone();
+        if medal != Medal::None && !contender.points.is_positive() {
             medal = Medal::None;
             note += if note.is_empty() { "" } else { "; " };
             note += "no medal: its points are not more than 0";
         }
         places.push(CategoryPlace {
             rank: ranked.then_some(rank),
-            entry: of.entry,
-            points: of.points.clone(),
-            success_cpu_s: of.success_cpu_s.clone().map(Points),
+            entry: contender.entry,
+            points: contender.points.clone(),
+            success_cpu_s: contender.success_cpu_s.clone().map(Points),
             medal,
             note,
         });
@@ -74,8 +74,8 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
 
 /// Orders by points (most first), then by time (least first).
 fn better(a: &Contender, b: &Contender) -> Ordering {
-    let time = |of: &Contender| {
-        (of.success_cpu_s.is_none(), of.success_cpu_s.clone().unwrap_or_else(BigRational::zero))
+    let time = |contender: &Contender| {
+        (contender.success_cpu_s.is_none(), contender.success_cpu_s.clone().unwrap_or_else(BigRational::zero))
     };
     b.points.cmp(&a.points).then_with(|| time(a).cmp(&time(b)))
 }

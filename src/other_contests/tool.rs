@@ -2,7 +2,8 @@
 
 use super::explain::rounded;
 use super::*;
-use mcc_judge::explain::{ExplainError, find, list};
+use mcc_judge::explain::ExplainError;
+use mcc_judge::shared::{find, list};
 use mcc_judge::show::{columns, wrapped};
 use num_traits::{Signed, Zero};
 use std::fmt;
@@ -41,7 +42,7 @@ pub struct CategorySummary {
     pub points: Option<Points>,
     /// Its rank on the podium; None if it has none.
     pub rank: Option<u32>,
-    /// Its medal.
+    /// The medal of its place; none without a rank or without positive points.
     pub medal: Medal,
     /// The note on its place or score; may be empty.
     pub note: String,
@@ -121,7 +122,10 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
 fn cost(cell: &Cell) -> BigRational {
     let parts = cell.parts.iter().map(|Points(part)| part);
     let whole = std::iter::once(&cell.points).filter(|_| cell.parts.is_empty());
-    parts.chain(whole).filter(|points| points.is_negative()).fold(BigRational::zero(), |sum, of| sum + of)
+    parts
+        .chain(whole)
+        .filter(|points| points.is_negative())
+        .fold(BigRational::zero(), |sum, points| sum + points)
 }
 
 impl fmt::Display for ToolExplanation {
@@ -130,23 +134,28 @@ impl fmt::Display for ToolExplanation {
         let note = if note.is_empty() { String::new() } else { format!(": {note}") };
         writeln!(out, "{}\n", wrapped(&format!("{entry} ({edition}): {}{note}", status.word()), 80, 2))?;
         // Input that consists of scores has no counts of runs.
-        let counts = |of: &CategorySummary| [of.right, of.unconfirmed, of.wrong, of.unjudged];
-        let counted = categories.iter().any(|of| counts(of) != [0; 4]);
+        let counts =
+            |summary: &CategorySummary| [summary.right, summary.unconfirmed, summary.wrong, summary.unjudged];
+        let counted = categories.iter().any(|summary| counts(summary) != [0; 4]);
         let row = |category: &str, counts: [String; 4], rest: [String; 3]| {
             let counts = counts.into_iter().filter(|_| counted);
             [category.to_owned()].into_iter().chain(counts).chain(rest).collect::<Vec<_>>()
         };
         let words = ["right", "unconfirmed", "wrong", "unjudged"].map(str::to_owned);
         let mut rows = vec![row("category", words, ["points", "rank", "medal"].map(str::to_owned))];
-        rows.extend(categories.iter().map(|of| {
-            let points = of.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
-            let rank = of.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            row(&of.category, counts(of).map(|count| count.to_string()), [points, rank, of.medal.to_string()])
+        rows.extend(categories.iter().map(|summary| {
+            let points = summary.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
+            let rank = summary.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            row(
+                &summary.category,
+                counts(summary).map(|count| count.to_string()),
+                [points, rank, summary.medal.to_string()],
+            )
         }));
         let numbers: &[usize] = if counted { &[1, 2, 3, 4, 5, 6] } else { &[1, 2] };
         write!(out, "{}", columns(&rows, numbers))?;
-        for of in categories.iter().filter(|of| !of.note.is_empty()) {
-            writeln!(out, "{}", wrapped(&format!("{}: {}", of.category, of.note), 80, 2))?;
+        for summary in categories.iter().filter(|summary| !summary.note.is_empty()) {
+            writeln!(out, "{}", wrapped(&format!("{}: {}", summary.category, summary.note), 80, 2))?;
         }
         let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
         let title =

@@ -2,9 +2,9 @@
 //! of the contest.
 
 use super::*;
+use mcc_judge::WriteError;
 use mcc_judge::schema;
-use mcc_judge::write::{replace, table_files, variant_of};
-use mcc_judge::{AtomicFile, WriteError, field};
+use mcc_judge::shared::{AtomicFile, field, replace, table_files, variant_of};
 use std::fmt::Write as _;
 
 /// Writes all files of `judge --out` to the folder `dir`, which is created if it does not exist.
@@ -45,6 +45,12 @@ impl Judgement {
 
     fn category_name(&self, category: usize) -> std::borrow::Cow<'_, str> {
         field(&self.categories[category].category)
+    }
+
+    /// The fields of a block: `category,instance,property,expected`.
+    fn task_fields(&self, block: &Block) -> String {
+        let names = [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        format!("{},{}", self.category_name(block.category), names.join(","))
     }
 
     /// The header of the columns of the parts: `,correctness,overhead,memory` for CRV.
@@ -101,18 +107,13 @@ fn verdicts(judgement: &Judgement) -> String {
     let mut table =
         format!("category,instance,property,expected,tool,answer,verdict,points{parts},measured,why\n");
     for block in &judgement.blocks {
-        let category = judgement.category_name(block.category);
-        let [instance, property, expected] =
-            [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        let task = judgement.task_fields(block);
         for Cell { entry, answer, verdict, why, points, parts, measured, .. } in &block.cells {
             let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
             let (tool, parts) = (judgement.entry_name(*entry), joined(parts));
             let measured = measured.join(" ");
             let [answer, measured, why] = [answer, &measured, why].map(|text| field(text));
-            let _ = writeln!(
-                table,
-                "{category},{instance},{property},{expected},{tool},{answer},{verdict},{points}{parts},{measured},{why}"
-            );
+            let _ = writeln!(table, "{task},{tool},{answer},{verdict},{points}{parts},{measured},{why}");
         }
     }
     table
@@ -123,17 +124,12 @@ fn recorded(judgement: &Judgement) -> String {
     let mut table =
         "category,instance,property,expected,tool,answer,recorded,verdict,points,why\n".to_owned();
     for block in &judgement.blocks {
-        let category = judgement.category_name(block.category);
-        let [instance, property, expected] =
-            [&block.instance, &block.property, &block.expected].map(|text| field(text));
+        let task = judgement.task_fields(block);
         for cell in block.cells.iter().filter(|cell| !cell.recorded.is_empty()) {
             let tool = judgement.entry_name(cell.entry);
             let [answer, recorded, why] = [&cell.answer, &cell.recorded, &cell.why].map(|text| field(text));
             let Cell { verdict, points, .. } = cell;
-            let _ = writeln!(
-                table,
-                "{category},{instance},{property},{expected},{tool},{answer},{recorded},{verdict},{points},{why}"
-            );
+            let _ = writeln!(table, "{task},{tool},{answer},{recorded},{verdict},{points},{why}");
         }
     }
     table

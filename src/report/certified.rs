@@ -8,7 +8,7 @@ use mcc_judge::judgement::{Block, Trusted};
 use std::collections::BTreeMap;
 
 /// Largest number of alarms on the page; the table of `certify` has all.
-const MOST_ALARMS: usize = 300;
+const MAX_ALARMS: usize = 300;
 
 /// What the page of evidence shows of certified values.
 pub struct CertifiedPart {
@@ -62,8 +62,8 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
             );
         }
     }
-    let more = alarms.len().saturating_sub(MOST_ALARMS);
-    alarms.truncate(MOST_ALARMS);
+    let more = alarms.len().saturating_sub(MAX_ALARMS);
+    alarms.truncate(MAX_ALARMS);
     let shares = counts.into_iter().map(|(examination, (values, labels))| {
         let count = |label: &str| labels.get(label).copied().unwrap_or_default();
         let methods = Method::ALL.map(|method| count(method.word()));
@@ -124,7 +124,7 @@ pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, &'static str, Str
         return Vec::new();
     }
     let label = |(position, trusted): (usize, &Trusted)| {
-        let certified = CertifiedPosition::of(trusted);
+        let certified = CertifiedPosition::from_trusted(trusted);
         (position, certified.label, visible(&certified.to_string()))
     };
     block.trusted.iter().enumerate().map(label).collect()

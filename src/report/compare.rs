@@ -19,8 +19,8 @@ struct ComparePage {
     frame: Frame,
     /// The style sheet of the picture, which the browser draws.
     style: &'static str,
-    /// JSON: for each figure by which runs can be compared, its key, its name and its column in the CSV.
-    figures: String,
+    /// JSON: for each metric by which runs can be compared, its key, its name and its column in the CSV.
+    metrics: String,
     /// The columns of the CSV that identify a run.
     columns: &'static str,
     /// The path of the file of names.
@@ -38,17 +38,17 @@ fn page(
     [columns, names]: [&'static str; 2],
     site: &NewSite,
 ) -> Result<bool, ReportError> {
-    let figures = [
+    let metrics = [
         (Measure::Time, ["time", runs.time.head, runs.time.column]),
         (Measure::Memory, ["memory", "Memory", "memory_kib"]),
     ];
-    let measured = figures.into_iter().filter(|(measure, _)| runs.is_measured(*measure));
-    let figures: Vec<_> = measured.map(|(_, figure)| figure).collect();
-    if figures.is_empty() {
+    let measured = metrics.into_iter().filter(|(measure, _)| runs.is_measured(*measure));
+    let metrics: Vec<_> = measured.map(|(_, metric)| metric).collect();
+    if metrics.is_empty() {
         return Ok(false);
     }
-    let figures = json!(figures).to_string();
-    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, figures, columns, names })?;
+    let metrics = json!(metrics).to_string();
+    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, metrics, columns, names })?;
     Ok(true)
 }
 

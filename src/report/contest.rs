@@ -135,7 +135,7 @@ impl<'a> Contest<'a> {
             marks,
             blocks,
             file_names: files,
-            places: Places::of(judgement),
+            places: Places::from_judgement(judgement),
             kinds: BTreeMap::new(),
         };
         if let Some(record) = material.record {
@@ -430,60 +430,31 @@ impl CellCounts {
     }
 }
 
-/// All endings, in the order of the legend. Every ending has its own number and text (promise R6).
-pub const ENDINGS: [Ending; 12] = [
-    Ending::Answered,
-    Ending::DidNotCompete,
-    Ending::CannotCompute,
-    Ending::NoAnswer,
-    Ending::CpuLimit,
-    Ending::WallLimit,
-    Ending::MemoryLimit,
-    Ending::OutputLimit,
-    Ending::DiskLimit,
-    Ending::ToolCrash,
-    Ending::Infrastructure,
-    Ending::NotStated,
+/// Every ending with its code in the cells of tables and its text, in the order of the legend. The code is empty for an
+/// answer and where the source does not state the ending. Every ending has its own number and text (promise R6).
+pub const ENDINGS: [(Ending, &str, &str); 12] = [
+    (Ending::Answered, "", "answered"),
+    (Ending::DidNotCompete, "DNC", "did not compete"),
+    (Ending::CannotCompute, "CC", "cannot compute"),
+    (Ending::NoAnswer, "NONE", "no well-formed answer"),
+    (Ending::CpuLimit, "CPU", "stopped at the CPU-time limit"),
+    (Ending::WallLimit, "WALL", "stopped at the wall-clock limit"),
+    (Ending::MemoryLimit, "MEM", "killed for lack of memory"),
+    (Ending::OutputLimit, "OUT", "stopped at the output limit"),
+    (Ending::DiskLimit, "DISK", "stopped at the disk limit"),
+    (Ending::ToolCrash, "CRASH", "tool crashed"),
+    (Ending::Infrastructure, "INFRA", "infrastructure failure, or not run yet; not scored"),
+    (Ending::NotStated, "", "not stated in the judged table"),
 ];
 
 /// The number of an ending in the data of pages.
 pub fn ending_number(ending: Ending) -> usize {
-    ENDINGS.iter().position(|&known| known == ending).expect("ENDINGS has every ending")
-}
-
-/// The code of an ending in the cells of tables; empty for an answer and where the source does not state the ending.
-pub fn ending_code(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Answered | Ending::NotStated => "",
-        Ending::DidNotCompete => "DNC",
-        Ending::CannotCompute => "CC",
-        Ending::NoAnswer => "NONE",
-        Ending::CpuLimit => "CPU",
-        Ending::WallLimit => "WALL",
-        Ending::MemoryLimit => "MEM",
-        Ending::OutputLimit => "OUT",
-        Ending::DiskLimit => "DISK",
-        Ending::ToolCrash => "CRASH",
-        Ending::Infrastructure => "INFRA",
-    }
+    ENDINGS.iter().position(|(known, ..)| *known == ending).expect("ENDINGS has every ending")
 }
 
 /// The ending as text.
 pub fn ending_text(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Answered => "answered",
-        Ending::DidNotCompete => "did not compete",
-        Ending::CannotCompute => "cannot compute",
-        Ending::NoAnswer => "no well-formed answer",
-        Ending::CpuLimit => "stopped at the CPU-time limit",
-        Ending::WallLimit => "stopped at the wall-clock limit",
-        Ending::MemoryLimit => "killed for lack of memory",
-        Ending::OutputLimit => "stopped at the output limit",
-        Ending::DiskLimit => "stopped at the disk limit",
-        Ending::ToolCrash => "tool crashed",
-        Ending::Infrastructure => "infrastructure failure, or not run yet; not scored",
-        Ending::NotStated => "not stated in the judged table",
-    }
+    ENDINGS[ending_number(ending)].2
 }
 
 /// The status of an entry as text; empty for a competing one.

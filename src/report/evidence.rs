@@ -63,17 +63,17 @@ pub struct TechniqueRow {
     pub by_examination: Vec<String>,
 }
 
-/// A table of the judgement; at most its first `MOST_ROWS` rows.
+/// A table of the judgement; at most its first `MAX_ROWS` rows.
 struct TablePart {
     title: &'static str,
     /// The file of the judgement that has all rows.
     file: &'static str,
     head: Row,
     rows: Vec<Row>,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
-const MOST_ROWS: usize = 300;
+const MAX_ROWS: usize = 300;
 
 /// Writes the page of evidence and its data.
 pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
@@ -130,12 +130,12 @@ fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<Tab
         Ok(points) if column.starts_with("points") => show::points(&points),
         _ => visible(text),
     };
-    for row in table.records().take(MOST_ROWS + 1).map_while(Result::ok) {
+    for row in table.records().take(MAX_ROWS + 1).map_while(Result::ok) {
         rows.push(columns.iter().zip(row.iter()).map(shown).collect());
     }
-    let is_cut = rows.len() > MOST_ROWS;
-    rows.truncate(MOST_ROWS);
-    (!rows.is_empty()).then_some(TablePart { title, file, head, rows, is_cut })
+    let is_truncated = rows.len() > MAX_ROWS;
+    rows.truncate(MAX_ROWS);
+    (!rows.is_empty()).then_some(TablePart { title, file, head, rows, is_truncated })
 }
 
 /// The heading of a column of `sensitivity.csv`.

@@ -369,7 +369,7 @@ fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
 }
 
 fn awards(contest: &Contest) -> Vec<AwardCard> {
-    let figure = |value: u64, unit: &str| match unit {
+    let shown = |value: u64, unit: &str| match unit {
         "ms" => show::duration(value),
         "kib" | "KiB" => show::kib(value),
         _ => format!("{} {}", show::thousands(value), visible(unit)),
@@ -384,7 +384,7 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
             .filter(|place| contest.entries.contains(&place.entry))
             .map(|place| {
                 let name = visible(&contest.entry(place.entry).entry);
-                (place.rank, name, figure(place.value, &place.unit), show::thousands(place.runs_compared))
+                (place.rank, name, shown(place.value, &place.unit), show::thousands(place.runs_compared))
             })
             .collect(),
     };

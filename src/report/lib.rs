@@ -11,7 +11,7 @@
 //! SITE/evidence.html .js                       disagreements, weak evidence, sensitivity of podiums
 //! SITE/runs.html .js                           marked runs and infrastructure failures
 //! SITE/techniques.html                         values by stated technique (E-1.10)
-//! SITE/pictures.html pictures/                 pictures, each with its figures as CSV
+//! SITE/pictures.html pictures/                 pictures, each with its values as CSV
 //! SITE/compare.html                            any two entries, run by run
 //! SITE/rules.html                              the contests' rules (docs/rules.md); all rule codes link to it
 //! SITE/values.js                               values of a rating (`write_rating`)
@@ -154,7 +154,7 @@ struct KeptAttempt {
 /// Counts of the site that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteSummary {
-    /// Pages of examinations.
+    /// How many examinations have a page.
     pub examination_pages: usize,
     /// Instances that are shown.
     pub instances: usize,

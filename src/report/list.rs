@@ -81,7 +81,7 @@ pub fn evidence(contest: &Contest) -> List {
     for block in contest.shown_blocks() {
         for (position, trusted) in block.trusted.iter().enumerate() {
             let entries_with = |verdicts: &[ValueVerdict]| -> Vec<usize> {
-                // A virtual entry is no witness: it repeats the values of others.
+                // A virtual entry is not a witness: it repeats the values of others.
                 let has_verdict = |cell: &&Cell| {
                     verdicts.contains(&cell.verdicts[position])
                         && contest.entry(cell.entry).status != Status::Virtual

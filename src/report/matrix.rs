@@ -102,7 +102,7 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
         let costs = [cell.cost.map(|cost| cost.cpu_ms), cell.cost.map(|cost| cost.wall_ms), memory];
         let row = names.map(|name| show::visible(name)).into_iter().chain(counts);
         let row = row.chain([cell.ending.to_string(), cell.points.to_string()]);
-        let row = row.chain(costs.map(|figure| figure.map_or(String::new(), |figure| figure.to_string())));
+        let row = row.chain(costs.map(|value| value.map_or(String::new(), |value| value.to_string())));
         row.chain([show::visible(&cell.marks.join(" "))]).collect::<Vec<_>>()
     };
     let blocks = contest.instances.iter().filter_map(|&instance| contest.block(examination, instance));

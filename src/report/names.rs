@@ -96,7 +96,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         entries: contest.entries.iter().map(entry).collect(),
         instances: contest.instances.iter().map(instance).collect(),
         examinations: judgement.examinations.iter().enumerate().map(examination).collect(),
-        endings: ENDINGS.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).into(),
+        endings: ENDINGS.map(|(_, code, text)| (code, text)).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
         bases,
         points: judging.points_per_examination.to_string(),

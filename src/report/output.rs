@@ -60,10 +60,11 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// The parts to show: control characters as `⟨ESC⟩`, bytes that are not UTF-8 as `⟨xFF⟩`, long lines cut. The carriage
+/// The parts to show: control characters as `⟨ESC⟩`, bytes that are not UTF-8 as `⟨xFF⟩`, long lines truncated. The carriage
 /// return at the end of a line is not shown, because every line of a console has one.
 fn visible_parts(bytes: &[u8]) -> Vec<String> {
-    let mut page = ExcerptBuilder { parts: vec![String::with_capacity(bytes.len())], in_line: 0, cut: 0 };
+    let mut page =
+        ExcerptBuilder { parts: vec![String::with_capacity(bytes.len())], in_line: 0, truncated: 0 };
     for chunk in bytes.utf8_chunks() {
         let mut chars = chunk.valid().chars().peekable();
         while let Some(c) = chars.next() {
@@ -91,14 +92,14 @@ struct ExcerptBuilder {
     /// Characters of the current line so far.
     in_line: usize,
     /// Characters of the current line that were left out.
-    cut: usize,
+    truncated: usize,
 }
 
 impl ExcerptBuilder {
     fn fits(&mut self) -> bool {
         self.in_line += 1;
         if self.in_line > LINE {
-            self.cut += 1;
+            self.truncated += 1;
         }
         self.in_line <= LINE
     }
@@ -125,11 +126,11 @@ impl ExcerptBuilder {
     }
 
     fn close_line(&mut self) {
-        if self.cut > 0 {
-            let cut = show::thousands(self.cut as u64);
-            self.part(true).push_str(&format!("⟨… {cut} more characters of this line⟩"));
+        if self.truncated > 0 {
+            let truncated = show::thousands(self.truncated as u64);
+            self.part(true).push_str(&format!("⟨… {truncated} more characters of this line⟩"));
         }
-        (self.in_line, self.cut) = (0, 0);
+        (self.in_line, self.truncated) = (0, 0);
     }
 
     fn end_line(&mut self) {
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut() {
+    fn a_long_line_is_truncated() {
         let page = shown("x".repeat(10_000).as_bytes());
         assert_eq!(page.head, ["x".repeat(LINE), "⟨… 8000 more characters of this line⟩".into()]);
     }
@@ -174,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_not_cut_inside_a_character() {
+    fn a_long_line_is_not_truncated_inside_a_character() {
         let page = shown("é€😀".repeat(50_000).as_bytes());
-        // The shown text and the note of the cut: an incomplete character would be a third part.
+        // The shown text and the note on the rest: an incomplete character would be a third part.
         assert_eq!((page.head.len(), page.tail.expect("long").len()), (2, 2));
     }
 

@@ -105,7 +105,7 @@ fn grouped(
     Ok(groups)
 }
 
-/// Writes a picture, and its figures as a CSV file of the same name.
+/// Writes a picture, and its values as a CSV file of the same name.
 pub fn write_one(folder: &str, picture: &Picture, site: &NewSite) -> Result<(), ReportError> {
     let path = |ending| format!("{folder}/{}.{ending}", picture.name);
     site.file(&path("svg"), picture.svg.as_bytes())?;

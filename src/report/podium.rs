@@ -7,11 +7,11 @@ use super::site::NewSite;
 use super::table;
 use askama::Template;
 use mcc_judge::judgement::{Podium, PodiumPlace};
-use mcc_judge::places::{DecidedPlace, Duel};
+use mcc_judge::places::{DecidedPlace, Neighbours};
 use num_rational::BigRational;
 
-/// So many values that decide a place are listed.
-const MOST_VALUES: usize = 12;
+/// Most values that decide a place and are listed.
+const MAX_VALUES: usize = 12;
 
 #[derive(Template)]
 #[template(path = "podium.html")]
@@ -26,7 +26,7 @@ struct PodiumPage {
     examinations: Vec<(String, String)>,
     /// Name of a bound of the points; its points, of each status, and of each examination.
     bounds: Vec<(&'static str, String, Vec<String>, Vec<String>)>,
-    duels: Vec<DuelRow>,
+    neighbours: Vec<NeighbourRow>,
     has_bonuses: bool,
     /// Empty text, and how a rank could be lost.
     margins: Vec<(&'static str, MarginRow)>,
@@ -52,7 +52,7 @@ struct Row {
     penalties: String,
 }
 
-struct DuelRow {
+struct NeighbourRow {
     ahead: (String, String),
     behind: (String, String),
     distance: String,
@@ -74,8 +74,8 @@ pub struct MarginRow {
     /// The least number of changed values; None where no number is enough.
     pub values: Option<String>,
     /// Link and name of values that decide.
-    pub deciding: Vec<(String, String)>,
-    /// Further deciding values.
+    pub decisive: Vec<(String, String)>,
+    /// Further decisive values.
     pub more: usize,
 }
 
@@ -118,15 +118,15 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         status.is_none().then(|| scores.map(|score| &score.normalized).sum())
     };
     let most = |within: &[usize], status: Option<&str>| Some(contest.places.maximum(within, status));
-    let duels: Vec<DuelRow> =
-        contest.places.duels(number).filter_map(|duel| duel_row(contest, podium, duel)).collect();
+    let neighbours: Vec<NeighbourRow> =
+        contest.places.neighbours(number).filter_map(|pair| neighbour_row(contest, podium, pair)).collect();
     PodiumPage {
         frame: contest.frame(format!("{category}: podium"), "../"),
         summary: summary(contest, number, podium),
         rows: rows(contest, podium, &examinations, &statuses),
         bounds: vec![bound("Best virtual tool", &best), bound("Every value right", &most)],
-        has_bonuses: duels.iter().any(|duel| !duel.bonuses.is_empty()),
-        duels,
+        has_bonuses: neighbours.iter().any(|pair| !pair.bonuses.is_empty()),
+        neighbours,
         margins: margins(contest, number, "../").into_iter().map(|row| ("", row)).collect(),
         siblings: table::siblings(numbers, number, |other| {
             (contest.podium_path(other), &judgement.podiums[other].category)
@@ -217,25 +217,25 @@ fn points_of(podium: &Podium, entry: usize) -> Option<&PodiumPlace> {
 }
 
 /// None if one of the entries is not shown.
-fn duel_row(contest: &Contest, podium: &Podium, duel: &Duel) -> Option<DuelRow> {
+fn neighbour_row(contest: &Contest, podium: &Podium, pair: &Neighbours) -> Option<NeighbourRow> {
     let place = |entry: usize| {
         contest.entry_number(entry)?;
         let rank = points_of(podium, entry)?.rank?;
         Some((rank.to_string(), visible(&contest.entry(entry).entry)))
     };
-    let [ahead, behind] = [duel.ahead, duel.behind].map(|entry| points_of(podium, entry));
+    let [ahead, behind] = [pair.ahead, pair.behind].map(|entry| points_of(podium, entry));
     let (ahead, behind) = (&ahead?.points, &behind?.points);
-    let [first, second] = &duel.only;
-    let [wrong_first, wrong_second] = &duel.wrong;
+    let [first, second] = &pair.only;
+    let [wrong_first, wrong_second] = &pair.wrong;
     let explained = &first.1 - &second.1 - &wrong_first.1 + &wrong_second.1;
     let bonuses = ahead - behind - explained;
     let part = |(count, points): &(u64, BigRational), sign: i64| {
         let points = points * BigRational::from_integer(sign.into());
         (show::signed(&points), show::counted(*count, "value", "values"))
     };
-    Some(DuelRow {
-        ahead: place(duel.ahead)?,
-        behind: place(duel.behind)?,
+    Some(NeighbourRow {
+        ahead: place(pair.ahead)?,
+        behind: place(pair.behind)?,
         distance: if ahead == behind { "tied".to_owned() } else { distance(ahead, behind) },
         only: [part(first, 1), part(second, -1)],
         wrong: [part(wrong_first, -1), part(wrong_second, 1)],
@@ -246,8 +246,8 @@ fn duel_row(contest: &Contest, podium: &Podium, duel: &Duel) -> Option<DuelRow> 
 /// None if the entry or its rival is not shown.
 fn margin_row(contest: &Contest, podium: &Podium, margin: &DecidedPlace, root: &str) -> Option<MarginRow> {
     contest.entry_number(margin.holder).zip(contest.entry_number(margin.rival))?;
-    let deciding: Vec<(String, String)> =
-        margin.deciding.iter().filter_map(|&value| contest.value_link(value)).collect();
+    let decisive: Vec<(String, String)> =
+        margin.decisive.iter().filter_map(|&value| contest.value_link(value)).collect();
     let [holder, rival] = [margin.holder, margin.rival].map(|entry| points_of(podium, entry));
     let (holder, rival) = holder.zip(rival)?;
     Some(MarginRow {
@@ -256,10 +256,10 @@ fn margin_row(contest: &Contest, podium: &Podium, margin: &DecidedPlace, root: &
         entry: visible(&contest.entry(margin.holder).entry),
         rival: visible(&contest.entry(margin.rival).entry),
         values: margin.values.map(show::thousands),
-        more: deciding.len().saturating_sub(MOST_VALUES),
-        deciding: deciding
+        more: decisive.len().saturating_sub(MAX_VALUES),
+        decisive: decisive
             .into_iter()
-            .take(MOST_VALUES)
+            .take(MAX_VALUES)
             .map(|(link, name)| (format!("{root}{link}"), name))
             .collect(),
     })

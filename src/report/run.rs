@@ -25,7 +25,7 @@ pub struct Recorded {
 
 #[derive(Serialize)]
 struct RunData {
-    /// Name, figure and note of each measurement.
+    /// Name, value and note of each measurement.
     tiles: Vec<(&'static str, String, String)>,
     facts: Vec<(&'static str, String)>,
     marks: Vec<String>,
@@ -156,7 +156,7 @@ fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {
     })
 }
 
-/// How the memory figure was measured.
+/// How the memory value was measured.
 fn source(source: MemorySource) -> &'static str {
     match source {
         MemorySource::GuestCgroup => "peak memory of the tool's cgroup in the guest",

@@ -1,4 +1,4 @@
-//! Figures and foreign text as readable text. Numbers are rounded in this module only.
+//! Numbers and foreign text as readable text. Numbers are rounded in this module only.
 
 pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
@@ -114,7 +114,7 @@ pub fn share(part: &BigRational, whole: &BigRational) -> String {
     format!("{} %", decimal(&(part / whole * BigRational::from_integer(100.into())), 1))
 }
 
-/// A share of one as a percentage, cut after the third decimal: only a share of 1 is shown as 100 %.
+/// A share of one as a percentage, truncated after the third decimal: only a share of 1 is shown as 100 %.
 pub fn percent(share: &BigRational) -> String {
     let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
     let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));

@@ -98,8 +98,7 @@ fn best_virtual(contest: &Contest, examination: usize) -> BigRational {
 
 /// The codes of endings and their texts.
 pub fn legend() -> Vec<(&'static str, &'static str)> {
-    let coded = ENDINGS.into_iter().filter(|&ending| !contest::ending_code(ending).is_empty());
-    coded.map(|ending| (contest::ending_code(ending), contest::ending_text(ending))).collect()
+    ENDINGS.into_iter().filter(|(_, code, _)| !code.is_empty()).map(|(_, code, text)| (code, text)).collect()
 }
 
 /// Links and names of the pages of one kind, for the page of `this`, which has no link. `page_of` returns the path and
@@ -154,7 +153,7 @@ pub fn scores(
     scores.retain(|score| contest.entry_number(score.entry).is_some());
     let places = show::places(scores.iter().map(|score| &score.points));
     let normalized = show::places(scores.iter().map(|score| &score.normalized));
-    // Virtual entries are no tools: they are last.
+    // Virtual entries are not tools: they are last.
     let is_virtual = |score: &Score| contest.entry(score.entry).status == Status::Virtual;
     scores.sort_by(|a, b| {
         let order = is_virtual(a).cmp(&is_virtual(b)).then(b.normalized.cmp(&a.normalized));
@@ -221,9 +220,9 @@ impl Endings {
         }
         let occurring: Vec<usize> =
             (0..ENDINGS.len()).filter(|&at| counts.iter().any(|counts| counts[at] > 0)).collect();
-        let is_known = occurring.iter().any(|&at| ENDINGS[at] != Ending::NotStated);
+        let is_known = occurring.iter().any(|&at| ENDINGS[at].0 != Ending::NotStated);
         let occurring = if is_known { occurring } else { Vec::new() };
-        Self { columns: occurring.iter().map(|&at| column(ENDINGS[at])).collect(), occurring, counts }
+        Self { columns: occurring.iter().map(|&at| column(at)).collect(), occurring, counts }
     }
 
     /// The counts of an entry or examination; empty for zero.
@@ -233,10 +232,11 @@ impl Endings {
     }
 }
 
-fn column(ending: Ending) -> (&'static str, &'static str) {
-    match ending {
-        Ending::Answered => ("Answered", "finished with a well-formed answer"),
-        Ending::NotStated => ("–", contest::ending_text(ending)),
-        _ => (contest::ending_code(ending), contest::ending_text(ending)),
+/// Heading and explanation of the column of an ending, given by its number.
+fn column(number: usize) -> (&'static str, &'static str) {
+    match ENDINGS[number] {
+        (Ending::Answered, ..) => ("Answered", "finished with a well-formed answer"),
+        (Ending::NotStated, _, text) => ("–", text),
+        (_, code, text) => (code, text),
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn csv(rows: impl IntoIterator<Item = impl IntoIterator<Item: AsRef<[
     table.into_inner().expect("writing to memory cannot fail")
 }
 
-/// A place on a podium: rank, entry, note beside its name, points, medal.
+/// A place on a podium: rank, entry, note next to its name, points, medal.
 type LatexPlace<'a> = (Option<u32>, &'a Entry, &'a str, &'a BigRational, &'a str);
 
 /// The podiums of an MCC as a LaTeX file for `\input`: a table for each category that has places. It needs the package

@@ -29,7 +29,7 @@ struct ToolPage {
     confidence: String,
     agreed: String,
     answered: String,
-    /// What it has won and lost: name and figure.
+    /// What it has won and lost: name and value.
     tiles: Vec<(&'static str, String, String)>,
     places: Vec<PlaceRow>,
     statuses: Vec<String>,
@@ -70,8 +70,8 @@ struct ValueList {
     more: usize,
 }
 
-/// So many families and values are listed.
-const MOST_ROWS: usize = 15;
+/// Most families, and most values, that are listed.
+const MAX_ROWS: usize = 15;
 
 /// Writes the page of an entry and its data.
 pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), ReportError> {
@@ -203,7 +203,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     let [half, all] =
         [known(0), known(1)].map(|sorted| sorted.get(sorted.len().saturating_sub(1) / 2).copied());
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
-    let figure = match half.or(all) {
+    let time = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),
         None => "unknown".to_owned(),
         Some(_) => format!("half after {}, all after {}", shown(half), shown(all)),
@@ -215,7 +215,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     } else {
         format!(", unknown for {}", show::thousands(unknown as u64))
     };
-    ("Arrival of its values", figure, format!("median of {runs} with values{unknown}"))
+    ("Arrival of its values", time, format!("median of {runs} with values{unknown}"))
 }
 
 /// The families on which the entry misses most points, and the number of further ones.
@@ -228,8 +228,8 @@ fn losses(contest: &Contest, entry: usize) -> (Vec<(String, [String; 3], String)
         (visible(family), counts, contest::in_fragment(&format!("{}-", visible(family))))
     });
     let rows: Vec<_> = rows.collect();
-    let more = rows.len().saturating_sub(MOST_ROWS);
-    (rows.into_iter().take(MOST_ROWS).collect(), more)
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    (rows.into_iter().take(MAX_ROWS).collect(), more)
 }
 
 fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
@@ -239,7 +239,7 @@ fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
     });
     let mut shown: Vec<_> = links.collect();
     let count = shown.len();
-    shown.truncate(MOST_ROWS);
+    shown.truncate(MAX_ROWS);
     ValueList { count, more: count - shown.len(), shown }
 }
 

@@ -146,17 +146,21 @@ impl Counts {
     }
 }
 
-/// A table with one column for each year: heading of the rows, name of its CSV, and cells. A cell has text and, for
-/// medals, the words that colour it.
+/// A table with one column for each year: heading of the rows, and cells. A cell has text and, for medals, the words that
+/// colour it.
 struct YearTable {
     id: &'static str,
     title: &'static str,
     text: &'static str,
     row: &'static str,
-    file: &'static str,
-    /// The name of the picture of the same figures; empty if there is none.
-    picture: &'static str,
     rows: Vec<(String, Vec<YearCell>)>,
+}
+
+impl YearTable {
+    /// The name of its CSV file, and of the picture of the same values, if there is one.
+    fn name(&self) -> String {
+        format!("years-{}", self.id)
+    }
 }
 
 #[derive(Clone, Default)]
@@ -193,9 +197,9 @@ fn unify_tools(years: &mut [Year]) {
         let own: Vec<String> = year.tools.keys().cloned().collect();
         for (tool, name) in own.iter().map(|tool| (tool, renamed(tool))) {
             if !year.tools.contains_key(&name)
-                && let Some(figures) = year.tools.remove(tool)
+                && let Some(values) = year.tools.remove(tool)
             {
-                year.tools.insert(name, figures);
+                year.tools.insert(name, values);
             }
         }
     }
@@ -233,7 +237,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
             };
             std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
         }));
-        site.file(&format!("data/{}", table.file), &tables::csv(&rows))?;
+        site.file(&format!("data/{}.csv", table.name()), &tables::csv(&rows))?;
     }
     let pictures = pictures(years);
     for picture in &pictures {
@@ -322,69 +326,49 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         text: tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5)),
         ..YearCell::default()
     };
-    let table =
-        |id, title, text, row, file, rows| YearTable { id, title, text, row, file, picture: "", rows };
-    vec![
-        YearTable {
-            picture: "years-tools",
-            ..table(
-                "tools",
-                "Tools",
-                "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
-                "Tool",
-                "years-tools.csv",
-                by_tool(&share),
-            )
-        },
-        table(
+    let tools = [
+        (
+            "tools",
+            "Tools",
+            "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
+            by_tool(&share),
+        ),
+        (
             "wrong",
             "Wrong values",
             "Number of values that the tool has wrong.",
-            "Tool",
-            "years-wrong.csv",
             by_tool(&|_, tool| number(tool.wrong)),
         ),
-        table(
-            "medals",
-            "Medals",
-            "Medals in all categories, as judged here.",
-            "Tool",
-            "years-medals.csv",
-            by_tool(&medals),
-        ),
-        table(
+        ("medals", "Medals", "Medals in all categories, as judged here.", by_tool(&medals)),
+        (
             "confidence",
             "Confidence",
             "The highest confidence of the tool's entries (E-2.2).",
-            "Tool",
-            "years-confidence.csv",
             by_tool(&confidence),
         ),
-        YearTable {
-            picture: "years-solved",
-            ..table(
-                "solved",
-                "Solved values",
-                "Share of the values that at least one competing entry has right.",
-                "Examination",
-                "years-solved.csv",
-                by_examination(&solved),
-            )
-        },
-        table(
+    ];
+    let examinations = [
+        (
+            "solved",
+            "Solved values",
+            "Share of the values that at least one competing entry has right.",
+            by_examination(&solved),
+        ),
+        (
             "disagreements",
             "Disagreements",
             "Number of values on which entries differ.",
-            "Examination",
-            "years-disagreements.csv",
             by_examination(&disagreements),
         ),
-    ]
+    ];
+    let tables = tools.map(|table| ("Tool", table)).into_iter();
+    let tables = tables.chain(examinations.map(|table| ("Examination", table)));
+    tables.map(|(row, (id, title, text, rows))| YearTable { id, title, text, row, rows }).collect()
 }
 
 /// The ten tools with the most right values, and all examinations, as lines over the years.
 fn pictures(years: &[Year]) -> Vec<Picture> {
-    const MOST_LINES: usize = 10;
+    const MAX_LINES: usize = 10;
     let percent =
         |counts: &Counts, part: u64| (counts.all > 0).then(|| part as f64 * 100.0 / counts.all as f64);
     let tool = |name: &&str| Line {
@@ -394,7 +378,7 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
             .map(|year| year.tools.get(*name).and_then(|tool| percent(&year.values, tool.right)))
             .collect(),
     };
-    let tools: Vec<Line> = tools(years).iter().take(MOST_LINES).map(tool).collect();
+    let tools: Vec<Line> = tools(years).iter().take(MAX_LINES).map(tool).collect();
     let examinations: BTreeSet<&String> = years.iter().flat_map(|year| year.examinations.keys()).collect();
     let examination = |name: &&String| Line {
         name: (*name).clone(),

@@ -621,5 +621,5 @@ fn a_wrong_folder_or_other_settings_are_refused() {
     let table = folder.path().join("certified/certified.csv");
     let text = fs::read_to_string(&table).unwrap();
     fs::write(&table, text.replace(",T,", ",maybe,").replace(",F,", ",maybe,")).unwrap();
-    refused(&format!("{judge} certified"), "certified.csv:2: column value: `maybe` is no certified value");
+    refused(&format!("{judge} certified"), "certified.csv:2: column value: `maybe` is not a certified value");
 }

@@ -414,7 +414,7 @@ fn a_filter_without_a_hit_says_why() {
         result.as_array().expect("texts").iter().filter_map(|text| text.as_str()).collect();
     assert_eq!(result[0], "To find runs, write “:wrong” with a colon.");
     assert!(
-        result[1].starts_with("“wrnog” is no word for runs; the words are right, wrong,"),
+        result[1].starts_with("“wrnog” is not a word for runs; the words are right, wrong,"),
         "{}",
         result[1]
     );

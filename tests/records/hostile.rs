@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use mcc_harness::base::names::is_reserved;
 use mcc_harness::judge::judgement::{Cost, Status};
-use mcc_harness::judge::{Ballot, Ballots};
+use mcc_harness::judge::{RunResult, RunResults};
 use mcc_harness::{edition::Edition, judge};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -61,7 +61,7 @@ fn invalid_answer_tables_are_refused_with_the_line() {
         ),
         (row("1 2 3").into(), "answers.csv:2: 3 answers, StateSpace has 4 positions"),
         (row(&format!("{} 2 3 4", "9".repeat(1_000_000))).into(), "answers.csv:2: column answers: `999"),
-        (row("1.0000E+9999999999 2 3 4").into(), "is no answer"),
+        (row("1.0000E+9999999999 2 3 4").into(), "is not an answer"),
         ((row("1 2 3 4") + "a,b,StateSpace,1 2 3 4,\n").into(), "answers.csv:3: the same tool"),
         ((HEADER.to_owned() + &many_tools()).into(), "answers.csv:1002: more than 1000 tools"),
     ];
@@ -224,14 +224,14 @@ fn campaigns_with_extreme_values_are_refused_with_the_line() {
 #[test]
 fn a_judgement_changed_by_hand_is_refused() {
     let edition = Edition::load("mcc-2018").unwrap();
-    let mut ballots = Ballots::new(&edition);
+    let mut results = RunResults::new(&edition);
     for entry in ["a", "b", "c"] {
         let values = ["7", "8", "1", "2"].map(|text| Some(text.parse().unwrap())).to_vec();
         let cost = Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib: Some(3) });
-        let ballot = Ballot { cost, ..Ballot::published(values) };
-        ballots.add(entry, "F-PT-1", "StateSpace", &[], ballot).unwrap();
+        let result = RunResult { cost, ..RunResult::published(values) };
+        results.add(entry, "F-PT-1", "StateSpace", &[], result).unwrap();
     }
-    let judgement = judge::mcc::judge(&edition, ballots).unwrap();
+    let judgement = judge::mcc::judge(&edition, results).unwrap();
     let good = serde_json::to_value(&judgement).unwrap();
     let folder = TempDir::new().unwrap();
     for (place, value) in [

@@ -216,7 +216,7 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
     for (rows, part) in [
         ("ada,1,a,T,10,1,T,ok,1", "m.csv:2: no track `ada`; the edition has c, java, offline"),
         ("java,1,a,T,10,1,T,fine,1", "allowed are ok, crash, timeout, inexpressible"),
-        ("java,1,a,T,much,1,T,ok,1", "`much` is no number"),
+        ("java,1,a,T,much,1,T,ok,1", "`much` is not a number"),
         (
             "java,1,a,T,10,0.00,T,ok,1",
             "a measurement must be more than 0; write it with more decimals, or N/A",

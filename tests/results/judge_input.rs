@@ -156,7 +156,7 @@ fn a_count_with_decimals_is_refused() {
     let table = COMPACT.to_owned() + "a,F-PT-1,StateSpace,1.2345E+0002 ? ? ?,\n";
     let folder = Folder::with(&[("in.csv", &table)]);
     let error = folder.run("judge in.csv --edition mcc-2018 --out out", 2);
-    assert!(error.contains("in.csv:2: column answers: `1.2345E+0002` is no answer"), "{error}");
+    assert!(error.contains("in.csv:2: column answers: `1.2345E+0002` is not an answer"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{Edition, NotKept, Status};
 use mcc_harness::judge::judgement::{Basis, FlagKind, Medal};
 use mcc_harness::judge::mcc::{Judge, JudgementTotals};
-use mcc_harness::judge::{Ballot, Ballots, InstanceFacts, source};
+use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::collections::{BTreeMap, HashMap};
@@ -23,32 +23,32 @@ struct Judged {
 }
 
 fn judged_under(edition: &Edition, year: u32) -> Judged {
-    let mut ballots =
+    let mut results =
         source::read_answers(edition, &data::published(&format!("mcc/{year}/answers.csv.gz"))).unwrap();
-    source::read_models(edition, &mut ballots, &data::published(&format!("mcc/{year}/models.csv"))).unwrap();
-    judged_ballots(edition, ballots)
+    source::read_models(edition, &mut results, &data::published(&format!("mcc/{year}/models.csv"))).unwrap();
+    judged_results(edition, results)
 }
 
 /// A made-up contest: in OneSafe an entry has its number of right values, on the first of 12 instances. `family` is the
 /// family of an instance.
 fn judged_made_up(edition: &Edition, entries: &[(&str, usize)], family: impl Fn(usize) -> String) -> Judged {
-    let mut ballots = Ballots::new(edition);
+    let mut results = RunResults::new(edition);
     for number in 0..12 {
         let instance = format!("F-PT-{number}");
         // Three voters without a rank confirm the values.
         let gold = ["1-gold", "2-gold", "3-gold"].map(|entry| (entry, 12));
         for (entry, right) in entries.iter().chain(&gold) {
             let value = (number < *right).then_some(Value::True);
-            ballots.add(entry, &instance, "OneSafe", &[], Ballot::published(vec![value])).unwrap();
+            results.add(entry, &instance, "OneSafe", &[], RunResult::published(vec![value])).unwrap();
         }
         let facts = InstanceFacts { family: family(number), status: "known".to_owned() };
-        ballots.describe_instance(&instance, facts);
+        results.describe_instance(&instance, facts);
     }
-    judged_ballots(edition, ballots)
+    judged_results(edition, results)
 }
 
-fn judged_ballots(edition: &Edition, ballots: Ballots) -> Judged {
-    let judge = Judge::new(edition, ballots).unwrap();
+fn judged_results(edition: &Edition, results: RunResults) -> Judged {
+    let judge = Judge::new(edition, results).unwrap();
     let mut trusted = HashMap::new();
     let totals = judge.judge_blocks(|block| {
         let instance = &judge.header.instances[block.instance].instance;

@@ -8,7 +8,7 @@ use deadlock_answers::table;
 use mcc_harness::edition::Edition;
 use mcc_harness::judge::rate::combine_field;
 use mcc_harness::judge::sources::Source;
-use mcc_harness::judge::{Ballot, Ballots};
+use mcc_harness::judge::{RunResult, RunResults};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -222,9 +222,9 @@ fn many_wrong_values_alone_give_a_warning_and_the_rating() {
 #[test]
 fn ids_of_another_year_than_the_edition_are_refused() {
     let source = |edition: &Edition, name: &str, entry: &str, ids: &[String]| {
-        let mut ballots = Ballots::new(edition);
-        ballots.add(entry, "F-PT-1", "CTLCardinality", ids, Ballot::published(vec![])).unwrap();
-        Source { name: name.to_owned(), ballots }
+        let mut results = RunResults::new(edition);
+        results.add(entry, "F-PT-1", "CTLCardinality", ids, RunResult::published(vec![])).unwrap();
+        Source { name: name.to_owned(), results }
     };
     let id = |year: &str| format!("F-PT-1-CTLCardinality-{year}");
     let combined = |edition: &str, ids: &[String]| {

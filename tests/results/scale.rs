@@ -120,9 +120,9 @@ fn a_table_is_judged_to_the_same_bytes_on_any_thread_count() {
         .map(|(name, table)| twice(&table, &made.path().join(name)))
         .into();
     let edition = Edition::load("mcc-2018").unwrap();
-    let mut ballots = source::read_answers(&edition, &answers).unwrap();
-    source::read_models(&edition, &mut ballots, &models).unwrap();
-    let judge = Judge::new(&edition, ballots).unwrap();
+    let mut results = source::read_answers(&edition, &answers).unwrap();
+    source::read_models(&edition, &mut results, &models).unwrap();
+    let judge = Judge::new(&edition, results).unwrap();
     let files = judged_with_any_threads(|threads, dir| drop(write::write_by(&judge, dir, threads).unwrap()));
     let values = files["trusted.csv"].iter().filter(|byte| **byte == b'\n').count() - 1;
     assert_eq!(values, 2 * 110_799);
@@ -136,8 +136,8 @@ fn a_record_is_judged_to_the_same_bytes_on_any_thread_count() {
     let made = Record::open_readonly(&results).unwrap();
     let edition = record::edition_of(&made).unwrap();
     let files = judged_with_any_threads(|threads, dir| {
-        let ballots = record::read_record_by(&edition, &made, threads).unwrap();
-        write::write_by(&Judge::new(&edition, ballots).unwrap(), dir, threads).unwrap();
+        let results = record::read_record_by(&edition, &made, threads).unwrap();
+        write::write_by(&Judge::new(&edition, results).unwrap(), dir, threads).unwrap();
     });
     assert_eq!(files["trusted.csv"].iter().filter(|byte| **byte == b'\n').count(), 1 + 5 * 4 * 16);
 }

@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{AnswerKind, Edition};
 use mcc_harness::judge::judgement::{Cost, Ending, Judgement};
-use mcc_harness::judge::{Ballot, Ballots, mcc, oracle};
+use mcc_harness::judge::{RunResult, RunResults, mcc, oracle};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -148,13 +148,13 @@ fn a_bad_row_of_the_contests_table_is_refused_with_its_place() {
     let cases = [
         (
             row("b", "ReachabilityDeadlock", "Z", "normal"),
-            "raw.csv:3: column results: `Z` is no answer; expected T, F or ?",
+            "raw.csv:3: column results: `Z` is not an answer; expected T, F or ?",
         ),
         (
             row("b", "StateSpace", "1 2 3", "normal"),
             "raw.csv:3: column results: 3 answers, the examination has 4",
         ),
-        (row("b", "StateSpace", "1 2 3 4e5", "normal"), "raw.csv:3: column results: `4e5` is no answer"),
+        (row("b", "StateSpace", "1 2 3 4e5", "normal"), "raw.csv:3: column results: `4e5` is not an answer"),
         (row("b", "Deadlock", "T", "normal"), "raw.csv:3: no examination `Deadlock`"),
         (row("", "ReachabilityDeadlock", "T", "normal"), "raw.csv:3: tool and Input must not be empty"),
         (
@@ -505,7 +505,7 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             });
         }
         let (mut files, mut values) = (0, 0);
-        let mut ballots = Ballots::new(&edition);
+        let mut results = RunResults::new(&edition);
         let mut read = BTreeMap::new();
         for path in fs::read_dir(&oracles).unwrap().map(|file| file.unwrap().path()) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -524,13 +524,13 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             values += expected.iter().flatten().count();
             files += 1;
             for entry in ["a", "b"] {
-                let ballot = Ballot::published(expected.clone());
-                ballots.add(entry, &instance, &examination.name, &[], ballot).unwrap();
+                let result = RunResult::published(expected.clone());
+                results.add(entry, &instance, &examination.name, &[], result).unwrap();
             }
             read.insert(name, (instance, examination.clone(), expected));
         }
         assert!(files > 60 && values > files * 8, "{place} {short}: {files} files, {values} values");
-        let judge = mcc::Judge::new(&edition, ballots).unwrap();
+        let judge = mcc::Judge::new(&edition, results).unwrap();
         let folder = TempDir::new().unwrap();
         assert_eq!(oracle::write(&judge, folder.path()).unwrap(), files as u64);
         for (name, (instance, examination, expected)) in read {
@@ -552,14 +552,14 @@ fn a_written_oracle_agrees_for_every_numbering_of_ids() {
         for unknown in [None, Some(5)] {
             let letter = |at: usize| Some(if at.is_multiple_of(3) { Value::True } else { Value::False });
             let values: Vec<_> = (0..16).map(|at| letter(at).filter(|_| Some(at) != unknown)).collect();
-            let mut ballots = Ballots::new(&edition);
+            let mut results = RunResults::new(&edition);
             for entry in ["a", "b"] {
-                let ballot = Ballot::published(values.clone());
-                ballots.add(entry, "F-PT-1", "CTLFireability", &ids, ballot).unwrap();
+                let result = RunResult::published(values.clone());
+                results.add(entry, "F-PT-1", "CTLFireability", &ids, result).unwrap();
                 let states = ["7", "inf", "3.2057E+0008", "2"].map(|text| text.parse().ok()).to_vec();
-                ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+                results.add(entry, "F-PT-1", "StateSpace", &[], RunResult::published(states)).unwrap();
             }
-            let judge = mcc::Judge::new(&edition, ballots).unwrap();
+            let judge = mcc::Judge::new(&edition, results).unwrap();
             let folder = TempDir::new().unwrap();
             assert_eq!(oracle::write(&judge, folder.path()).unwrap(), 2);
             let read = || oracle::Oracle::read(&judge, folder.path()).unwrap();
@@ -610,12 +610,12 @@ fn a_number_of_a_year_is_no_position_of_a_partial_oracle() {
 #[test]
 fn an_infinite_count_of_an_oracle_is_not_comparable() {
     let edition = Edition::load("mcc-2018").unwrap();
-    let mut ballots = Ballots::new(&edition);
+    let mut results = RunResults::new(&edition);
     for entry in ["a", "b"] {
         let states = ["Inf", "Inf", "1", "2"].map(|text| text.parse().ok()).to_vec();
-        ballots.add(entry, "F-PT-1", "StateSpace", &[], Ballot::published(states)).unwrap();
+        results.add(entry, "F-PT-1", "StateSpace", &[], RunResult::published(states)).unwrap();
     }
-    let judge = mcc::Judge::new(&edition, ballots).unwrap();
+    let judge = mcc::Judge::new(&edition, results).unwrap();
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("oracle.csv");
     let compare =

@@ -46,7 +46,7 @@ pub fn write(to: &Path, description: Option<&Description>) -> Result<(), Archive
 fn resource(to: &Path, path: &str, table: &Table, references: bool) -> Result<Value, ArchiveError> {
     let file = to.join(path);
     let (sha256, bytes) = digest::file(&file).map_err(io_at(&file))?;
-    let fields: Vec<Value> = table.columns.iter().map(|column| field(column.name, column.of)).collect();
+    let fields: Vec<Value> = table.columns.iter().map(|name| field(name, table.column_type(name))).collect();
     let mut schema = json!({ "fields": fields });
     if !table.key.is_empty() {
         schema["primaryKey"] = table.key.into();

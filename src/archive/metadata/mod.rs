@@ -55,7 +55,7 @@ impl Description<'_> {
     }
 }
 
-/// Writes the files of metadata beside the other files of an archive in the folder `to`.
+/// Writes the files of metadata next to the other files of an archive in the folder `to`.
 ///
 /// # Errors
 /// A file cannot be read or written.

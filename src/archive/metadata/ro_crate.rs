@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// The file.
+/// The name that RO-Crate prescribes.
 pub const FILE: &str = "ro-crate-metadata.json";
 
 /// Returns the metadata of the archive whose files, except outputs and disks, are in the folder `staged`.

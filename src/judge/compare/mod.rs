@@ -2,13 +2,13 @@
 //! tools, and what only one judgement has. Entries, instances and examinations are matched by name. In other contests an
 //! examination is a category, a trusted value is the expected answer, and an ending is the verdict.
 
-mod sides;
+pub(crate) mod sides;
 mod text;
 
-pub use sides::{BlockRef, BlockView, ComparedAnswer, JudgementSide, KnownValue, RunView};
+use sides::{ComparedAnswer, JudgementSide, KnownValue, Podiums, RunView, Scores};
 
 use super::judgement::{Basis, Ending, Medal, display_as_in_files};
-use crate::{Points, RunVerdict};
+use crate::run_verdict::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct Comparison {
     /// Normalized points by entry and examination; points by entry and category.
     pub points: Vec<PointsChange>,
     /// Parts of points by entry and category that differ (CRV).
-    pub parts: Vec<PartChange>,
+    pub parts: Vec<PointsChange>,
     /// Podium places whose rank, points or medal differ.
     pub places: Vec<PlaceChange>,
     /// Number of runs that are in both judgements.
@@ -68,11 +68,11 @@ pub struct Comparison {
     /// Runs whose points (with weights) differ.
     pub run_points: Vec<RunChange<Points>>,
     /// Parts of the points of these runs that differ (CRV).
-    pub run_parts: Vec<RunPartChange>,
+    pub run_parts: Vec<RunChange<Points>>,
     /// Number of answers of these runs that are in at least one of the judgements.
     pub answers_compared: u64,
     /// Answers of these runs that differ.
-    pub answers: Vec<AnswerChange>,
+    pub answers: Vec<RunChange<Option<String>>>,
     /// Runs whose ending or verdict differs.
     pub endings: Vec<RunChange<EndingOrVerdict>>,
     /// Runs whose CPU times (CRV: execution times), in milliseconds, differ by more than the given factor and by a second
@@ -102,17 +102,17 @@ pub struct Change<T> {
 pub struct OneSided {
     /// Numbers of values by block.
     pub values: Vec<BlockValues>,
-    /// Runs.
+    /// Runs whose entry, instance and examination the other judgement does not have together.
     pub runs: Vec<RunName>,
 }
 
 /// The number of values of a block that only one judgement has.
 #[derive(Debug, Serialize)]
 pub struct BlockValues {
-    /// The block.
+    /// Instance and examination.
     #[serde(flatten)]
     pub block: BlockName,
-    /// Number of values.
+    /// How many positions the block has that the other judgement does not have.
     pub values: usize,
 }
 
@@ -121,13 +121,13 @@ pub struct BlockValues {
 pub struct RunName {
     /// Name of the entry.
     pub entry: String,
-    /// The block.
+    /// Instance and examination of the run.
     #[serde(flatten)]
     pub block: BlockName,
 }
 
 /// The names of a block.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct BlockName {
     /// Name of the instance.
     pub instance: String,
@@ -148,7 +148,7 @@ impl fmt::Display for BlockName {
 /// A trusted value that differs.
 #[derive(Debug, Serialize)]
 pub struct ValueChange {
-    /// The block.
+    /// Instance and examination of the value.
     #[serde(flatten)]
     pub block: BlockName,
     /// The position; None in other contests.
@@ -173,52 +173,31 @@ pub struct BasisChange {
     pub before: Basis,
     /// The basis in the second judgement.
     pub after: Basis,
-    /// Number of values.
+    /// How many values changed in this way.
     pub values: u64,
 }
 
-/// The points of an entry in an examination or category that differ.
+/// The points of an entry in an examination or category that differ, or a part of them.
 #[derive(Debug, Serialize)]
 pub struct PointsChange {
     /// Name of the entry.
     pub entry: String,
     /// Name of the examination or category.
     pub examination: String,
+    /// Name of the part, such as `memory` (CRV); None for all points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Points in the first judgement.
     pub before: Option<Points>,
     /// Points in the second judgement.
     pub after: Option<Points>,
-}
-
-/// A part of the points of an entry in a category that differs, such as those for memory.
-#[derive(Debug, Serialize)]
-pub struct PartChange {
-    /// Name of the entry.
-    pub entry: String,
-    /// Name of the category.
-    pub examination: String,
-    /// Name of the part.
-    pub part: String,
-    /// Points in the first judgement.
-    pub before: Option<Points>,
-    /// Points in the second judgement.
-    pub after: Option<Points>,
-}
-
-/// A part of the points of a run that differs.
-#[derive(Debug, Serialize)]
-pub struct RunPartChange {
-    /// Name of the part.
-    pub part: String,
-    /// The points for this part in both judgements.
-    #[serde(flatten)]
-    pub change: RunChange<Points>,
 }
 
 impl PointsChange {
     /// The points in the second judgement minus those in the first; a missing score counts as 0.
     pub fn difference(&self) -> BigRational {
-        let points = |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |of| of.0.clone());
+        let points =
+            |points: &Option<Points>| points.as_ref().map_or(BigRational::zero(), |points| points.0.clone());
         points(&self.after) - points(&self.before)
     }
 }
@@ -249,38 +228,27 @@ impl PlaceChange {
 pub struct ComparedPlace {
     /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
-    /// The medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
     /// Points in the category.
     #[serde(with = "mcc_edition::fraction")]
     pub points: BigRational,
 }
 
-/// An answer that differs.
-#[derive(Debug, Serialize)]
-pub struct AnswerChange {
-    /// Name of the entry.
-    pub entry: String,
-    /// The block.
-    #[serde(flatten)]
-    pub block: BlockName,
-    /// The position; None in other contests.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub position: Option<usize>,
-    /// The answer in the first judgement; None if there is none.
-    pub before: Option<String>,
-    /// The answer in the second judgement; None if there is none.
-    pub after: Option<String>,
-}
-
 /// A difference between the two judgements of a run.
 #[derive(Debug, Serialize)]
 pub struct RunChange<T> {
+    /// Name of the part of its points that differs; None for anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Name of the entry.
     pub entry: String,
-    /// The block.
+    /// Instance and examination of the run.
     #[serde(flatten)]
     pub block: BlockName,
+    /// The position of an answer of the MCC; None for anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
     /// In the first judgement.
     pub before: T,
     /// In the second judgement.
@@ -299,13 +267,13 @@ pub enum EndingOrVerdict {
 
 display_as_in_files!(EndingOrVerdict);
 
-/// Smaller differences between memory figures, in bytes, are not reported, whatever their ratio.
+/// Smaller differences between amounts of memory, in bytes, are not reported, whatever their ratio.
 const NOISE_BYTES: u64 = 1_000_000;
 
 /// Smaller differences between times, in milliseconds, are not reported, whatever the ratio of the times.
 const NOISE_MS: u64 = 1000;
 
-/// Compares two judgements. Two times, or two memory figures, differ if one is more than `factor` times the other.
+/// Compares two judgements. Two times, or two amounts of memory, differ if one is more than `factor` times the other.
 ///
 /// # Errors
 /// The judgements are of different contests or have no run in common; then no difference would be found, which would be
@@ -321,46 +289,46 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
         entries: differing(&entries(before), &entries(after)),
         instances: differing(&before.instances(), &after.instances()),
         points: points(&points_before, &points_after),
-        parts: parts(&before.parts(), &after.parts()),
+        parts: points(&before.parts(), &after.parts()),
         places: places(&before.podiums(), &after.podiums()),
         ..Comparison::default()
     };
     let (names_before, names_after) = (before.blocks(), after.blocks());
-    let mut blocks: BTreeMap<BlockRef<'_>, usize> =
-        names_after.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+    let mut blocks: BTreeMap<&BlockName, usize> =
+        names_after.iter().enumerate().map(|(at, name)| (name, at)).collect();
     let mut bases: BTreeMap<(Basis, Basis), u64> = BTreeMap::new();
     let mut common = 0usize;
-    for (at, name) in names_before.iter().enumerate() {
-        let (before_block, block) = (before.block(at), name.owned());
-        let Some(at) = blocks.remove(name) else {
-            comparison.only_before.add(&block, before_block.values.len(), &before_block.runs);
+    for (at, block) in names_before.iter().enumerate() {
+        let before_block = before.block(at);
+        let Some(at) = blocks.remove(block) else {
+            comparison.only_before.add(block, before_block.values.len(), &before_block.runs);
             continue;
         };
         common += 1;
         let after_block = after.block(at);
-        comparison.values(&block, &before_block.values, &after_block.values, &mut bases, J::POSITIONS);
+        comparison.values(block, &before_block.values, &after_block.values, &mut bases, J::POSITIONS);
         for (runs, others, side) in [
             (&before_block.runs, &after_block.runs, &mut comparison.only_before),
             (&after_block.runs, &before_block.runs, &mut comparison.only_after),
         ] {
             let one_sided = runs.iter().filter(|run| others.iter().all(|other| other.entry != run.entry));
-            side.runs.extend(one_sided.map(|run| run.name(&block)));
+            side.runs.extend(one_sided.map(|run| run.name(block)));
         }
         for a in &before_block.runs {
             if let Some(b) = after_block.runs.iter().find(|b| b.entry == a.entry) {
-                comparison.run(&block, a, b, factor, J::POSITIONS);
+                comparison.run(block, a, b, factor, J::POSITIONS);
             }
         }
     }
     let have_runs = !names_before.is_empty() && !names_after.is_empty();
-    let no_score = points_before.keys().all(|of| !points_after.contains_key(of));
+    let no_score = points_before.keys().all(|key| !points_after.contains_key(key));
     if common == 0 && (have_runs || no_score) {
         let (before, after, hint) = (first_few(&names_before), first_few(&names_after), J::HINT);
         return Err(CompareError::NothingInCommon { before, after, hint });
     }
     for (at, name) in names_after.iter().enumerate().filter(|(_, name)| blocks.contains_key(name)) {
         let after_block = after.block(at);
-        comparison.only_after.add(&name.owned(), after_block.values.len(), &after_block.runs);
+        comparison.only_after.add(name, after_block.values.len(), &after_block.runs);
     }
     let basis = |((before, after), values)| BasisChange { before, after, values };
     comparison.bases = bases.into_iter().map(basis).collect();
@@ -368,9 +336,9 @@ pub fn compare<J: JudgementSide>(before: &J, after: &J, factor: u64) -> Result<C
 }
 
 /// The first names of blocks as text, with the number of blocks if there are more.
-fn first_few(names: &[BlockRef<'_>]) -> String {
+fn first_few(names: &[BlockName]) -> String {
     const FEW: usize = 2;
-    let mut shown: Vec<String> = names.iter().take(FEW).map(|name| name.owned().to_string()).collect();
+    let mut shown: Vec<String> = names.iter().take(FEW).map(ToString::to_string).collect();
     match names.len() {
         0 => shown.push("none".to_owned()),
         count if count > FEW => shown.push(format!("... ({count})")),
@@ -433,13 +401,9 @@ impl Comparison {
         for (position, (before, after)) in a.answers.iter().zip(&b.answers).enumerate() {
             self.answers_compared += u64::from(before.is_some() || after.is_some());
             if !ComparedAnswer::same(*before, *after) {
-                self.answers.push(AnswerChange {
-                    entry: a.entry.to_owned(),
-                    block: block.clone(),
-                    position: positions.then_some(position),
-                    before: before.map(|answer| answer.to_string()),
-                    after: after.map(|answer| answer.to_string()),
-                });
+                let [before, after] = [before, after].map(|answer| answer.map(|answer| answer.to_string()));
+                let position = positions.then_some(position);
+                self.answers.push(RunChange { position, ..a.change(block, before, after) });
             }
         }
         if a.points != b.points {
@@ -448,8 +412,8 @@ impl Comparison {
         }
         for ((part, before), (_, after)) in a.parts.iter().zip(&b.parts).filter(|((_, a), (_, b))| a != b) {
             let [before, after] = [before, after].map(|points| Points((*points).clone()));
-            self.run_parts
-                .push(RunPartChange { part: (*part).to_owned(), change: a.change(block, before, after) });
+            let part = Some((*part).to_owned());
+            self.run_parts.push(RunChange { part, ..a.change(block, before, after) });
         }
         if let (Some(before), Some(after)) = (a.how_ended, b.how_ended)
             && before != after
@@ -471,22 +435,10 @@ impl Comparison {
     }
 }
 
-/// Whether two figures differ by more than a factor, and by `noise` or more.
+/// Whether two values differ by more than a factor, and by `noise` or more.
 fn is_far(before: u64, after: u64, factor: u64, noise: u64) -> bool {
     let (less, more) = (before.min(after), before.max(after));
     more - less >= noise && more > less.saturating_mul(factor)
-}
-
-/// The parts of points that differ.
-fn parts(before: &Parts<'_>, after: &Parts<'_>) -> Vec<PartChange> {
-    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let change = |key: &&(&str, &str, &str)| {
-        let of = |parts: &Parts<'_>| parts.get(*key).map(|points| Points((*points).clone()));
-        let (entry, examination, part) = **key;
-        let [entry, examination, part] = [entry, examination, part].map(str::to_owned);
-        PartChange { entry, examination, part, before: of(before), after: of(after) }
-    };
-    keys.iter().map(change).filter(|change| change.before != change.after).collect()
 }
 
 impl RunView<'_> {
@@ -495,7 +447,8 @@ impl RunView<'_> {
     }
 
     fn change<T>(&self, block: &BlockName, before: T, after: T) -> RunChange<T> {
-        RunChange { entry: self.entry.to_owned(), block: block.clone(), before, after }
+        let (entry, block) = (self.entry.to_owned(), block.clone());
+        RunChange { part: None, entry, block, position: None, before, after }
     }
 }
 
@@ -552,25 +505,18 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
     }
 }
 
-/// The parts of points by entry, category and part.
-pub type Parts<'j> = BTreeMap<(&'j str, &'j str, &'j str), &'j BigRational>;
-
-/// Points by entry and examination (or category).
-pub type Scores<'j> = BTreeMap<(&'j str, &'j str), &'j BigRational>;
-
 /// Scores that differ.
 fn points(before: &Scores<'_>, after: &Scores<'_>) -> Vec<PointsChange> {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let change = |names: &(&str, &str)| {
+    let change = |names: &(&str, &str, Option<&str>)| {
         let [before, after] =
             [before, after].map(|scores| scores.get(names).map(|points| Points((*points).clone())));
-        PointsChange { entry: names.0.to_owned(), examination: names.1.to_owned(), before, after }
+        let (entry, examination, part) = *names;
+        let (entry, examination) = (entry.to_owned(), examination.to_owned());
+        PointsChange { entry, examination, part: part.map(str::to_owned), before, after }
     };
     names.into_iter().map(change).filter(|change| change.before != change.after).collect()
 }
-
-/// Places by category and entry.
-pub type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// Places that differ, by category, then by rank in the second judgement (in the first, if the entry is not in the second).
 fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
@@ -581,7 +527,7 @@ fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
     let mut changes = Vec::new();
     for category in categories {
         let [before, after] = [before, after].map(|podiums| {
-            let podium = podiums.iter().find(|(of, _)| *of == category);
+            let podium = podiums.iter().find(|(name, _)| *name == category);
             podium.map_or(&none, |(_, places)| places)
         });
         let of_category = |Change { what, before, after }| PlaceChange {
@@ -590,13 +536,13 @@ fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
             before,
             after,
         };
-        let mut of: Vec<PlaceChange> = differing(before, after).into_iter().map(of_category).collect();
+        let mut of_podium: Vec<PlaceChange> = differing(before, after).into_iter().map(of_category).collect();
         let rank = |change: &PlaceChange| {
             let place = change.after.as_ref().or(change.before.as_ref());
             place.and_then(|place| place.rank).unwrap_or(u32::MAX)
         };
-        of.sort_by_key(rank);
-        changes.extend(of);
+        of_podium.sort_by_key(rank);
+        changes.extend(of_podium);
     }
     changes
 }

@@ -1,11 +1,17 @@
 //! The parts of a judgement that are compared, for the MCC and for other contests.
 
-use super::{BlockName, ComparedPlace, EndingOrVerdict, Parts, Podiums, Scores};
-use crate::judgement::{Basis, Ending, Entry, Judgement, PodiumPlace};
+use super::{BlockName, ComparedPlace, EndingOrVerdict};
+use crate::judgement::{Basis, Block, Ending, Entry, Judgement, PodiumPlace};
 use mcc_campaign::benchkit::Value;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Points by entry, examination (or category) and part; without a part all points.
+pub type Scores<'j> = BTreeMap<(&'j str, &'j str, Option<&'j str>), &'j BigRational>;
+
+/// Places by category and entry.
+pub type Podiums<'j> = Vec<(&'j str, BTreeMap<String, ComparedPlace>)>;
 
 /// A judgement as one side of a comparison.
 pub trait JudgementSide {
@@ -20,42 +26,22 @@ pub trait JudgementSide {
     fn contest(&self) -> &str;
     /// The settings of the edition.
     fn settings(&self) -> serde_json::Value;
-    /// The entries.
+    /// The entries, with tool, status and note.
     fn entries(&self) -> &[Entry];
     /// Facts about each instance as text, by its name.
     fn instances(&self) -> BTreeMap<String, String>;
     /// Points by entry and examination.
     fn scores(&self) -> Scores<'_>;
     /// Parts of the points by entry, category and part; empty where points have no parts.
-    fn parts(&self) -> Parts<'_> {
-        Parts::new()
+    fn parts(&self) -> Scores<'_> {
+        Scores::new()
     }
     /// Places by category, in order, and by entry.
     fn podiums(&self) -> Podiums<'_>;
     /// The names of the blocks, in order.
-    fn blocks(&self) -> Vec<BlockRef<'_>>;
+    fn blocks(&self) -> Vec<BlockName>;
     /// A block by its index in `blocks`.
     fn block(&self, at: usize) -> BlockView<'_>;
-}
-
-/// The names of a block, borrowed; as `BlockName`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BlockRef<'j> {
-    /// The examination; in other contests the category.
-    pub examination: &'j str,
-    /// The instance.
-    pub instance: &'j str,
-    /// The property; empty in the MCC.
-    pub property: &'j str,
-}
-
-impl BlockRef<'_> {
-    /// The names as owned text.
-    pub fn owned(&self) -> BlockName {
-        let [instance, examination, property] =
-            [self.instance, self.examination, self.property].map(str::to_owned);
-        BlockName { instance, examination, property }
-    }
 }
 
 /// One examination on one instance.
@@ -141,15 +127,17 @@ impl JudgementSide for Judgement {
     }
 
     fn instances(&self) -> BTreeMap<String, String> {
-        let facts =
-            self.instances.iter().map(|of| format!("{}, {}, weight {}", of.family, of.status, of.weight));
-        self.instances.iter().map(|of| of.instance.clone()).zip(facts).collect()
+        let facts = self
+            .instances
+            .iter()
+            .map(|instance| format!("{}, {}, weight {}", instance.family, instance.status, instance.weight));
+        self.instances.iter().map(|instance| instance.instance.clone()).zip(facts).collect()
     }
 
     fn scores(&self) -> Scores<'_> {
-        let named = self.scores.iter().map(|of| {
-            let (entry, examination) = (&self.entries[of.entry], &self.examinations[of.examination]);
-            ((entry.entry.as_str(), examination.as_str()), &of.normalized)
+        let named = self.scores.iter().map(|score| {
+            let (entry, examination) = (&self.entries[score.entry], &self.examinations[score.examination]);
+            ((entry.entry.as_str(), examination.as_str(), None), &score.normalized)
         });
         named.collect()
     }
@@ -160,22 +148,24 @@ impl JudgementSide for Judgement {
             (self.entries[*entry].entry.clone(), place)
         };
         let podiums = self.podiums.iter();
-        podiums.map(|of| (of.category.as_str(), of.places.iter().map(place).collect())).collect()
+        podiums.map(|podium| (podium.category.as_str(), podium.places.iter().map(place).collect())).collect()
     }
 
-    fn blocks(&self) -> Vec<BlockRef<'_>> {
-        let name = self.blocks.iter().map(|block| BlockRef {
-            examination: &self.examinations[block.examination],
-            instance: &self.instances[block.instance].instance,
-            property: "",
-        });
-        name.collect()
+    fn blocks(&self) -> Vec<BlockName> {
+        let name = |block: &Block| BlockName {
+            instance: self.instances[block.instance].instance.clone(),
+            examination: self.examinations[block.examination].clone(),
+            property: String::new(),
+        };
+        self.blocks.iter().map(name).collect()
     }
 
     fn block(&self, at: usize) -> BlockView<'_> {
         let block = &self.blocks[at];
-        let values =
-            block.trusted.iter().map(|of| (of.value.as_ref().map(ComparedAnswer::Value), Some(of.basis)));
+        let values = block
+            .trusted
+            .iter()
+            .map(|trusted| (trusted.value.as_ref().map(ComparedAnswer::Value), Some(trusted.basis)));
         let runs = block.cells.iter().map(|cell| RunView {
             entry: &self.entries[cell.entry].entry,
             answers: cell.values.iter().map(|value| value.as_ref().map(ComparedAnswer::Value)).collect(),

@@ -17,7 +17,7 @@ impl fmt::Display for Comparison {
         };
         section(out, "settings differ", changes(&self.settings), &[])?;
         section(out, "entries differ", changes(&self.entries), &[])?;
-        let both = self.instances.iter().filter(|of| of.before.is_some() && of.after.is_some());
+        let both = self.instances.iter().filter(|change| change.before.is_some() && change.after.is_some());
         section(out, "instances differ", changes(both), &[])?;
         self.one_sided(out)?;
         if self.contest == "mcc" {
@@ -44,55 +44,27 @@ impl fmt::Display for Comparison {
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
         by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));
         let scores = by_difference.iter().map(|change| {
-            let points =
-                |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
             let sign = if change.difference() > BigRational::zero() { "+" } else { "" };
-            vec![
-                change.entry.clone(),
-                change.examination.clone(),
-                points(&change.before),
-                "->".to_owned(),
-                points(&change.after),
-                format!("{sign}{}", decimals(&change.difference())),
-            ]
+            let mut row = score(change);
+            row.push(format!("{sign}{}", decimals(&change.difference())));
+            row
         });
         section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
+        let points = |points: &Points| decimals(&points.0);
         if self.contest == "crv" {
-            let of = |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |of| decimals(&of.0));
-            let parts = self.parts.iter().map(|change| {
-                let names = [&change.entry, &change.examination, &change.part].map(String::clone);
-                [&names[..], &[of(&change.before), "->".to_owned(), of(&change.after)]].concat()
-            });
-            section(out, "parts of scores differ", parts.collect(), &[3, 5])?;
-            let parts = self.run_parts.iter().map(|RunPartChange { part, change }| {
-                let mut row = run(change, decimals(&change.before.0), decimals(&change.after.0));
-                row.insert(2, part.clone());
-                row
-            });
-            section(out, "parts of the points of runs differ", parts.collect(), &[3, 5])?;
+            section(out, "parts of scores differ", self.parts.iter().map(score).collect(), &[3, 5])?;
+            section(out, "parts of the points of runs differ", runs(&self.run_parts, points), &[3, 5])?;
         }
-        let points = self.run_points.iter().map(|of| run(of, decimals(&of.before.0), decimals(&of.after.0)));
-        section(
-            out,
-            &format!("of {} runs have different points", self.runs_compared),
-            points.collect(),
-            &[2, 4],
-        )?;
-        let answers = self.answers.iter().map(|change| {
-            let AnswerChange { entry, block, position, before, after } = change;
-            let [before, after] = [before, after].map(|answer| shown(answer, "none"));
-            vec![entry.clone(), numbered(block, *position), before, "->".to_owned(), after]
-        });
-        section(out, &format!("of {} answers differ", self.answers_compared), answers.collect(), &[])?;
-        let how_ended = self.endings.iter();
-        let how_ended = how_ended.map(|of| run(of, of.before.to_string(), of.after.to_string()));
-        section(out, &format!("of {} {endings}", self.runs_compared), how_ended.collect(), &[])?;
-        let slower =
-            self.times.iter().map(|change| run(change, seconds(change.before), seconds(change.after)));
-        section(out, &format!("of {} {times} differ", self.times_compared), slower.collect(), &[2, 4])?;
-        let more =
-            self.memory.iter().map(|change| run(change, megabytes(change.before), megabytes(change.after)));
-        section(out, &format!("of {} memory peaks differ", self.memory_compared), more.collect(), &[2, 4])
+        let what = format!("of {} runs have different points", self.runs_compared);
+        section(out, &what, runs(&self.run_points, points), &[2, 4])?;
+        let answers = runs(&self.answers, |answer| shown(answer, "none"));
+        section(out, &format!("of {} answers differ", self.answers_compared), answers, &[])?;
+        let how_ended = runs(&self.endings, ToString::to_string);
+        section(out, &format!("of {} {endings}", self.runs_compared), how_ended, &[])?;
+        let slower = runs(&self.times, |ms| seconds(*ms));
+        section(out, &format!("of {} {times} differ", self.times_compared), slower, &[2, 4])?;
+        let larger = runs(&self.memory, |bytes| megabytes(*bytes));
+        section(out, &format!("of {} memory peaks differ", self.memory_compared), larger, &[2, 4])
     }
 }
 
@@ -100,20 +72,21 @@ impl Comparison {
     /// Writes what only one judgement has; the other sections leave it out.
     fn one_sided(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut nothing = true;
-        for (side, of) in [("before", &self.only_before), ("after", &self.only_after)] {
+        for (side, only) in [("before", &self.only_before), ("after", &self.only_after)] {
             let here = |change: &&Change<String>| match side {
                 "before" => change.after.is_none(),
                 _ => change.before.is_none(),
             };
             let instances: Vec<_> =
                 self.instances.iter().filter(here).map(|change| vec![change.what.clone()]).collect();
-            let values = of.values.iter().map(|of| vec![of.block.to_string(), of.values.to_string()]);
-            let runs = of.runs.iter().map(|run| vec![run.entry.clone(), run.block.to_string()]);
-            let count = of.values.iter().map(|of| of.values).sum();
+            let values =
+                only.values.iter().map(|block| vec![block.block.to_string(), block.values.to_string()]);
+            let runs = only.runs.iter().map(|run| vec![run.entry.clone(), run.block.to_string()]);
+            let count = only.values.iter().map(|block| block.values).sum();
             for (what, count, rows) in [
                 ("instances", instances.len(), instances),
                 ("values", count, values.collect()),
-                ("runs", of.runs.len(), runs.collect()),
+                ("runs", only.runs.len(), runs.collect()),
             ] {
                 if count > 0 {
                     nothing = false;
@@ -174,8 +147,22 @@ fn place(change: &PlaceChange) -> Vec<String> {
     vec![change.category.clone(), change.entry.clone(), before, "->".to_owned(), after]
 }
 
-fn run<T>(change: &RunChange<T>, before: String, after: String) -> Vec<String> {
-    vec![change.entry.clone(), change.block.to_string(), before, "->".to_owned(), after]
+/// The row of a score, or of a part of it.
+fn score(change: &PointsChange) -> Vec<String> {
+    let shown =
+        |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |points| decimals(&points.0));
+    let names = [change.entry.clone(), change.examination.clone()].into_iter().chain(change.part.clone());
+    names.chain([shown(&change.before), "->".to_owned(), shown(&change.after)]).collect()
+}
+
+/// The rows of changed runs, with their states before and after as `shown` writes them.
+fn runs<T>(changes: &[RunChange<T>], shown: impl Fn(&T) -> String) -> Vec<Vec<String>> {
+    let row = |change: &RunChange<T>| {
+        let names = [change.entry.clone(), numbered(&change.block, change.position)];
+        let states = [shown(&change.before), "->".to_owned(), shown(&change.after)];
+        names.into_iter().chain(change.part.clone()).chain(states).collect()
+    };
+    changes.iter().map(row).collect()
 }
 
 /// Bytes as megabytes of a million bytes.

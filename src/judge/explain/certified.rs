@@ -17,7 +17,7 @@ pub struct CertifiedPosition {
 
 impl CertifiedPosition {
     /// How a trusted value is certified.
-    pub fn of(trusted: &Trusted) -> Self {
+    pub fn from_trusted(trusted: &Trusted) -> Self {
         Self { label: trusted.certified_label(), certified: trusted.certified.as_deref().cloned() }
     }
 }

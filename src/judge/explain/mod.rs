@@ -7,15 +7,14 @@ mod tool;
 use super::judgement::*;
 use super::show::{approximate, columns, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
+use crate::shared::find;
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
-use mcc_base::suggest::hint;
 use mcc_edition::Edition;
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
 use std::fmt;
-pub use tool::list;
 pub use tool::{ToolExplanation, explain_tool};
 
 /// Why something cannot be explained.
@@ -180,40 +179,21 @@ pub fn explain(
             last: count - 1,
         });
     }
-    let of = &judgement.instances[place];
+    let instance = &judgement.instances[place];
     let value = ValuePoints::new(&judgement.edition.judging, count);
     let wanted = position.map_or(0..count, |position| position..position + 1);
     Ok(Explanation {
         edition: judgement.edition.name.clone(),
-        instance: of.instance.clone(),
-        family: of.family.clone(),
-        status: of.status.clone(),
+        instance: instance.instance.clone(),
+        family: instance.family.clone(),
+        status: instance.status.clone(),
         examination: examination.to_owned(),
         share: value.right.to_string(),
         penalty: (-value.wrong).to_string(),
-        weight: of.weight.to_string(),
+        weight: instance.weight.to_string(),
         provisional: !judgement.unresolved.is_empty(),
         positions: wanted.map(|position| explain_position(judgement, block, position)).collect(),
         runs: block.cells.iter().map(|cell| run(judgement, cell)).collect(),
-    })
-}
-
-/// The index of `name` in `known`; the error suggests similar names.
-pub fn find<'k>(
-    what: &'static str,
-    name: &str,
-    known: impl ExactSizeIterator<Item = &'k String> + Clone,
-) -> Result<usize, ExplainError> {
-    known.clone().position(|known| known == name).ok_or_else(|| {
-        let names = || known.clone().map(String::as_str);
-        let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
-        let mut near: Vec<&str> = names().filter(close).take(5).collect();
-        if near.is_empty() {
-            near = names().take(9).collect();
-        }
-        // The most similar name may be another than those that contain the given one.
-        let hint = format!("there are {}, such as {}{}", known.len(), near.join(", "), hint(name, names()));
-        ExplainError::Unknown { what, name: name.to_owned(), hint }
     })
 }
 
@@ -251,7 +231,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         basis: trusted.basis,
         rule: rule(trusted, &judgement.edition),
         weak: trusted.weak,
-        certified: judgement.is_certified().then(|| CertifiedPosition::of(trusted)),
+        certified: judgement.is_certified().then(|| CertifiedPosition::from_trusted(trusted)),
         answers: block.cells.iter().map(answer).collect(),
     }
 }
@@ -326,7 +306,7 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({weak})"));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            let certified = position.certified.as_ref().map(|of| of.label.to_owned());
+            let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
             let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
             row.extend(certified.into_iter().chain([backers]));
             row
@@ -365,8 +345,10 @@ impl Explanation {
     /// Writes the results in the whole examination of the entries that are wrong at a shown position.
     fn totals(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answers = self.positions.iter().flat_map(|position| &position.answers);
-        let wrong: Vec<&str> =
-            answers.filter(|of| of.verdict == ValueVerdict::Wrong).map(|of| of.entry.as_str()).collect();
+        let wrong: Vec<&str> = answers
+            .filter(|answer| answer.verdict == ValueVerdict::Wrong)
+            .map(|answer| answer.entry.as_str())
+            .collect();
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
@@ -391,11 +373,11 @@ impl Position {
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
-            let of = match weak {
+            let reason = match weak {
                 Weak::SingleBacker => "only one entry gave the value",
                 Weak::SingleFamily => "only variants of one tool gave the value",
             };
-            writeln!(out, "Weak evidence ({weak}): {of}")?;
+            writeln!(out, "Weak evidence ({weak}): {reason}")?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

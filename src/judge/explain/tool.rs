@@ -1,16 +1,17 @@
 //! Explains the points of one entry: its values by examination, its wrong values, the families where it misses most points,
 //! and the right values that no other tool gave.
 
-use super::{ExplainError, find};
+use super::ExplainError;
 use crate::judgement::*;
-use crate::mcc::ValuePoints;
-use crate::show::{approximate, columns, decimals, first_rows, short, wrapped};
+use crate::places::{Loss, Places, Position};
+use crate::shared::{find, list};
+use crate::show::{approximate, columns, decimals, short, wrapped};
+use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use num_rational::BigRational;
-use num_traits::{Signed, Zero};
+use num_traits::Zero;
 use serde::Serialize;
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 
 /// The explanation of the points of one entry. All points are with weights.
@@ -59,7 +60,7 @@ pub struct ExaminationSummary {
     pub not_computed: u64,
     /// Number of right values that no other tool gave.
     pub unique: u64,
-    /// Its points.
+    /// Points with weights, as in the table of scores.
     #[serde(with = "fraction")]
     pub points: BigRational,
     /// Points of the best virtual tool.
@@ -74,7 +75,7 @@ pub struct PodiumResult {
     pub category: String,
     /// The rank. None if another variant of the tool has it (E-4.6), or if the entry is not competing.
     pub rank: Option<u32>,
-    /// The medal.
+    /// The medal that belongs to the rank; none in a provisional judgement.
     pub medal: Medal,
     /// Its points in the category.
     #[serde(with = "fraction")]
@@ -124,7 +125,7 @@ pub struct UniqueValue {
     pub examination: String,
     /// The position, from 0.
     pub position: usize,
-    /// The value.
+    /// The trusted value, which the entry gave.
     pub value: String,
 }
 
@@ -136,7 +137,56 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     let number = find("tool", entry, judgement.entries.iter().map(|known| &known.entry))?;
     let Entry { entry, tool, status, note } = &judgement.entries[number];
     let confidence = &judgement.confidence[number];
-    let mut explanation = ToolExplanation {
+    let sums = Places::from_judgement(judgement);
+    let scores = || judgement.scores.iter().filter(|score| score.entry == number);
+    let podiums = judgement.podiums.iter().flat_map(|podium| {
+        let own = podium.places.iter().filter(move |place| place.entry == number);
+        own.map(move |place| PodiumResult {
+            category: podium.category.clone(),
+            rank: place.rank,
+            medal: place.medal,
+            points: place.points.clone(),
+        })
+    });
+    let blocks: HashMap<(usize, usize), &Block> =
+        judgement.blocks.iter().map(|block| ((block.examination, block.instance), block)).collect();
+    let took_part = |value: &&Position| scores().any(|score| score.examination == value.examination);
+    let names = |value: &Position| {
+        (
+            judgement.instances[value.instance].instance.clone(),
+            judgement.examinations[value.examination].clone(),
+        )
+    };
+    let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
+    let wrong = sums.wrong(number).iter().filter(took_part).map(|value| {
+        let (instance, examination) = names(value);
+        let block = blocks[&(value.examination, value.instance)];
+        let trusted = &block.trusted[value.position];
+        let cell = block.cells.iter().find(|cell| cell.entry == number);
+        WrongValue {
+            instance,
+            examination,
+            position: value.position,
+            answer: cell.map(|cell| text(&cell.values[value.position])).unwrap_or_default(),
+            trusted: text(&trusted.value),
+            basis: trusted.basis,
+            points: -sums.penalty(*value),
+        }
+    });
+    let mut wrong: Vec<WrongValue> = wrong.collect();
+    wrong.sort_by(|a, b| a.points.cmp(&b.points));
+    let unique = sums.unique(number).iter().filter(took_part).map(|value| {
+        let (instance, examination) = names(value);
+        let trusted = &blocks[&(value.examination, value.instance)].trusted[value.position];
+        UniqueValue { instance, examination, position: value.position, value: text(&trusted.value) }
+    });
+    let losses = sums.losses(number).into_iter().map(|Loss { family, tally, .. }| FamilyLoss {
+        family: family.to_owned(),
+        not_computed: tally.missed,
+        wrong: tally.wrong,
+        missing: tally.missing,
+    });
+    Ok(ToolExplanation {
         edition: judgement.edition.name.clone(),
         entry: entry.clone(),
         tool: tool.clone(),
@@ -145,123 +195,28 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
         agreed: confidence.agreed,
         answered: confidence.answered,
         confidence: confidence.confidence.to_string(),
-        examinations: Vec::new(),
-        places: Vec::new(),
-        wrong: Vec::new(),
-        losses: Vec::new(),
-        unique: Vec::new(),
-    };
-    let scores = judgement.scores.iter().filter(|score| score.entry == number);
-    explanation.examinations = scores.map(|score| examination_summary(judgement, score)).collect();
-    for podium in &judgement.podiums {
-        for place in podium.places.iter().filter(|place| place.entry == number) {
-            explanation.places.push(PodiumResult {
-                category: podium.category.clone(),
-                rank: place.rank,
-                medal: place.medal,
-                points: place.points.clone(),
-            });
-        }
-    }
-    let mut losses: BTreeMap<&str, FamilyLoss> = BTreeMap::new();
-    for block in &judgement.blocks {
-        let took_part = |of: &ExaminationSummary| of.examination == judgement.examinations[block.examination];
-        if let Some(of) = explanation.examinations.iter().position(took_part) {
-            add_block(judgement, number, block, &mut explanation, of, &mut losses);
-        }
-    }
-    explanation.wrong.sort_by(|a, b| a.points.cmp(&b.points));
-    explanation.losses = losses.into_values().filter(|loss| loss.missing.is_positive()).collect();
-    explanation.losses.sort_by_key(|loss| Reverse(loss.missing.clone()));
-    Ok(explanation)
+        examinations: scores().map(|score| examination_summary(judgement, &sums, score)).collect(),
+        places: podiums.collect(),
+        wrong,
+        losses: losses.collect(),
+        unique: unique.collect(),
+    })
 }
 
-fn examination_summary(judgement: &Judgement, score: &Score) -> ExaminationSummary {
-    let possible = judgement.best_virtual.iter().find(|of| of.examination == score.examination);
+fn examination_summary(judgement: &Judgement, sums: &Places, score: &Score) -> ExaminationSummary {
+    let possible = judgement.best_virtual.iter().find(|best| best.examination == score.examination);
+    let tally = sums.of_status(score.entry, &[score.examination], None);
     ExaminationSummary {
         examination: judgement.examinations[score.examination].clone(),
         right: score.right,
         wrong: score.wrong,
         unjudged: score.unjudged,
-        not_computed: 0,
-        unique: 0,
+        not_computed: tally.not_computed,
+        unique: tally.unique,
         points: score.normalized.clone(),
-        possible: possible.map_or_else(BigRational::zero, |of| of.normalized.clone()),
+        possible: possible.map_or_else(BigRational::zero, |best| best.normalized.clone()),
     }
 }
-
-/// Adds the results of the entry in a block; `of` is the index of the examination in the explanation.
-fn add_block<'j>(
-    judgement: &'j Judgement,
-    entry: usize,
-    block: &Block,
-    explanation: &mut ToolExplanation,
-    of: usize,
-    losses: &mut BTreeMap<&'j str, FamilyLoss>,
-) {
-    let instance = &judgement.instances[block.instance];
-    let examination = &judgement.examinations[block.examination];
-    let value = ValuePoints::new(&judgement.edition.judging, block.trusted.len());
-    let [right_points, wrong_points] = [value.right, value.wrong].map(|points| points * &instance.weight);
-    let cell = block.cells.iter().find(|cell| cell.entry == entry);
-    let loss = losses.entry(&instance.family).or_insert_with(|| FamilyLoss {
-        family: instance.family.clone(),
-        not_computed: 0,
-        wrong: 0,
-        missing: BigRational::zero(),
-    });
-    let of = &mut explanation.examinations[of];
-    // Known values that it did not give, wrong values, and known values that it has not right. A table of 2024 marks answers
-    // as wrong where the trusted value is unknown.
-    let (mut missed, mut wrong, mut not_right) = (0, 0, 0);
-    for (position, trusted) in block.trusted.iter().enumerate() {
-        let verdict = cell.map_or(ValueVerdict::NotComputed, |cell| cell.verdicts[position]);
-        let name = || (instance.instance.clone(), examination.clone());
-        not_right += u64::from(trusted.value.is_some() && verdict != ValueVerdict::Right);
-        match verdict {
-            ValueVerdict::Right if is_unique(judgement, entry, block, position) => {
-                of.unique += 1;
-                let (instance, examination) = name();
-                let value = trusted.value.as_ref().map(ToString::to_string).unwrap_or_default();
-                explanation.unique.push(UniqueValue { instance, examination, position, value });
-            }
-            ValueVerdict::Wrong => {
-                wrong += 1;
-                let answer = cell.and_then(|cell| cell.values[position].as_ref()).map(ToString::to_string);
-                let (instance, examination) = name();
-                explanation.wrong.push(WrongValue {
-                    instance,
-                    examination,
-                    position,
-                    answer: answer.unwrap_or_default(),
-                    trusted: trusted.value.as_ref().map(ToString::to_string).unwrap_or_default(),
-                    basis: trusted.basis,
-                    points: wrong_points.clone(),
-                });
-            }
-            ValueVerdict::NotComputed => {
-                of.not_computed += 1;
-                missed += u64::from(trusted.value.is_some());
-            }
-            ValueVerdict::Right | ValueVerdict::Unjudged => {}
-        }
-    }
-    loss.not_computed += missed;
-    loss.wrong += wrong;
-    let whole = |n: u64| BigRational::from_integer(n.into());
-    loss.missing += right_points * whole(not_right) - wrong_points * whole(wrong);
-}
-
-/// Whether all competing entries that are right at a position belong to the tool of the entry.
-fn is_unique(judgement: &Judgement, entry: usize, block: &Block, position: usize) -> bool {
-    let right = block.cells.iter().filter(|cell| cell.verdicts[position] == ValueVerdict::Right);
-    let entries = right.map(|cell| &judgement.entries[cell.entry]);
-    let mut tools = entries.filter(|entry| entry.status == Status::Competing).map(|entry| &entry.tool);
-    tools.all(|tool| *tool == judgement.entries[entry].tool)
-}
-
-/// Number of lines shown of each list; `--format json` has all.
-const SHOWN: usize = 3;
 
 impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -314,28 +269,19 @@ impl ToolExplanation {
     fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "possible"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        rows.extend(self.examinations.iter().map(|of| {
-            let mut row = vec![of.examination.clone()];
-            let counts = [of.right, of.wrong, of.unjudged, of.not_computed, of.unique];
+        rows.extend(self.examinations.iter().map(|examination| {
+            let mut row = vec![examination.examination.clone()];
+            let counts = [
+                examination.right,
+                examination.wrong,
+                examination.unjudged,
+                examination.not_computed,
+                examination.unique,
+            ];
             row.extend(counts.iter().map(ToString::to_string));
-            row.extend([decimals(&of.points), decimals(&of.possible)]);
+            row.extend([decimals(&examination.points), decimals(&examination.possible)]);
             row
         }));
         writeln!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))
     }
-}
-
-/// Writes the title and the first items of a list; nothing if the list is empty.
-pub fn list<T>(
-    out: &mut fmt::Formatter<'_>,
-    title: &str,
-    items: &[T],
-    row: impl Fn(&T) -> Vec<String>,
-) -> fmt::Result {
-    if items.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{title}:")?;
-    let rows: Vec<Vec<String>> = items.iter().take(SHOWN).map(row).collect();
-    first_rows(out, &rows, &[], items.len())
 }

@@ -1,9 +1,9 @@
-//! Reads ballots from a folder of BenchKit's results: `CSV/summary_TOOL.csv` with one row per run, and the output of
+//! Reads results from a folder of BenchKit's results: `CSV/summary_TOOL.csv` with one row per run, and the output of
 //! each run in `OUTPUTS/TOOL_INPUT_EXAMINATION_RUNID_HOST.stdout`. Values are read from the outputs, so that numbers
 //! are exact.
 
-use super::ballots::{Ballot, BallotError, Ballots};
 use super::record::answered;
+use super::run_results::{RunResult, RunResultError, RunResults};
 use super::values::{cost, digest};
 use crate::judgement::Ending;
 use mcc_base::files;
@@ -41,7 +41,7 @@ pub enum ResultsError {
 }
 
 /// Most bytes of an output before `BK_START`, where the ids of the formulas are.
-const LONGEST_PREAMBLE: u64 = 1 << 20;
+const MAX_PREAMBLE_BYTES: u64 = 1 << 20;
 
 /// Returns whether a folder has the folders `CSV` and `OUTPUTS`, as BenchKit's results do.
 pub fn is_results(folder: &Path) -> bool {
@@ -52,7 +52,7 @@ pub fn is_results(folder: &Path) -> bool {
 ///
 /// # Errors
 /// A folder, summary or output cannot be read or is wrong, or there is no run.
-pub fn read_results(edition: &Edition, folder: &Path) -> Result<Ballots, ResultsError> {
+pub fn read_results(edition: &Edition, folder: &Path) -> Result<RunResults, ResultsError> {
     let listed = |folder: PathBuf| -> Result<Vec<PathBuf>, ResultsError> {
         let failed = |source| ResultsError::Read { path: folder.clone(), source };
         let mut paths = Vec::new();
@@ -70,22 +70,22 @@ pub fn read_results(edition: &Edition, folder: &Path) -> Result<Ballots, Results
     if summaries.is_empty() {
         return Err(ResultsError::NoSummary(folder.to_owned()));
     }
-    let mut ballots = Ballots::new(edition);
+    let mut results = RunResults::new(edition);
     for path in summaries {
-        read_summary(edition, &path, &outputs, &mut ballots)?;
-        ballots.inputs.push(digest(&path)?);
+        read_summary(edition, &path, &outputs, &mut results)?;
+        results.inputs.push(digest(&path)?);
     }
-    if ballots.entry_names().next().is_none() {
+    if results.entry_names().next().is_none() {
         return Err(ResultsError::Empty(folder.to_owned()));
     }
-    Ok(ballots)
+    Ok(results)
 }
 
 fn read_summary(
     edition: &Edition,
     path: &Path,
     outputs: &BTreeMap<String, PathBuf>,
-    ballots: &mut Ballots,
+    results: &mut RunResults,
 ) -> Result<(), ResultsError> {
     let mut table = Table::open(path)?;
     let names =
@@ -109,13 +109,13 @@ fn read_summary(
         check_name("the tool", field(tool)).map_err(|bad| format!("column tool: {bad}"))?;
         check_name("the instance", field(input)).map_err(|bad| format!("column Input: {bad}"))?;
         let Some((_, examination)) = edition.examination(field(name)) else {
-            return ballots.examination(field(name)).map(drop).map_err(|error| error.to_string());
+            return results.examination(field(name)).map(drop).map_err(|error| error.to_string());
         };
         let prefix = [tool, input, name, run_id].map(|column| field(column).to_owned() + "_").concat();
         let mut found = outputs.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
         let Some((output, path)) = found.find(|(name, _)| name.ends_with(".stdout")) else {
             return Err(format!(
-                "OUTPUTS has no {prefix}HOST.stdout; unpack it beside the folder CSV, or remove the row"
+                "OUTPUTS has no {prefix}HOST.stdout; unpack it next to the folder CSV, or remove the row"
             ));
         };
         let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
@@ -142,9 +142,9 @@ fn read_summary(
             }
         };
         let ids = answers.ids.clone();
-        let ballot = Ballot { ending, cost, host, ..Ballot::of_output(answers) };
-        let added = ballots.add(field(tool), field(input), field(name), &ids, ballot);
-        added.map_err(|error: BallotError| error.to_string())
+        let result = RunResult { ending, cost, host, ..RunResult::of_output(answers) };
+        let added = results.add(field(tool), field(input), field(name), &ids, result);
+        added.map_err(|error: RunResultError| error.to_string())
     })?;
     Ok(())
 }
@@ -157,7 +157,7 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
     let mut source = BufReader::new(files::open(path).map_err(failed)?);
     let mut questions = Questions::as_printed(examination);
     let mut ids = Vec::new();
-    let mut preamble = source.by_ref().take(LONGEST_PREAMBLE);
+    let mut preamble = source.by_ref().take(MAX_PREAMBLE_BYTES);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -206,7 +206,7 @@ fn read_output(examination: &Examination, strict: bool, path: &Path) -> Result<A
 /// that memory does not grow with their length.
 struct ToolOutput<R> {
     source: R,
-    /// A piece of a line, cut where BenchKit's text begins in it.
+    /// A piece of a line, truncated where BenchKit's text begins in it.
     line: Vec<u8>,
     at: usize,
     ended: bool,

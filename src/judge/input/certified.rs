@@ -1,6 +1,6 @@
 //! Reads the certified values of a folder that `certify` wrote.
 
-use super::ballots::Ballots;
+use super::run_results::RunResults;
 use super::values::{SourceError, digest};
 use crate::certified::{CERTIFIED_FILE, Certified};
 use crate::table_words::CERTIFIED_HEADER;
@@ -17,20 +17,20 @@ pub(crate) type CertifiedValues = HashMap<(usize, String), HashMap<usize, Certif
 /// # Errors
 /// The table cannot be read, a row is wrong, its property id differs from that of the answers, or no row is of an instance
 /// with answers. The message has file, line and column.
-pub fn read_certified(ballots: &mut Ballots, folder: &Path) -> Result<(), SourceError> {
+pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), SourceError> {
     let path = &folder.join(CERTIFIED_FILE);
     let mut table = Table::open(path)?;
     if table.header() != CERTIFIED_HEADER {
         return Err(table.wrong_header(CERTIFIED_HEADER.join(",")).into());
     }
-    let judged: BTreeSet<String> = ballots.instance_names().map(str::to_owned).collect();
+    let judged: BTreeSet<String> = results.instance_names().map(str::to_owned).collect();
     let mut certified = CertifiedValues::new();
     let mut of_judged = 0_u64;
     table.each_row(|row| {
         let [instance, examination, position, id, _, _, method, value, evidence, detail] =
             std::array::from_fn(|column| &row[column]);
-        let examination = ballots.examination(examination).map_err(|error| error.to_string())?;
-        let (name, values) = &ballots.examinations[examination];
+        let examination = results.examination(examination).map_err(|error| error.to_string())?;
+        let (name, values) = &results.examinations[examination];
         let Some(position) = position.parse().ok().filter(|position: &usize| position < values) else {
             return Err(format!("column position: `{position}`; {name} has 00 to {:02}", values - 1));
         };
@@ -38,7 +38,7 @@ pub fn read_certified(ballots: &mut Ballots, folder: &Path) -> Result<(), Source
             return Ok(());
         }
         of_judged += 1;
-        let ids = ballots.ids_of(examination, instance);
+        let ids = results.ids_of(examination, instance);
         if let Some(known) = ids.and_then(|ids| ids.get(position)).filter(|known| !id.is_empty() && *known != id) {
             return Err(format!(
                 "column id: `{id}` is certified, but the answers are to `{known}`; certify the judgement of these answers"
@@ -62,7 +62,7 @@ pub fn read_certified(ballots: &mut Ballots, folder: &Path) -> Result<(), Source
     if of_judged == 0 {
         return Err(SourceError::NotCertified { path: path.clone() });
     }
-    ballots.certified = Some(certified);
-    ballots.inputs.push(digest(path)?);
+    results.certified = Some(certified);
+    results.inputs.push(digest(path)?);
     Ok(())
 }

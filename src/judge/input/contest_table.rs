@@ -1,6 +1,6 @@
-//! Reads ballots from the contest's table of results (`raw-result-analysis.csv`).
+//! Reads results from the contest's table of results (`raw-result-analysis.csv`).
 
-use super::ballots::{Ballots, NONE, RunFacts};
+use super::run_results::{NONE, RunFacts, RunResults};
 use super::values::{SourceError, check_entry_count, cost, value_number};
 use crate::judgement::Ending;
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
@@ -57,7 +57,7 @@ impl Columns {
         &self,
         edition: &Edition,
         row: &csv::StringRecord,
-        ballots: &mut Ballots,
+        results: &mut RunResults,
     ) -> Result<(), String> {
         let (entry, instance, name) =
             (row[self.tool].trim(), row[self.input].trim(), row[self.examination].trim());
@@ -66,22 +66,22 @@ impl Columns {
         }
         check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
         check_name("the instance", instance).map_err(|bad| format!("column Input: {bad}"))?;
-        let number = ballots.examination(name).map_err(|error| error.to_string())?;
+        let number = results.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         let (kind, count) = (examination.answers, examination.values);
         let mut cells = Vec::with_capacity(count);
-        let results = Results::read(&row[self.results], kind, count, &mut cells)
+        let content = Results::read(&row[self.results], kind, count, &mut cells)
             .map_err(|error| format!("column results: {error}"))?;
         let mut values = Vec::with_capacity(count);
         for cell in cells {
             let cell = if kind == AnswerKind::Boolean { cell } else { spelled(cell) };
-            values.push(value_number(ballots, cell, kind, "results")?);
+            values.push(value_number(results, cell, kind, "results")?);
         }
         let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim());
         let answered = values.iter().any(|value| *value != NONE);
         let flags = [self.time_flag, self.memory_flag].map(|flag| matches!(optional(flag), "" | "OK"));
-        let ending = ending(optional(self.status), results, answered, flags)?;
-        ballots.add_row(entry, instance, number, ending, &values);
+        let ending = ending(optional(self.status), content, answered, flags)?;
+        results.add_row(entry, instance, number, ending, &values);
         let number_in = |column: Option<usize>, name: &str, factor| {
             decimal(optional(column), factor).map_err(|error| format!("column {name}: {error}"))
         };
@@ -95,7 +95,7 @@ impl Columns {
             check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
         }
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
-        ballots.set_run_facts(RunFacts {
+        results.set_run_facts(RunFacts {
             cost,
             marks: marks(optional(self.flags)),
             techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
@@ -141,7 +141,7 @@ pub(crate) fn read(
     edition: &Edition,
     columns: &Columns,
     table: &mut Table,
-    ballots: &mut Ballots,
+    results: &mut RunResults,
     lines: &mut Vec<u64>,
 ) -> Result<(), SourceError> {
     // Rows with a word of a flag that is not documented, by column and word.
@@ -154,13 +154,13 @@ pub(crate) fn read(
                 *unknown_flags.entry((name, word)).or_default() += 1;
             }
         }
-        columns.add_row(edition, row, ballots)?;
-        check_entry_count(ballots)?;
+        columns.add_row(edition, row, results)?;
+        check_entry_count(results)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })?;
     for ((name, word), rows) in unknown_flags {
-        ballots.notes.push(format!(
+        results.notes.push(format!(
             "column {name} has the unknown word `{word}` in {rows} rows; known are OK and KO; each of these runs counts as \
              KO (ended by that limit) unless its Status has another ending"
         ));

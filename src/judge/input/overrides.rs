@@ -2,7 +2,7 @@
 //!
 //! An override decides the trusted value. It changes no vote, and so no confidence.
 
-use super::ballots::{Ballots, NONE, NOT_KEPT, Override};
+use super::run_results::{NONE, NOT_KEPT, Override, RunResults};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
 use mcc_campaign::benchkit::published::Table;
@@ -18,18 +18,18 @@ const UNKNOWN: &str = "unknown";
 ///
 /// # Errors
 /// The table cannot be read, or a row is wrong; the message has file, line and column.
-pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+pub fn read_overrides(edition: &Edition, results: &mut RunResults, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     if table.header() != OVERRIDES_HEADER {
         return Err(table.wrong_header(OVERRIDES_HEADER.join(",")).into());
     }
-    let judged: BTreeSet<String> = ballots.instance_names().map(str::to_owned).collect();
+    let judged: BTreeSet<String> = results.instance_names().map(str::to_owned).collect();
     let mut seen = BTreeSet::new();
     let mut overrides = Vec::new();
     table.each_row(|row| {
         let (instance, position, value, reason) = (&row[0], &row[2], &row[3], row[4].trim());
-        let examination = ballots.examination(&row[1]).map_err(|error| error.to_string())?;
-        let (name, values) = ballots.examinations[examination].clone();
+        let examination = results.examination(&row[1]).map_err(|error| error.to_string())?;
+        let (name, values) = results.examinations[examination].clone();
         if !judged.contains(instance) {
             return Err(format!("column instance: `{instance}` has no answers; check its name"));
         }
@@ -47,7 +47,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         };
         let number = match value {
             UNKNOWN => NONE,
-            _ => match value_number(ballots, value, edition.examinations[examination].answers, "value") {
+            _ => match value_number(results, value, edition.examinations[examination].answers, "value") {
                 Ok(number) if number != NONE && number != NOT_KEPT => number,
                 _ => {
                     let shown: String = value.chars().take(60).collect();
@@ -72,7 +72,7 @@ pub fn read_overrides(edition: &Edition, ballots: &mut Ballots, path: &Path) -> 
         });
         Ok::<(), String>(())
     })?;
-    ballots.overrides = overrides;
-    ballots.inputs.push(digest(path)?);
+    results.overrides = overrides;
+    results.inputs.push(digest(path)?);
     Ok(())
 }

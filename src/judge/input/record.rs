@@ -1,11 +1,12 @@
-//! Reads ballots from a record: the last attempt of every recorded run, with the answers in its raw output. A score is
+//! Reads results from a record: the last attempt of every recorded run, with the answers in its raw output. A score is
 //! a pure function of the record (R5).
 
-use super::ballots::{Ballot, BallotError, Ballots, EntryFacts, InstanceFacts};
-use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, InputDigest};
+use super::run_results::{InstanceFacts, RunResult, RunResultError, RunResults};
+use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::files;
+use mcc_base::names::ExaminationName;
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
@@ -16,7 +17,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Why the ballots of a record cannot be read.
+/// Why the results of a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The record cannot be read.
@@ -24,7 +25,7 @@ pub enum RecordError {
     Store(#[from] StoreError),
     /// A run does not fit the edition or the other runs.
     #[error(transparent)]
-    Ballot(#[from] BallotError),
+    RunResult(#[from] RunResultError),
     /// The raw output of a run cannot be read.
     #[error("the output of {run} cannot be read: {}: {source}; restore the file", path.display())]
     Output {
@@ -59,7 +60,7 @@ pub enum RecordError {
     Publication {
         /// The line, from 1.
         line: usize,
-        /// The problem.
+        /// What is not valid there, and the remedy.
         problem: String,
     },
     /// The campaign has open runs.
@@ -87,11 +88,11 @@ pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
 ///
 /// # Errors
 /// The record or an output cannot be read, runs are open, or a run does not fit the edition.
-pub fn read_record(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
+pub fn read_record(edition: &Edition, record: &Record) -> Result<RunResults, RecordError> {
     read_record_by(edition, record, all_cores())
 }
 
-/// Reads a record as `read_record` does, on `threads` threads. The ballots are the same for any number of them.
+/// Reads a record as `read_record` does, on `threads` threads. The results are the same for any number of them.
 ///
 /// # Errors
 /// As `read_record`.
@@ -99,7 +100,7 @@ pub fn read_record_by(
     edition: &Edition,
     record: &Record,
     threads: NonZeroUsize,
-) -> Result<Ballots, RecordError> {
+) -> Result<RunResults, RecordError> {
     let summary = record.summary()?;
     if summary.recorded < summary.planned {
         return Err(RecordError::Unfinished { recorded: summary.recorded, planned: summary.planned });
@@ -112,30 +113,40 @@ pub fn read_record_by(
 ///
 /// # Errors
 /// The record or an output cannot be read, or a run does not fit the edition.
-pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<Ballots, RecordError> {
-    let mut ballots = read_recorded(edition, record, all_cores())?;
+pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<RunResults, RecordError> {
+    let mut results = read_recorded(edition, record, all_cores())?;
+    let all_ids = ids_by_instance(record);
     for open in record.open_runs() {
         let run = open?.run;
-        let instance = record.facts().instances.iter().find(|instance| instance.name == run.instance);
-        let property_ids = instance.and_then(|instance| instance.questions.get(&run.examination));
+        let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         // `add` returns the error for an examination that the edition does not have.
-        let ids = edition.examination(&run.examination).and_then(|(_, of)| questions(of, property_ids).ids);
+        let ids = edition
+            .examination(&run.examination)
+            .and_then(|(_, examination)| questions(examination, property_ids).ids);
         let ids = ids.unwrap_or_default();
-        let ballot = Ballot {
+        let result = RunResult {
             ending: Ending::Infrastructure,
             marks: vec![Mark::NOT_RUN_YET],
-            ..Ballot::published(Vec::new())
+            ..RunResult::published(Vec::new())
         };
-        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot)?;
+        results.add(&run.entry, &run.instance, &run.examination, &ids, result)?;
     }
-    Ok(ballots)
+    Ok(results)
 }
 
-fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> Result<Ballots, RecordError> {
+/// Returns the property ids of each instance by examination.
+fn ids_by_instance(record: &Record) -> BTreeMap<&str, &BTreeMap<ExaminationName, Vec<String>>> {
+    record.facts().instances.iter().map(|instance| (instance.name.as_str(), &instance.questions)).collect()
+}
+
+fn read_recorded(
+    edition: &Edition,
+    record: &Record,
+    threads: NonZeroUsize,
+) -> Result<RunResults, RecordError> {
     let facts = record.facts();
-    let property_ids: BTreeMap<_, _> =
-        facts.instances.iter().map(|i| (i.name.as_str(), &i.questions)).collect();
-    let mut ballots = Ballots::new(edition);
+    let all_ids = ids_by_instance(record);
+    let mut results = RunResults::new(edition);
     let mut outputs = String::new();
     let feed = |feed: Feed<'_, RunRecord>| {
         for recorded in record.records() {
@@ -146,43 +157,43 @@ fn read_recorded(edition: &Edition, record: &Record, threads: NonZeroUsize) -> R
         Ok(())
     };
     let read = |_: &mut (), recorded: RunRecord| {
-        let property_ids =
-            property_ids.get(recorded.run.instance.as_str()).and_then(|of| of.get(&recorded.run.examination));
+        let run = &recorded.run;
+        let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         read_run(edition, record, recorded, property_ids)
     };
     let add = |read: Result<ReadRun, RecordError>| {
-        let ReadRun { recorded: RunRecord { run, last, .. }, ids, ballot } = read?;
+        let ReadRun { recorded: RunRecord { run, last, .. }, ids, result } = read?;
         for output in last.outputs.iter().filter(|output| output.role == "stdout") {
             outputs += &format!("{} {}\n", last.run, output.sha256);
         }
-        ballots.add(&run.entry, &run.instance, &run.examination, &ids, ballot).map_err(RecordError::from)
+        results.add(&run.entry, &run.instance, &run.examination, &ids, result).map_err(RecordError::from)
     };
     let (fed, _): (Result<(), RecordError>, _) = ordered_map(threads, || (), feed, read, add)?;
     fed?;
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
         let note = edition.note_of(&entry.entry).to_owned();
-        let facts = EntryFacts { tool: entry.tool.clone(), status, note };
-        ballots.describe_entry(&entry.entry, facts);
+        let (entry, tool) = (entry.entry.to_string(), entry.tool.clone());
+        results.describe_entry(Entry { entry, tool, status, note });
     }
     for instance in &facts.instances {
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
-        ballots.describe_instance(&instance.name, facts);
+        results.describe_instance(&instance.name, facts);
     }
-    ballots.publication = Publication::of_text(&facts.campaign)
+    results.publication = Publication::of_text(&facts.campaign)
         .map_err(|(line, problem)| RecordError::Publication { line, problem })?;
-    ballots
+    results
         .inputs
         .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
-    ballots.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
-    Ok(ballots)
+    results.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
+    Ok(results)
 }
 
-/// A run and its ballot.
+/// A run and its result.
 struct ReadRun {
     recorded: RunRecord,
     ids: Vec<String>,
-    ballot: Ballot,
+    result: RunResult,
 }
 
 /// Reads one run. `property_ids` are the ids in the property file of the instance.
@@ -195,14 +206,14 @@ fn read_run(
     let attempt = &recorded.last;
     let Some((_, examination)) = edition.examination(&recorded.run.examination) else {
         // `add` returns the error for it, in the order of the record.
-        return Ok(ReadRun { recorded, ids: Vec::new(), ballot: Ballot::published(Vec::new()) });
+        return Ok(ReadRun { recorded, ids: Vec::new(), result: RunResult::published(Vec::new()) });
     };
     let questions = questions(examination, property_ids);
     let answers = answers(edition, record, attempt, &questions)?;
     let ids =
         answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
-    let ballot = ballot(edition, attempt, answers);
-    Ok(ReadRun { recorded, ids, ballot })
+    let result = run_result(edition, attempt, answers);
+    Ok(ReadRun { recorded, ids, result })
 }
 
 fn questions(examination: &Examination, property_ids: Option<&Vec<String>>) -> Questions {
@@ -264,7 +275,7 @@ fn read_answers(
     }
 }
 
-fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Ballot {
+fn run_result(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> RunResult {
     // A host that enforced a limit late (E-5.1) adds nothing to what the run costs.
     let at_most = |ms: u64, limit_s: u64| ms.min(limit_s.saturating_mul(1000));
     let cost = attempt.facts.as_ref().map(|facts| Cost {
@@ -281,23 +292,23 @@ fn ballot(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> Bal
         answers.lines.iter().map(|line| arrivals.of_line((*line)?)).collect::<Vec<_>>()
     };
     let arrived_ms = arrivals.zip(answers.as_ref()).map(times).unwrap_or_default();
-    Ballot {
+    RunResult {
         ending,
         remarks: answers.as_ref().map(remarks).unwrap_or_default(),
         cost,
         marks: attempt.marks.clone(),
         arrived_ms: if arrived_ms.iter().any(Option::is_some) { arrived_ms } else { vec![] },
         host: attempt.host.name.clone(),
-        ..Ballot::of_output(answers.unwrap_or_default())
+        ..RunResult::of_output(answers.unwrap_or_default())
     }
 }
 
 /// Most remarks that are kept of a run; `lint` shows all of them.
-const MOST_REMARKS: usize = 20;
+const MAX_REMARKS: usize = 20;
 
 /// The first anomalies of an output, with their lines, and the number of the others.
 fn remarks(answers: &Answers) -> Vec<String> {
-    let shown = answers.anomalies.iter().take(MOST_REMARKS);
+    let shown = answers.anomalies.iter().take(MAX_REMARKS);
     let mut remarks: Vec<_> = shown.map(|anomaly| format!("line {}: {}", anomaly.line, anomaly)).collect();
     let more = (answers.anomalies.len() - remarks.len()) as u64 + answers.anomalies_dropped;
     if more > 0 {
@@ -306,7 +317,7 @@ fn remarks(answers: &Answers) -> Vec<String> {
     remarks
 }
 
-/// Returns the ending of a run. Did not compete, cannot compute, no well-formed answer and cut by a limit are distinct
+/// Returns the ending of a run. Did not compete, cannot compute, no well-formed answer and terminated at a limit are distinct
 /// (E-1.7, R6).
 fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
     match outcome {

@@ -1,10 +1,10 @@
-//! Reads ballots from a published table of answers, and facts of entries and instances from tools and models files.
+//! Reads results from a published table of answers, and facts of entries and instances from tools and models files.
 
-use super::ballots::{Ballots, EntryFacts, FALSE, InstanceFacts, NONE, NOT_KEPT, RunRow, TRUE};
 use super::contest_table::{self, Columns};
+use super::run_results::{FALSE, InstanceFacts, NONE, NOT_KEPT, RunResults, RunRow, TRUE};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
-use crate::judgement::Ending;
+use crate::judgement::{Ending, Entry};
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::contest_table::{HEADER, column};
 use mcc_campaign::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
@@ -16,23 +16,23 @@ use std::path::Path;
 ///
 /// # Errors
 /// The table cannot be read, has another header or no row, or a row is wrong; the message has file, line and column.
-pub fn read_answers(edition: &Edition, path: &Path) -> Result<Ballots, SourceError> {
+pub fn read_answers(edition: &Edition, path: &Path) -> Result<RunResults, SourceError> {
     let mut table = Table::open(path)?;
-    let mut ballots = Ballots::new(edition);
+    let mut results = RunResults::new(edition);
     let mut rows = Vec::new();
     if table.header() == COMPACT_HEADER {
-        read_compact(edition, &mut table, &mut ballots, &mut rows)?;
+        read_compact(edition, &mut table, &mut results, &mut rows)?;
     } else if let Some(columns) = Columns::find(table.header()) {
-        contest_table::read(edition, &columns, &mut table, &mut ballots, &mut rows)?;
+        contest_table::read(edition, &columns, &mut table, &mut results, &mut rows)?;
     } else {
         return Err(table.wrong_header(expected_header(table.header())).into());
     }
     if rows.is_empty() {
         return Err(SourceError::Empty { path: path.to_owned() });
     }
-    check_repeated_rows(&ballots, path, &rows)?;
-    ballots.inputs.push(digest(path)?);
-    Ok(ballots)
+    check_repeated_rows(&results, path, &rows)?;
+    results.inputs.push(digest(path)?);
+    Ok(results)
 }
 
 /// The expected header, for the error on a table with another one.
@@ -40,7 +40,7 @@ fn expected_header(header: &[String]) -> String {
     let summary =
         ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
     if summary {
-        return "a column results: a summary of BenchKit has no answers; `import` reads it with the outputs beside it"
+        return "a column results: a summary of BenchKit has no answers; `import` reads it with the outputs next to it"
             .to_owned();
     }
     format!("a table of answers ({}) or the contest's ({})", COMPACT_HEADER.join(","), HEADER.join(","))
@@ -50,7 +50,7 @@ fn expected_header(header: &[String]) -> String {
 fn read_compact(
     edition: &Edition,
     table: &mut Table,
-    ballots: &mut Ballots,
+    results: &mut RunResults,
     lines: &mut Vec<u64>,
 ) -> Result<(), TableError> {
     let mut values: Vec<u32> = Vec::new();
@@ -61,7 +61,7 @@ fn read_compact(
         }
         check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
         check_name("the instance", instance).map_err(|bad| format!("column instance: {bad}"))?;
-        let number = ballots.examination(name).map_err(|error| error.to_string())?;
+        let number = results.examination(name).map_err(|error| error.to_string())?;
         let examination = &edition.examinations[number];
         values.clear();
         let kind = examination.answers;
@@ -72,7 +72,7 @@ fn read_compact(
         if kind != AnswerKind::Boolean || values.len() < row[3].len() {
             values.clear();
             for cell in cells(&row[3], kind) {
-                values.push(value_number(ballots, cell, kind, "answers")?);
+                values.push(value_number(results, cell, kind, "answers")?);
             }
         }
         if values.len() != examination.values {
@@ -82,8 +82,8 @@ fn read_compact(
         if edition.judging.not_kept == NotKept::Wrong {
             mark_not_kept(&row[4], &mut values);
         }
-        ballots.add_row(entry, instance, number, Ending::NotStated, &values);
-        check_entry_count(ballots)?;
+        results.add_row(entry, instance, number, Ending::NotStated, &values);
+        check_entry_count(results)?;
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })
@@ -109,19 +109,19 @@ fn letter(letter: u8) -> Option<u32> {
 }
 
 /// Refuses two rows of the same run. `lines` has the line of every row.
-fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<(), TableError> {
-    // 16 bits are enough: there are at most `MOST_ENTRIES` entries.
+fn check_repeated_rows(results: &RunResults, path: &Path, lines: &[u64]) -> Result<(), TableError> {
+    // 16 bits are enough: there are at most `MAX_ENTRIES` entries.
     let key_of = |row: &RunRow| {
         u64::from(row.examination) << 48 | u64::from(row.instance) << 16 | u64::from(row.entry as u16)
     };
-    let mut keys: Vec<u64> = ballots.rows.iter().map(key_of).collect();
+    let mut keys: Vec<u64> = results.rows.iter().map(key_of).collect();
     keys.sort_unstable();
     if keys.windows(2).all(|pair| pair[0] != pair[1]) {
         return Ok(());
     }
     // Only the error needs the order of the rows.
-    let mut order: Vec<u32> = (0..ballots.rows.len() as u32).collect();
-    let key = |row: &u32| key_of(&ballots.rows[*row as usize]);
+    let mut order: Vec<u32> = (0..results.rows.len() as u32).collect();
+    let key = |row: &u32| key_of(&results.rows[*row as usize]);
     order.sort_by_key(key);
     match order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
         None => Ok(()),
@@ -138,11 +138,11 @@ fn check_repeated_rows(ballots: &Ballots, path: &Path, lines: &[u64]) -> Result<
 
 /// Reads a models file: the columns instance, family and status, in any order and among others.
 ///
-/// Every instance that has ballots must be in it. Other instances are ignored.
+/// Every instance that has results must be in it. Other instances are ignored.
 ///
 /// # Errors
 /// The table cannot be read, a row is wrong, or an instance is missing.
-pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+pub fn read_models(edition: &Edition, results: &mut RunResults, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     let column = |name: &str| table.header().iter().position(|known| known == name);
     let (Some(instance), Some(family), Some(status)) =
@@ -170,13 +170,13 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
             return Err(format!("instance {instance} is listed twice; keep one of the rows"));
         }
         let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
-        ballots.describe_instance(instance, facts);
+        results.describe_instance(instance, facts);
         Ok(())
     })?;
-    if let Some(missing) = ballots.instance_names().filter(|name| !seen.contains(*name)).min() {
+    if let Some(missing) = results.instance_names().filter(|name| !seen.contains(*name)).min() {
         return Err(SourceError::InstanceMissing { path: path.to_owned(), instance: missing.to_owned() });
     }
-    ballots.inputs.push(digest(path)?);
+    results.inputs.push(digest(path)?);
     Ok(())
 }
 
@@ -186,13 +186,13 @@ pub fn read_models(edition: &Edition, ballots: &mut Ballots, path: &Path) -> Res
 ///
 /// # Errors
 /// The table cannot be read, a row is wrong, or an entry that is not withdrawn has no answers.
-pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, SourceError> {
+pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, SourceError> {
     const HEADER: [&str; 4] = ["entry", "tool", "status", "note"];
     let mut table = Table::open(path)?;
     if table.header() != &HEADER[..3] && table.header() != HEADER {
         return Err(table.wrong_header("entry,tool,status or entry,tool,status,note").into());
     }
-    let known: BTreeSet<String> = ballots.entry_names().map(str::to_owned).collect();
+    let known: BTreeSet<String> = results.entry_names().map(str::to_owned).collect();
     let (mut seen, mut without_answers) = (BTreeSet::new(), Vec::new());
     table.each_row(|row| {
         let (entry, tool, note) = (&row[0], &row[1], row.get(3).unwrap_or_default());
@@ -218,15 +218,16 @@ pub fn read_tools(ballots: &mut Ballots, path: &Path) -> Result<Vec<String>, Sou
             if !known.contains(entry) {
                 without_answers.push(entry.to_owned());
             }
-            ballots.entries.number(entry);
+            results.entries.number(entry);
         } else if !known.contains(entry) {
             let known = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             return Err(format!("entry {entry} has no answers; entries are {known}"));
         }
-        ballots.describe_entry(entry, EntryFacts { tool: tool.to_owned(), status, note: note.to_owned() });
+        let (entry, tool, note) = (entry.to_owned(), tool.to_owned(), note.to_owned());
+        results.describe_entry(Entry { entry, tool, status, note });
         Ok(())
     })?;
-    ballots.inputs.push(digest(path)?);
+    results.inputs.push(digest(path)?);
     Ok(without_answers)
 }
 
@@ -238,7 +239,7 @@ pub const NAMES_HEADER: [&str; 4] = ["instance", "kind", "original", "obfuscated
 ///
 /// # Errors
 /// The table cannot be read, one obfuscated name has two originals, or none of its instances has answers.
-pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError> {
+pub fn read_names(results: &mut RunResults, path: &Path) -> Result<(), SourceError> {
     let mut table = Table::open(path)?;
     if table.header() != NAMES_HEADER {
         return Err(table.wrong_header(NAMES_HEADER.join(",")).into());
@@ -263,7 +264,7 @@ pub fn read_names(ballots: &mut Ballots, path: &Path) -> Result<(), SourceError>
         }
     })?;
     let wrong = |message| SourceError::NameTable { path: path.to_owned(), message };
-    ballots.rename(&instances, &ids).map_err(wrong)?;
-    ballots.inputs.push(digest(path)?);
+    results.rename(&instances, &ids).map_err(wrong)?;
+    results.inputs.push(digest(path)?);
     Ok(())
 }

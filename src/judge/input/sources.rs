@@ -1,16 +1,16 @@
-//! Combines the ballots of several sources, such as the runs of an author and a published table, so that they are judged
+//! Combines the results of several sources, such as the runs of an author and a published table, so that they are judged
 //! together.
 
-use super::ballots::{Ballots, InstanceFacts, RunRow};
+use super::run_results::{InstanceFacts, RunResults, RunRow};
 use mcc_edition::Edition;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ballots of one source.
+/// The results of one source.
 pub struct Source {
     /// Its name in messages: the path that was given.
     pub name: String,
-    /// Its ballots.
-    pub ballots: Ballots,
+    /// The results that were read from it.
+    pub results: RunResults,
 }
 
 /// Why sources cannot be judged together.
@@ -101,10 +101,10 @@ pub fn combine(
     edition: &Edition,
     sources: Vec<Source>,
     replace: &BTreeMap<String, String>,
-) -> Result<Ballots, CombineError> {
+) -> Result<RunResults, CombineError> {
     let mut of_entry: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
-        for entry in source.ballots.entry_names() {
+        for entry in source.results.entry_names() {
             of_entry.entry(entry.to_owned()).or_default().push(number);
         }
     }
@@ -123,33 +123,37 @@ pub fn combine(
         let (entry, source_name) = (entry.clone(), source_name.clone());
         return Err(CombineError::Replace { entry, source_name, problem });
     }
-    if let Some((entry, of)) =
-        of_entry.iter().find(|(entry, of)| of.len() > 1 && !replace.contains_key(*entry))
+    if let Some((entry, given_by)) =
+        of_entry.iter().find(|(entry, given_by)| given_by.len() > 1 && !replace.contains_key(*entry))
     {
-        return Err(CombineError::Repeated { entry: entry.clone(), first: name(of[0]), second: name(of[1]) });
+        return Err(CombineError::Repeated {
+            entry: entry.clone(),
+            first: name(given_by[0]),
+            second: name(given_by[1]),
+        });
     }
     nothing_in_common(&sources)?;
-    let mut combined = Ballots::new(edition);
-    for Source { name, ballots } in sources {
+    let mut combined = RunResults::new(edition);
+    for Source { name, results } in sources {
         let counts = |entry: &str| replace.get(entry).is_none_or(|source| *source == name);
-        combined.append(ballots, &name, counts)?;
+        combined.append(results, &name, counts)?;
     }
     Ok(combined)
 }
 
 /// Refuses a source without a block of another source: entries that were asked different questions cannot be compared.
 fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
-    let blocks: Vec<_> = sources.iter().map(|source| source.ballots.blocks()).collect();
-    for (at, of) in blocks.iter().enumerate() {
+    let blocks: Vec<_> = sources.iter().map(|source| source.results.blocks()).collect();
+    for (at, own) in blocks.iter().enumerate() {
         let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
-        if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(of)) {
+        if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(own)) {
             return Err(CombineError::NothingInCommon { source_name: sources[at].name.clone() });
         }
     }
     Ok(())
 }
 
-impl Ballots {
+impl RunResults {
     /// Returns examination and instance of all runs.
     pub(crate) fn blocks(&self) -> BTreeSet<(u16, String)> {
         let name = |row: &RunRow| self.instances.names[row.instance as usize].clone();
@@ -162,10 +166,10 @@ impl Ballots {
         self.rows.retain(|row| kept.contains(&(row.examination, name(row))));
     }
 
-    /// Adds the ballots of another source, of the entries for which `counts` returns true.
+    /// Adds the results of another source, of the entries for which `counts` returns true.
     fn append(
         &mut self,
-        other: Ballots,
+        other: RunResults,
         source: &str,
         counts: impl Fn(&str) -> bool,
     ) -> Result<(), CombineError> {
@@ -194,7 +198,9 @@ impl Ballots {
         for (instance, facts) in other.known_instances {
             match self.known_instances.get(&instance) {
                 Some(known) if *known != facts => {
-                    let words = |of: &InstanceFacts| format!("family {} and status {}", of.family, of.status);
+                    let words = |facts: &InstanceFacts| {
+                        format!("family {} and status {}", facts.family, facts.status)
+                    };
                     let (known, other) = (words(known), words(&facts));
                     let source_name = source.to_owned();
                     return Err(CombineError::Instance { instance, known, other, source_name });
@@ -207,7 +213,7 @@ impl Ballots {
         self.known_entries.extend(stated);
         self.inputs.extend(other.inputs);
         self.notes.extend(other.notes);
-        if let Some(other) = other.publication.and_then(|of| of.with_entries(&counts)) {
+        if let Some(other) = other.publication.and_then(|publication| publication.with_entries(&counts)) {
             // Title, date and organizers of the first source that states any; the authors of all.
             let entries = other.entries.clone();
             self.publication.get_or_insert(other).entries.extend(entries);
@@ -218,18 +224,18 @@ impl Ballots {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ballots::Ballot;
+    use super::super::run_results::RunResult;
     use super::*;
 
     const DEADLOCK: &str = "ReachabilityDeadlock";
 
     fn source(edition: &Edition, name: &str, entry: &str, ids: &[&str], status: &str) -> Source {
-        let mut ballots = Ballots::new(edition);
+        let mut results = RunResults::new(edition);
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        ballots.add(entry, "F-PT-1", DEADLOCK, &ids, Ballot::published(Vec::new())).unwrap();
+        results.add(entry, "F-PT-1", DEADLOCK, &ids, RunResult::published(Vec::new())).unwrap();
         let facts = InstanceFacts { family: "F".to_owned(), status: status.to_owned() };
-        ballots.describe_instance("F-PT-1", facts);
-        Source { name: name.to_owned(), ballots }
+        results.describe_instance("F-PT-1", facts);
+        Source { name: name.to_owned(), results }
     }
 
     #[test]

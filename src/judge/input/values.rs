@@ -1,6 +1,6 @@
 //! Values of cells, digests of files and errors, shared by the readers of tables.
 
-use super::ballots::{Ballots, FALSE, NONE, NOT_KEPT, TRUE};
+use super::run_results::{FALSE, NONE, NOT_KEPT, RunResults, TRUE};
 use crate::judgement::{Cost, InputDigest};
 use mcc_base::figures::{self, MAX_BYTES};
 use mcc_campaign::benchkit::Value;
@@ -38,7 +38,7 @@ pub enum SourceError {
         /// The table.
         path: std::path::PathBuf,
     },
-    /// A table of names does not fit the ballots.
+    /// A table of names does not fit the results.
     #[error("{path}: {message}")]
     NameTable {
         /// The table.
@@ -60,7 +60,7 @@ pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
 /// Reads a number of a column; None for a word of `missing`. `allowed` are examples for the error.
 ///
 /// # Errors
-/// The text is no number, or the number is beyond 2^50: it is no score and no measurement, and pictures could not show it.
+/// The text is not a number, or the number is beyond 2^50: it is neither a score nor a measurement, and pictures could not show it.
 pub fn optional_number(
     column: &str,
     text: &str,
@@ -74,7 +74,7 @@ pub fn optional_number(
     match fraction::parse(text) {
         None => {
             let shown: String = text.chars().take(60).collect();
-            Err(format!("column {column}: `{shown}` is no number; write a number such as {allowed}"))
+            Err(format!("column {column}: `{shown}` is not a number; write a number such as {allowed}"))
         }
         Some(number) if number.abs() > BigRational::from_integer(MAX_BYTES.into()) => {
             Err(format!("column {column}: the number is larger than {MAX_BYTES}; correct it"))
@@ -86,7 +86,7 @@ pub fn optional_number(
 /// Returns the cost of a run in the contest's table; None if one of the times is not given.
 ///
 /// # Errors
-/// A figure is no measurement.
+/// A value is not a possible measurement.
 pub(crate) fn cost(
     cpu_ms: Option<u64>,
     wall_ms: Option<u64>,
@@ -100,12 +100,12 @@ pub(crate) fn cost(
 
 /// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with
 /// the square of their number.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
-/// Refuses more than `MOST_ENTRIES` entries.
-pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
-    if ballots.entries.names.len() > MOST_ENTRIES {
-        Err(format!("more than {MOST_ENTRIES} tools; check the column tool"))
+/// Refuses more than `MAX_ENTRIES` entries.
+pub(crate) fn check_entry_count(results: &RunResults) -> Result<(), String> {
+    if results.entries.names.len() > MAX_ENTRIES {
+        Err(format!("more than {MAX_ENTRIES} tools; check the column tool"))
     } else {
         Ok(())
     }
@@ -113,14 +113,14 @@ pub(crate) fn check_entry_count(ballots: &Ballots) -> Result<(), String> {
 
 /// Returns the number of the value in a cell. A negative number means "not given", as `?` does. Errors name `column`.
 pub(crate) fn value_number(
-    ballots: &mut Ballots,
+    results: &mut RunResults,
     cell: &str,
     kind: AnswerKind,
     column: &str,
 ) -> Result<u32, String> {
     let wrong = |expected: &str| {
         let shown: String = cell.chars().take(60).collect();
-        format!("column {column}: `{shown}` is no answer; expected {expected}")
+        format!("column {column}: `{shown}` is not an answer; expected {expected}")
     };
     let boolean = kind == AnswerKind::Boolean;
     // As in the answer protocol: no bound, and a count that overflowed.
@@ -143,7 +143,7 @@ pub(crate) fn value_number(
     {
         return Ok(NONE);
     }
-    let number = ballots.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
-    let is_boolean = matches!(ballots.values.get(number), Some(Value::True | Value::False));
+    let number = results.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
+    let is_boolean = matches!(results.values.get(number), Some(Value::True | Value::False));
     if is_boolean != boolean || (number == NOT_KEPT && boolean) { Err(wrong(expected)) } else { Ok(number) }
 }

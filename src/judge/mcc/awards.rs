@@ -6,7 +6,7 @@
 //! `penalized`: the mean over all blocks of the category. A run that is not complete has a fixed charge, twice the limit
 //! of the contest (as PAR-2 of solver competitions), and so has a block without a run of the entry. The mean of an entry
 //! is over its own runs: a further entry changes the order of two others only by its votes, which decide whether their runs
-//! are complete. A run without a figure that can be compared (a `degraded:` or `mixed-host` mark, an infrastructure failure, or a complete run that was not
+//! are complete. A run without a value that can be compared (a `degraded:` or `mixed-host` mark, an infrastructure failure, or a complete run that was not
 //! measured) is left out of the mean of its entry.
 //!
 //! `common-runs`: the sum over the blocks that all compared entries completed. If there is no such block, the entry with
@@ -27,14 +27,14 @@ pub(super) struct CompleteRun {
     pub cost: Cost,
 }
 
-/// The figures by which the awards of one category are given.
-pub(super) struct AwardFigures {
+/// What the awards of one category compare.
+pub(super) struct AwardValues {
     /// Number of blocks of its examinations, over which values are counted.
     pub blocks: u64,
     /// Number of blocks of its examinations on instances whose costs can be compared.
     pub comparable_blocks: u64,
-    /// Entries with a rank, which are compared by cost, with the number of their runs without a comparable figure.
-    pub ranked: BTreeMap<usize, NoFigure>,
+    /// Entries with a rank, which are compared by cost, with the number of their runs without a comparable value.
+    pub ranked: BTreeMap<usize, Unmeasured>,
     /// Number of right values of every competing entry.
     pub right: BTreeMap<usize, u64>,
     /// Number of right values of every competing entry that no other tool gave.
@@ -43,9 +43,9 @@ pub(super) struct AwardFigures {
     pub runs: Vec<CompleteRun>,
 }
 
-/// Numbers of runs without a figure that can be compared.
+/// Numbers of runs without a value that can be compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct NoFigure {
+pub(super) struct Unmeasured {
     /// Without a CPU time.
     pub cpu: u64,
     /// Without a peak of memory.
@@ -61,10 +61,10 @@ pub(super) fn awards(
     category: &str,
     edition: &Edition,
     entries: &[Entry],
-    figures: &AwardFigures,
+    compared: &AwardValues,
 ) -> Vec<Award> {
     let kinds = edition.judging.awards.iter();
-    kinds.filter_map(|kind| award(category, *kind, edition, entries, figures)).collect()
+    kinds.filter_map(|kind| award(category, *kind, edition, entries, compared)).collect()
 }
 
 fn award(
@@ -72,23 +72,23 @@ fn award(
     kind: AwardKind,
     edition: &Edition,
     entries: &[Entry],
-    figures: &AwardFigures,
+    compared: &AwardValues,
 ) -> Option<Award> {
     let (unit, measure): (_, fn(&Cost) -> Option<u64>) = match kind {
         AwardKind::RoadRunner => ("ms", |cost| Some(cost.cpu_ms)),
         AwardKind::Camel => ("KiB", |cost| cost.memory_kib),
-        AwardKind::MostRight => return most(category, kind, entries, &figures.right, figures.blocks),
-        AwardKind::MostUnique => return most(category, kind, entries, &figures.unique, figures.blocks),
+        AwardKind::MostRight => return most(category, kind, entries, &compared.right, compared.blocks),
+        AwardKind::MostUnique => return most(category, kind, entries, &compared.unique, compared.blocks),
     };
-    let mut of = Measured::new();
-    for run in figures.runs.iter().filter(|run| figures.ranked.contains_key(&run.entry)) {
+    let mut by_entry = Measured::new();
+    for run in compared.runs.iter().filter(|run| compared.ranked.contains_key(&run.entry)) {
         if let Some(measured) = measure(&run.cost) {
-            of.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
+            by_entry.entry(run.entry).or_default().insert((run.examination, run.instance), measured);
         }
     }
     let places = match edition.judging.cost_comparison {
-        CostComparison::Penalized => penalized(kind, edition, entries, figures, &of),
-        CostComparison::CommonRuns => over_common_runs(entries, &of),
+        CostComparison::Penalized => penalized(kind, edition, entries, compared, &by_entry),
+        CostComparison::CommonRuns => over_common_runs(entries, &by_entry),
     };
     let place = |(rank, entry, runs_compared, value)| AwardPlace {
         rank,
@@ -122,18 +122,18 @@ fn penalized(
     kind: AwardKind,
     edition: &Edition,
     entries: &[Entry],
-    figures: &AwardFigures,
-    of: &Measured,
+    compared: &AwardValues,
+    by_entry: &Measured,
 ) -> Option<Vec<Place>> {
     let charge = charge(kind, edition);
     let mean = |(entry, measured): (&usize, &BTreeMap<_, u64>)| {
-        let NoFigure { cpu, memory } = figures.ranked[entry];
+        let Unmeasured { cpu, memory } = compared.ranked[entry];
         let without = if kind == AwardKind::Camel { memory } else { cpu };
-        let runs = u128::from(figures.comparable_blocks.saturating_sub(without)).max(measured.len() as u128);
+        let runs = u128::from(compared.comparable_blocks.saturating_sub(without)).max(measured.len() as u128);
         let complete: u128 = measured.values().map(|cost| u128::from(*cost).min(charge)).sum();
         (complete + (runs - measured.len() as u128) * charge, runs, *entry)
     };
-    let mut means: Vec<(u128, u128, usize)> = of.iter().map(mean).collect();
+    let mut means: Vec<(u128, u128, usize)> = by_entry.iter().map(mean).collect();
     // Exact: a/b < c/d where a*d < c*b.
     let order = |a: &(u128, u128, usize), b: &(u128, u128, usize)| (a.0 * b.1).cmp(&(b.0 * a.1));
     means.sort_by(|a, b| order(a, b).then(entries[a.2].entry.cmp(&entries[b.2].entry)));
@@ -147,23 +147,25 @@ fn penalized(
 }
 
 /// Ranks the entries by their sum over the blocks that all of them completed.
-fn over_common_runs(entries: &[Entry], of: &Measured) -> Option<Vec<Place>> {
-    let mut compared: Vec<usize> = of.keys().copied().collect();
-    compared.sort_by(|a, b| of[b].len().cmp(&of[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry)));
+fn over_common_runs(entries: &[Entry], by_entry: &Measured) -> Option<Vec<Place>> {
+    let mut compared: Vec<usize> = by_entry.keys().copied().collect();
+    compared.sort_by(|a, b| {
+        by_entry[b].len().cmp(&by_entry[a].len()).then(entries[*a].entry.cmp(&entries[*b].entry))
+    });
     let common = loop {
         if compared.len() < 2 {
             return None;
         }
-        let first = of[&compared[0]].keys().copied();
+        let first = by_entry[&compared[0]].keys().copied();
         let common: BTreeSet<_> =
-            first.filter(|block| compared.iter().all(|entry| of[entry].contains_key(block))).collect();
+            first.filter(|block| compared.iter().all(|entry| by_entry[entry].contains_key(block))).collect();
         if !common.is_empty() {
             break common;
         }
         compared.pop();
     };
-    // A published table can have any figure: the sum must not overflow.
-    let sum = |entry: usize| common.iter().map(|block| of[&entry][block]).fold(0, u64::saturating_add);
+    // A published table can have any value: the sum must not overflow.
+    let sum = |entry: usize| common.iter().map(|block| by_entry[&entry][block]).fold(0, u64::saturating_add);
     let mut sums: Vec<(u64, usize)> = compared.iter().map(|entry| (sum(*entry), *entry)).collect();
     sums.sort_by(|a, b| a.0.cmp(&b.0).then(entries[a.1].entry.cmp(&entries[b.1].entry)));
     let place = |(value, entry): &(u64, usize)| {
@@ -224,11 +226,11 @@ mod tests {
         }
     }
 
-    fn figures(ranked: &[usize], runs: &[CompleteRun]) -> AwardFigures {
+    fn compared(ranked: &[usize], runs: &[CompleteRun]) -> AwardValues {
         let none = || ranked.iter().map(|entry| (*entry, 0)).collect();
-        let ranked = ranked.iter().map(|entry| (*entry, NoFigure::default())).collect();
+        let ranked = ranked.iter().map(|entry| (*entry, Unmeasured::default())).collect();
         let runs = runs.to_vec();
-        AwardFigures { blocks: 9, comparable_blocks: 9, ranked, right: none(), unique: none(), runs }
+        AwardValues { blocks: 9, comparable_blocks: 9, ranked, right: none(), unique: none(), runs }
     }
 
     /// The edition of 2018 with these awards; costs are compared over common runs.
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn penalized_means_depend_on_the_own_runs_only() {
+    fn a_penalized_mean_depends_only_on_the_runs_of_its_entry() {
         let mut edition = edition(BOTH);
         edition.judging.cost_comparison = CostComparison::Penalized;
         // Entry 0 is ahead of entry 1 over instances 1 to 3; it is slower on instance 4, the only one of entry 2.
@@ -248,7 +250,7 @@ mod tests {
             (1..4).flat_map(|instance| [run(0, instance, 10, 5), run(1, instance, 30, 9)]).collect();
         runs.extend([run(0, 4, 25, 5), run(1, 4, 20, 9)]);
         let order = |runs: &[CompleteRun], ranked: &[usize]| -> Vec<(usize, u64)> {
-            let found = awards("CTL", &edition, &entries(), &figures(ranked, runs));
+            let found = awards("CTL", &edition, &entries(), &compared(ranked, runs));
             found[0].places.iter().map(|place| (place.entry, place.value)).collect()
         };
         let charge = 2 * 4 * 3_600_000;
@@ -256,9 +258,9 @@ mod tests {
         assert_eq!(order(&runs, &[0, 1]), [(0, mean(55, 4)), (1, mean(110, 4))]);
         runs.push(run(2, 4, 1, 1));
         assert_eq!(order(&runs, &[0, 1, 2]), [(0, mean(55, 4)), (1, mean(110, 4)), (2, mean(1, 1))]);
-        // A run without a figure is left out of the mean of its entry, and one above the charge costs the charge.
-        let mut without = figures(&[0, 1, 2], &runs);
-        without.ranked.insert(2, NoFigure { cpu: 8, memory: 0 });
+        // A run without a value is left out of the mean of its entry, and one above the charge costs the charge.
+        let mut without = compared(&[0, 1, 2], &runs);
+        without.ranked.insert(2, Unmeasured { cpu: 8, memory: 0 });
         without.runs.last_mut().unwrap().cost.cpu_ms = u64::MAX;
         let found = awards("CTL", &edition, &entries(), &without);
         let last = found[0].places.last().unwrap();
@@ -274,12 +276,12 @@ mod tests {
     }
 
     #[test]
-    fn value_awards_count_the_variant_with_most_values() {
+    fn an_award_for_values_counts_the_variant_with_most_of_them() {
         let mut entries = entries();
         entries[2].tool = "a".to_owned();
         let right = BTreeMap::from([(0, 26), (1, 66), (2, 80)]);
-        let figures = AwardFigures { right, ..figures(&[0, 1], &[]) };
-        let given = awards("CTL", &edition(&[AwardKind::MostRight]), &entries, &figures);
+        let compared = AwardValues { right, ..compared(&[0, 1], &[]) };
+        let given = awards("CTL", &edition(&[AwardKind::MostRight]), &entries, &compared);
         assert_eq!(shown(&given), ["most-right 1 2 over 9: 80 values", "most-right 2 1 over 9: 66 values"]);
     }
 
@@ -287,7 +289,7 @@ mod tests {
     fn costs_are_compared_over_runs_that_all_completed() {
         // Entry 0 is slow on instance 2, which entry 1 did not complete; only instance 1 is common.
         let runs = [run(0, 1, 30, 5), run(0, 2, 900, 900), run(1, 1, 20, 5), run(1, 3, 1, 1)];
-        let shown = shown(&awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 1], &runs)));
+        let shown = shown(&awards("CTL", &edition(BOTH), &entries(), &compared(&[0, 1], &runs)));
         let expected = [
             "road-runner 1 1 over 1: 20 ms",
             "road-runner 2 0 over 1: 30 ms",
@@ -307,25 +309,25 @@ mod tests {
             "camel 1 0 over 1: 5 KiB",
             "camel 2 1 over 1: 9 KiB",
         ];
-        assert_eq!(shown(&awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 1], &runs))), expected);
+        assert_eq!(shown(&awards("CTL", &edition(BOTH), &entries(), &compared(&[0, 1], &runs))), expected);
     }
 
     #[test]
     fn an_entry_without_a_common_run_is_left_out() {
         let runs = [run(0, 1, 30, 5), run(0, 2, 10, 5), run(1, 1, 20, 5), run(1, 2, 20, 5), run(2, 9, 1, 1)];
-        let found = awards("CTL", &edition(&BOTH[..1]), &entries(), &figures(&[0, 1, 2], &runs));
+        let found = awards("CTL", &edition(&BOTH[..1]), &entries(), &compared(&[0, 1, 2], &runs));
         assert_eq!(shown(&found), ["road-runner 1 0 over 2: 40 ms", "road-runner 1 1 over 2: 40 ms"]);
-        assert!(awards("CTL", &edition(BOTH), &entries(), &figures(&[0, 2], &runs)).is_empty());
-        assert!(awards("CTL", &edition(BOTH), &entries(), &figures(&[2], &runs)).is_empty());
+        assert!(awards("CTL", &edition(BOTH), &entries(), &compared(&[0, 2], &runs)).is_empty());
+        assert!(awards("CTL", &edition(BOTH), &entries(), &compared(&[2], &runs)).is_empty());
     }
 
     #[test]
     fn later_editions_have_awards_for_right_and_unique_values() {
-        let mut figures = figures(&[0, 1, 2], &[]);
-        figures.right = [(0, 5), (1, 7), (2, 7)].into();
-        figures.unique.insert(2, 3);
+        let mut compared = compared(&[0, 1, 2], &[]);
+        compared.right = [(0, 5), (1, 7), (2, 7)].into();
+        compared.unique.insert(2, 3);
         let found =
-            awards("CTL", &edition(&[AwardKind::MostRight, AwardKind::MostUnique]), &entries(), &figures);
+            awards("CTL", &edition(&[AwardKind::MostRight, AwardKind::MostUnique]), &entries(), &compared);
         let expected = [
             "most-right 1 1 over 9: 7 values",
             "most-right 1 2 over 9: 7 values",

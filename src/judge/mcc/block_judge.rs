@@ -1,13 +1,13 @@
 //! Judging block by block: the trusted value of every position, the verdicts on all values, and the sums over blocks.
 
-use super::awards::{self, AwardFigures, CompleteRun, NoFigure};
+use super::awards::{self, AwardValues, CompleteRun, Unmeasured};
 use super::best_virtual::BestVirtual;
-use super::judge::{Judge, JudgementHeader, JudgementTotals};
+use super::judge::{Judge, JudgementTotals};
 use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::ballots::{NONE, NOT_KEPT, RunFacts, RunRow};
+use crate::input::run_results::{NONE, NOT_KEPT, RunFacts, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::NotKept;
@@ -36,7 +36,7 @@ impl<'j> BlockJudge<'j> {
 
     /// Judges with other confidences than those of the judgement. They are by entry.
     pub fn with_confidence(judge: &'j Judge, confidence: Vec<BigRational>) -> Self {
-        let JudgementHeader { edition, entries, .. } = &judge.header;
+        let Judgement { edition, entries, .. } = &judge.header;
         Self {
             judge,
             confidence,
@@ -63,17 +63,17 @@ impl<'j> BlockJudge<'j> {
     /// Judges one block.
     pub fn judge(&mut self, rows: &[RunRow]) -> Block {
         let judge = self.judge;
-        let ballots = &judge.ballots;
-        let values = &ballots.values;
+        let results = &judge.results;
+        let values = &results.values;
         let (examination, instance) = (rows[0].examination as usize, rows[0].instance as usize);
         let count = judge.value_count(rows);
         let judging = &judge.header.edition.judging;
-        let ids = ballots.ids.get(&(rows[0].examination, rows[0].instance));
+        let ids = results.ids.get(&(rows[0].examination, rows[0].instance));
         let mut trusted = Vec::with_capacity(count);
         let mut verdicts: Vec<ValueVerdicts> =
             rows.iter().map(|_| ValueVerdicts::with_capacity(count)).collect();
         let mut votes = Vec::new();
-        let overrides = judge.overrides.of(examination, instance);
+        let overrides = judge.overrides.for_block(examination, instance);
         let certified = judge.certified(examination, instance);
         let mut unique = vec![0; rows.len()];
         let mut backed = 0;
@@ -85,7 +85,7 @@ impl<'j> BlockJudge<'j> {
             if variants_differ && basis == Basis::UnknownNone {
                 basis = Basis::UnknownSplit;
             }
-            let set = overrides.iter().find(|of| of.position == position);
+            let set = overrides.iter().find(|change| change.position == position);
             if let Some(set) = set {
                 value = Some(set.value).filter(|value| *value != NONE);
                 basis = Basis::Override;
@@ -93,7 +93,7 @@ impl<'j> BlockJudge<'j> {
             }
             let (mut backing, mut competing_backing) = (Backing::None, Backing::None);
             for (row, verdicts) in rows.iter().zip(&mut verdicts) {
-                let given = ballots.given[row.first + position];
+                let given = results.given[row.first + position];
                 let entry = row.entry as usize;
                 verdicts.push(match value {
                     _ if given == NONE => ValueVerdict::NotComputed,
@@ -127,8 +127,8 @@ impl<'j> BlockJudge<'j> {
                 value: shown.and_then(|value| values.get(value).cloned()),
                 basis,
                 weak: if set.is_none() { backing.weak() } else { None },
-                reason: set.map(|of| of.reason.clone()).unwrap_or_default(),
-                certified: certified.and_then(|of| of.get(&position)).cloned().map(Box::new),
+                reason: set.map(|change| change.reason.clone()).unwrap_or_default(),
+                certified: certified.and_then(|values| values.get(&position)).cloned().map(Box::new),
             });
         }
         self.best_virtual.add(examination, judge.weight_class[instance], backed, count as u64);
@@ -174,13 +174,13 @@ impl<'j> BlockJudge<'j> {
 
     /// Returns the exact trusted number where all its backers gave the same number, otherwise the rounded one.
     fn unrounded(&self, rows: &[RunRow], position: usize, trusted: u32) -> u32 {
-        let Judge { ballots, voters, .. } = self.judge;
+        let Judge { results, voters, .. } = self.judge;
         let mut backers = rows
             .iter()
             .filter(|row| voters[row.entry as usize])
-            .map(|row| ballots.given[row.first + position])
+            .map(|row| results.given[row.first + position])
             .filter(|given| {
-                *given != NONE && ballots.values.rounded(*given) == ballots.values.rounded(trusted)
+                *given != NONE && results.values.rounded(*given) == results.values.rounded(trusted)
             });
         let first = backers.next().unwrap_or(trusted);
         if backers.all(|given| given == first) { first } else { trusted }
@@ -210,18 +210,18 @@ impl<'j> BlockJudge<'j> {
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
-            tally.no_figure.cpu += unmeasured(cost.is_some());
-            tally.no_figure.memory += unmeasured(cost.is_some_and(|cost| cost.memory_kib.is_some()));
+            tally.unmeasured.cpu += unmeasured(cost.is_some());
+            tally.unmeasured.memory += unmeasured(cost.is_some_and(|cost| cost.memory_kib.is_some()));
         }
         if let (true, Some(cost)) = (complete, judge.comparable_cost(row)) {
             self.complete.push(CompleteRun { examination, instance, entry, cost });
         }
-        let given = judge.ballots.values_of(row);
+        let given = judge.results.values_of(row);
         Cell {
             entry,
             ending: row.ending,
-            values: given.iter().map(|number| judge.ballots.values.get(*number).cloned()).collect(),
-            points: self.points.of(examination, class, counts),
+            values: given.iter().map(|number| judge.results.values.get(*number).cloned()).collect(),
+            points: self.points.weighted(examination, class, counts),
             verdicts,
             complete,
             cost: *cost,
@@ -234,7 +234,7 @@ impl<'j> BlockJudge<'j> {
 
     /// Returns the scores, podiums, awards and best virtual scores over all blocks judged.
     pub fn totals(self) -> JudgementTotals {
-        let JudgementHeader { edition, entries, unresolved, .. } = &self.judge.header;
+        let Judgement { edition, entries, unresolved, .. } = &self.judge.header;
         let weights = Weights::new(&self.judge.weights);
         let mut scores = Vec::new();
         for (examination, tallies) in self.tallies.iter().enumerate() {
@@ -270,22 +270,25 @@ impl<'j> BlockJudge<'j> {
             let runs: Vec<CompleteRun> =
                 self.complete.iter().filter(|run| within(run.examination)).copied().collect();
             let examinations = (0..edition.examinations.len()).filter(|examination| within(*examination));
-            let sum = |entry: usize, of: fn(&ExaminationTally) -> u64| -> u64 {
-                examinations.clone().map(|examination| of(&self.tallies[examination][entry])).sum()
+            let sum = |entry: usize, count: fn(&ExaminationTally) -> u64| -> u64 {
+                examinations.clone().map(|examination| count(&self.tallies[examination][entry])).sum()
             };
-            let no_figure = |entry: usize| NoFigure {
-                cpu: sum(entry, |tally| tally.no_figure.cpu),
-                memory: sum(entry, |tally| tally.no_figure.memory),
+            let unmeasured = |entry: usize| Unmeasured {
+                cpu: sum(entry, |tally| tally.unmeasured.cpu),
+                memory: sum(entry, |tally| tally.unmeasured.memory),
             };
-            let figures = AwardFigures {
+            let compared = AwardValues {
                 blocks: self.judge.count_blocks(within),
-                comparable_blocks: examinations.clone().map(|of| self.comparable_blocks[of]).sum(),
-                ranked: ranked.map(|entry| (entry, no_figure(entry))).collect(),
+                comparable_blocks: examinations
+                    .clone()
+                    .map(|examination| self.comparable_blocks[examination])
+                    .sum(),
+                ranked: ranked.map(|entry| (entry, unmeasured(entry))).collect(),
                 right: competing().map(|entry| (entry, sum(entry, |tally| tally.counts().right))).collect(),
                 unique: competing().map(|entry| (entry, sum(entry, |tally| tally.unique))).collect(),
                 runs,
             };
-            awards.extend(awards::awards(&rule.category, edition, entries, &figures));
+            awards.extend(awards::awards(&rule.category, edition, entries, &compared));
             podiums.push(podium);
         }
         let best_virtual = self.best_virtual.scores(edition, &weights);

@@ -1,7 +1,7 @@
 //! The confidence of an entry: the share of the common values on which it agrees (E-2.1, E-2.2).
 
 use super::trusted::Vote;
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use mcc_edition::ConfidenceReading;
 use num_rational::BigRational;
 use num_traits::Zero;
@@ -34,11 +34,15 @@ impl AgreementCounts {
 
     /// Returns the confidence of an entry; 0 for an entry that gave no value of V (E-2.2).
     pub fn confidence(&self, entry: usize, reading: ConfidenceReading) -> BigRational {
-        let of = match reading {
+        let divisor = match reading {
             ConfidenceReading::Answered => self.answered[entry],
             ConfidenceReading::AllTrusted => self.common,
         };
-        if of == 0 { BigRational::zero() } else { BigRational::new(self.agreed[entry].into(), of.into()) }
+        if divisor == 0 {
+            BigRational::zero()
+        } else {
+            BigRational::new(self.agreed[entry].into(), divisor.into())
+        }
     }
 }
 

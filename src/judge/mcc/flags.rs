@@ -1,6 +1,6 @@
 //! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
-use crate::input::ballots::{NONE, RunRow};
+use crate::input::run_results::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_campaign::benchkit::Repeat;
 use std::collections::BTreeMap;
@@ -104,11 +104,11 @@ fn absences<'i>(
     };
     let mut flags = Vec::new();
     for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
-        let of = |examination: usize| {
+        let own_runs = |examination: usize| {
             let first = (examination * entries.len() + entry) * families;
             &runs[first..first + families]
         };
-        let present = |examination: usize| of(examination).iter().any(|at| at.has_evidence > 0);
+        let present = |examination: usize| own_runs(examination).iter().any(|at| at.has_evidence > 0);
         let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
         if elsewhere == 0 {
             continue;
@@ -135,10 +135,10 @@ fn absences<'i>(
                     ),
                 });
             };
-            let at = of(examination);
+            let at = own_runs(examination);
             let failed = at.iter().any(|at| at.failed > 0);
             if total(examination) > 0 && !present(examination) && !failed {
-                let sum = |of: fn(&FamilyRuns) -> u32| at.iter().map(of).sum();
+                let sum = |count: fn(&FamilyRuns) -> u32| at.iter().map(count).sum();
                 let at = FamilyRuns {
                     declined: sum(|at| at.declined),
                     ran: sum(|at| at.ran),

@@ -1,14 +1,15 @@
-//! Sorts ballots and computes confidences, weights and flags, before blocks are judged.
+//! Sorts results and computes confidences, weights and flags, before blocks are judged.
 
 use super::overrides::Overrides;
 use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
-use crate::input::ballots::{BallotError, Ballots, EntryFacts, InstanceFacts, NONE, RunFacts, RunRow};
+use crate::input::run_results::{
+    InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow,
+};
 use crate::judgement::*;
 use mcc_base::Mark;
-use mcc_campaign::Publication;
 use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
@@ -16,12 +17,12 @@ use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Why ballots cannot be judged.
+/// Why results cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
-    /// A run has two ballots.
+    /// A run has two results.
     #[error(transparent)]
-    Ballot(#[from] BallotError),
+    RunResult(#[from] RunResultError),
     /// The edition has no multiplier for the status of an instance.
     #[error(
         "instance {instance} is `{status}`, for which edition {edition} has no multiplier (judging.multipliers); \
@@ -30,7 +31,7 @@ pub enum JudgeError {
     UnknownStatus {
         /// Name of the instance.
         instance: String,
-        /// Its status.
+        /// Its status in the models file or the record, such as `surprise`.
         status: String,
         /// Name of the edition.
         edition: String,
@@ -39,12 +40,12 @@ pub enum JudgeError {
     },
 }
 
-/// Judges ballots block by block, so that a judgement can be written while it is computed and memory contains only the
-/// ballots.
+/// Judges results block by block, so that a judgement can be written while it is computed and memory contains only the
+/// results.
 pub struct Judge {
-    /// The part of the judgement that is computed before blocks are judged.
-    pub header: JudgementHeader,
-    pub(super) ballots: Ballots,
+    /// The judgement without its blocks and the sums over them, which are empty.
+    pub header: Judgement,
+    pub(super) results: RunResults,
     /// The rows of each block.
     pub(super) blocks: Vec<Range<usize>>,
     /// By entry: whether it has a vote.
@@ -64,57 +65,26 @@ pub struct Judge {
     pub(super) mixed_hosts: Vec<bool>,
 }
 
-/// The part of a judgement that is computed before blocks are judged. The fields are those of `Judgement`.
-#[derive(Debug)]
-pub struct JudgementHeader {
-    /// As in `Judgement`.
-    pub version: String,
-    /// As in `Judgement`.
-    pub edition: Edition,
-    /// As in `Judgement`. Without resigned entries (P-4).
-    pub publication: Option<Publication>,
-    /// As in `Judgement`.
-    pub inputs: Vec<InputDigest>,
-    /// As in `Judgement`.
-    pub notes: Vec<String>,
-    /// As in `Judgement`.
-    pub entries: Vec<Entry>,
-    /// As in `Judgement`.
-    pub instances: Vec<Instance>,
-    /// As in `Judgement`.
-    pub examinations: Vec<String>,
-    /// As in `Judgement`.
-    pub unresolved: Vec<RunName>,
-    /// As in `Judgement`.
-    pub excluded: Vec<RunName>,
-    /// As in `Judgement`.
-    pub common_values: u64,
-    /// As in `Judgement`.
-    pub confidence: Vec<Confidence>,
-    /// As in `Judgement`.
-    pub flags: Vec<Flag>,
-}
-
-/// The sums over all blocks of a judgement. The fields are those of `Judgement`.
+/// The sums over all blocks: the last fields of a `Judgement`.
 #[derive(Debug)]
 pub struct JudgementTotals {
-    /// As in `Judgement`.
+    /// The points of every entry in every examination in which it took part.
     pub scores: Vec<Score>,
-    /// As in `Judgement`.
+    /// One podium per category, in the order of the edition.
     pub podiums: Vec<Podium>,
-    /// As in `Judgement`.
+    /// The awards, by category in the order of the edition.
     pub awards: Vec<Award>,
-    /// As in `Judgement`.
+    /// The score of the best virtual tool in every examination that has a block.
     pub best_virtual: Vec<VirtualScore>,
 }
 
 impl Judge {
-    /// Prepares the judging of ballots under the rules of an edition.
+    /// Prepares the judging of results under the rules of an edition.
     ///
     /// # Errors
-    /// A run has two ballots, or the edition has no multiplier for the status of an instance.
-    pub fn new(edition: &Edition, ballots: Ballots) -> Result<Self, JudgeError> {
-        let mut judge = Self::prepare(edition, ballots)?;
+    /// A run has two results, or the edition has no multiplier for the status of an instance.
+    pub fn new(edition: &Edition, results: RunResults) -> Result<Self, JudgeError> {
+        let mut judge = Self::prepare(edition, results)?;
         let mut flags = no_confidence::flags(&judge);
         flags.append(&mut judge.header.flags);
         judge.header.flags = flags;
@@ -122,57 +92,61 @@ impl Judge {
     }
 
     /// Prepares the judging without the flags that need a second judgement.
-    fn prepare(edition: &Edition, mut ballots: Ballots) -> Result<Self, JudgeError> {
-        let names: Vec<String> = ballots.entry_names().map(str::to_owned).collect();
+    fn prepare(edition: &Edition, mut results: RunResults) -> Result<Self, JudgeError> {
+        let names: Vec<String> = results.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> =
-            names.iter().map(|name| entry_described(edition, &ballots, name)).collect();
+            names.iter().map(|name| entry_described(edition, &results, name)).collect();
         // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         teams::unify(&mut entries);
-        ballots.notes.extend(teams::notes(edition, &entries));
+        results.notes.extend(teams::notes(edition, &entries));
         let judged: BTreeSet<&str> = entries
             .iter()
             .filter(|entry| entry.status != Status::Withdrawn)
             .map(|entry| entry.entry.as_str())
             .collect();
-        ballots.sort_and_filter(|name| judged.contains(name))?;
+        results.sort_and_filter(|name| judged.contains(name))?;
         let numbers: HashMap<&str, usize> =
-            ballots.entries.names.iter().enumerate().map(|(number, name)| (name.as_str(), number)).collect();
-        // First the entries that have ballots, by number; then the withdrawn ones.
+            results.entries.names.iter().enumerate().map(|(number, name)| (name.as_str(), number)).collect();
+        // First the entries that have results, by number; then the withdrawn ones.
         entries.sort_by_key(|entry| {
             (numbers.get(entry.entry.as_str()).copied().unwrap_or(usize::MAX), entry.entry.clone())
         });
 
         let voters: Vec<bool> = entries.iter().map(|entry| entry.status.votes()).collect();
-        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut ballots, &voters);
-        let blocks = blocks(&ballots.rows);
-        let mut instances = instances(edition, &mut ballots)?;
+        let (unresolved, excluded, excluded_rows) = infrastructure(edition, &mut results, &voters);
+        let blocks = blocks(&results.rows);
+        let mut instances = instances(edition, &mut results)?;
         let competing: Vec<bool> = entries.iter().map(|entry| entry.status == Status::Competing).collect();
-        let (weights, weight_class) = set_weights(edition, &ballots, &competing, &mut instances);
+        let (weights, weight_class) = set_weights(edition, &results, &competing, &mut instances);
         let tools = votes::tools(&entries);
-        let overrides = Overrides::new(&ballots.overrides, &ballots.instances.names);
-        let mixed_hosts = mixed_hosts(&mut ballots.rows, &instances);
-        let flags = flags::flags(&entries, &instances, &ballots.rows, &ballots.given, &ballots.examinations);
+        let overrides = Overrides::new(&results.overrides, &results.instances.names);
+        let mixed_hosts = mixed_hosts(&mut results.rows, &instances);
+        let flags = flags::flags(&entries, &instances, &results.rows, &results.given, &results.examinations);
         let mut judge = Self {
-            header: JudgementHeader {
+            header: Judgement {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 edition: edition.without_resigned(|name| resigned.iter().all(|entry| entry.entry != name)),
-                publication: ballots
-                    .publication
-                    .take()
-                    .and_then(|of| of.with_entries(|name| entries.iter().any(|entry| entry.entry == name))),
-                inputs: inputs_without(&resigned, std::mem::take(&mut ballots.inputs)),
-                notes: std::mem::take(&mut ballots.notes),
+                publication: results.publication.take().and_then(|publication| {
+                    publication.with_entries(|name| entries.iter().any(|entry| entry.entry == name))
+                }),
+                inputs: inputs_without(&resigned, std::mem::take(&mut results.inputs)),
+                notes: std::mem::take(&mut results.notes),
                 entries,
                 instances,
-                examinations: ballots.examinations.iter().map(|(name, _)| name.clone()).collect(),
+                examinations: results.examinations.iter().map(|(name, _)| name.clone()).collect(),
                 unresolved,
                 excluded,
                 common_values: 0,
                 confidence: Vec::new(),
+                blocks: Vec::new(),
+                scores: Vec::new(),
+                podiums: Vec::new(),
+                awards: Vec::new(),
+                best_virtual: Vec::new(),
                 flags,
             },
-            ballots,
+            results,
             blocks,
             voters,
             competing,
@@ -201,13 +175,13 @@ impl Judge {
         examination: usize,
         instance: usize,
     ) -> Option<&HashMap<usize, Certified>> {
-        let certified = self.ballots.certified.as_ref()?;
+        let certified = self.results.certified.as_ref()?;
         certified.get(&(examination, self.header.instances[instance].instance.clone()))
     }
 
     /// Whether a judged run has a value.
     fn has_values(&self) -> bool {
-        self.ballots.rows.iter().any(|row| self.ballots.has_value(row))
+        self.results.rows.iter().any(|row| self.results.has_value(row))
     }
 
     /// Prepares the same contest without a tool and all its variants, as if they had resigned (P-4).
@@ -215,24 +189,21 @@ impl Judge {
     /// # Errors
     /// As `new`.
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
-        let mut ballots = self.ballots.clone();
+        let mut results = self.results.clone();
         // A block that was excluded because of a run of this tool is judged.
-        ballots.rows.extend(self.excluded_rows.iter().cloned());
-        for Entry { entry, tool: of, note, .. } in &self.header.entries {
-            if of == tool {
-                let (tool, note) = (of.clone(), note.clone());
-                ballots.describe_entry(entry, EntryFacts { tool, status: Status::Resigned, note });
-            }
+        results.rows.extend(self.excluded_rows.iter().cloned());
+        for entry in self.header.entries.iter().filter(|entry| entry.tool == tool) {
+            results.describe_entry(Entry { status: Status::Resigned, ..entry.clone() });
         }
-        Self::prepare(&self.header.edition, ballots)
+        Self::prepare(&self.header.edition, results)
     }
 
     /// Returns the numbers of examination and instance of every block that is judged, and its property ids as far as they
     /// are known.
     pub(crate) fn block_ids(&self) -> impl Iterator<Item = (usize, usize, &[String])> {
         self.blocks.iter().map(|block| {
-            let RunRow { examination, instance, .. } = self.ballots.rows[block.start];
-            let ids = self.ballots.ids.get(&(examination, instance)).map_or(&[][..], Vec::as_slice);
+            let RunRow { examination, instance, .. } = self.results.rows[block.start];
+            let ids = self.results.ids.get(&(examination, instance)).map_or(&[][..], Vec::as_slice);
             (examination as usize, instance as usize, ids)
         })
     }
@@ -259,7 +230,7 @@ impl Judge {
     }
 
     fn excluded_cell(&self, row: &RunRow) -> Cell {
-        let given = self.ballots.values_of(row);
+        let given = self.results.values_of(row);
         let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts().clone();
         let verdict = |number: &u32| match *number {
             NONE => ValueVerdict::NotComputed,
@@ -268,7 +239,7 @@ impl Judge {
         Cell {
             entry: row.entry as usize,
             ending: row.ending,
-            values: given.iter().map(|number| self.ballots.values.get(*number).cloned()).collect(),
+            values: given.iter().map(|number| self.results.values.get(*number).cloned()).collect(),
             verdicts: given.iter().map(verdict).collect(),
             points: BigRational::zero(),
             complete: false,
@@ -289,11 +260,11 @@ impl Judge {
         confidence: &[BigRational],
         votes: &mut Vec<Vote>,
     ) -> PositionVotes {
-        let values = &self.ballots.values;
+        let values = &self.results.values;
         let mut any_rounded = false;
         votes.clear();
         for row in rows.iter().filter(|row| self.voters[row.entry as usize]) {
-            let value = self.ballots.given[row.first + position];
+            let value = self.results.given[row.first + position];
             if value != NONE {
                 any_rounded |= values.is_rounded(value);
                 votes.push(Vote { entry: row.entry as usize, value });
@@ -312,7 +283,7 @@ impl Judge {
     /// Returns whether a given value equals the trusted one. A rounded answer of an entry without a vote is compared by
     /// 5 digits, but has no effect on the comparison of other answers.
     pub(super) fn equals(&self, given: u32, trusted: u32, any_rounded: bool) -> bool {
-        let values = &self.ballots.values;
+        let values = &self.results.values;
         values.agree(given, trusted, any_rounded || values.is_rounded(given))
     }
 
@@ -323,7 +294,7 @@ impl Judge {
         let mut counts = confidence::AgreementCounts::new(self.header.entries.len());
         let mut votes = Vec::new();
         for block in &self.blocks {
-            let rows = &self.ballots.rows[block.clone()];
+            let rows = &self.results.rows[block.clone()];
             for position in 0..self.value_count(rows) {
                 let PositionVotes { any_rounded, .. } = self.votes(rows, position, &[], &mut votes);
                 let Some(common) = confidence::commonly_agreed(&votes, judging.min_agreeing) else {
@@ -331,7 +302,7 @@ impl Judge {
                 };
                 counts.common += 1;
                 for row in rows {
-                    let given = self.ballots.given[row.first + position];
+                    let given = self.results.given[row.first + position];
                     if given != NONE {
                         counts.answered[row.entry as usize] += 1;
                         counts.agreed[row.entry as usize] +=
@@ -352,11 +323,11 @@ impl Judge {
     /// Returns the number of runs with each mark, such as `degraded:tcg`, and the number of runs that have an attempt.
     pub fn marks(&self) -> (BTreeMap<&str, u64>, u64) {
         let (mut marks, mut made) = (BTreeMap::new(), 0);
-        for row in &self.ballots.rows {
-            let of = &row.facts().marks;
-            if Mark::was_made(of) {
+        for row in &self.results.rows {
+            let run_marks = &row.facts().marks;
+            if Mark::was_made(run_marks) {
                 made += 1;
-                of.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
+                run_marks.iter().for_each(|mark| *marks.entry(&**mark).or_default() += 1);
             }
         }
         (marks, made)
@@ -364,7 +335,7 @@ impl Judge {
 
     /// Returns the number of unresolved runs without an attempt, in a campaign that is judged before its end.
     pub fn not_made_yet(&self) -> usize {
-        let failed = self.ballots.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
+        let failed = self.results.rows.iter().filter(|row| row.ending == Ending::Infrastructure);
         let failed = failed.filter(|row| self.voters[row.entry as usize]);
         let facts = failed.filter_map(|row| row.facts.as_deref());
         facts.filter(|facts| !Mark::was_made(&facts.marks)).count()
@@ -372,7 +343,7 @@ impl Judge {
 
     /// Returns the number of blocks of the examinations for which `within` is true.
     pub(super) fn count_blocks(&self, within: impl Fn(usize) -> bool) -> u64 {
-        let first = self.blocks.iter().map(|block| &self.ballots.rows[block.start]);
+        let first = self.blocks.iter().map(|block| &self.results.rows[block.start]);
         first.filter(|row| within(row.examination as usize)).count() as u64
     }
 
@@ -387,19 +358,18 @@ impl Judge {
 
     /// Returns the number of positions of a block.
     pub(super) fn value_count(&self, rows: &[RunRow]) -> usize {
-        self.ballots.examinations[rows[0].examination as usize].1
+        self.results.examinations[rows[0].examination as usize].1
     }
 }
 
 /// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
-fn entry_described(edition: &Edition, ballots: &Ballots, name: &str) -> Entry {
-    let facts = ballots.known_entries.get(name).cloned().unwrap_or_else(|| EntryFacts {
+fn entry_described(edition: &Edition, results: &RunResults, name: &str) -> Entry {
+    results.known_entries.get(name).cloned().unwrap_or_else(|| Entry {
+        entry: name.to_owned(),
         tool: edition.tool_of(name).to_owned(),
         status: edition.status_of(name),
         note: edition.note_of(name).to_owned(),
-    });
-    let EntryFacts { tool, status, note } = facts;
-    Entry { entry: name.to_owned(), tool, status, note }
+    })
 }
 
 /// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).
@@ -409,23 +379,23 @@ fn inputs_without(resigned: &[Entry], mut inputs: Vec<InputDigest>) -> Vec<Input
 }
 
 /// Returns the unresolved runs, the runs for which blocks are excluded, and the rows of the excluded blocks, which are
-/// removed from the ballots. The edition decides which of the two a run with an infrastructure failure is; a run
+/// removed from the results. The edition decides which of the two a run with an infrastructure failure is; a run
 /// without an attempt is always unresolved. The runs of entries that neither vote nor compete change nothing for others:
 /// they are neither, and a note has their number. `voters` is by entry; every competing entry votes.
 fn infrastructure(
     edition: &Edition,
-    ballots: &mut Ballots,
+    results: &mut RunResults,
     voters: &[bool],
 ) -> (Vec<RunName>, Vec<RunName>, Vec<RunRow>) {
     let name = |row: &RunRow| RunName {
-        entry: ballots.entries.names[row.entry as usize].clone(),
-        instance: ballots.instances.names[row.instance as usize].clone(),
-        examination: ballots.examinations[row.examination as usize].0.clone(),
+        entry: results.entries.names[row.entry as usize].clone(),
+        instance: results.instances.names[row.instance as usize].clone(),
+        examination: results.examinations[row.examination as usize].0.clone(),
     };
     let is_excluded = |row: &RunRow| {
         edition.judging.infrastructure == InfrastructureRule::Exclude && Mark::was_made(&row.facts().marks)
     };
-    let failed = ballots.rows.iter().filter(|row| !row.ending.is_scored());
+    let failed = results.rows.iter().filter(|row| !row.ending.is_scored());
     let (failed, without_effect): (Vec<&RunRow>, Vec<&RunRow>) =
         failed.partition(|row| voters[row.entry as usize]);
     let without_effect: Vec<RunName> = without_effect.into_iter().map(name).collect();
@@ -435,10 +405,10 @@ fn infrastructure(
     let [unresolved, excluded] = [unresolved, excluded].map(|rows| rows.into_iter().map(name).collect());
     let excluded_rows = |row: &mut RunRow| blocks.contains(&(row.examination, row.instance));
     let excluded_rows =
-        if blocks.is_empty() { vec![] } else { ballots.rows.extract_if(.., excluded_rows).collect() };
+        if blocks.is_empty() { vec![] } else { results.rows.extract_if(.., excluded_rows).collect() };
     if !without_effect.is_empty() {
         let entries: BTreeSet<&str> = without_effect.iter().map(|run| run.entry.as_str()).collect();
-        ballots.notes.push(format!(
+        results.notes.push(format!(
             "runs without a result of entries that neither vote nor compete ({}): {}; they change nothing for other entries \
              (E-4.2)",
             Vec::from_iter(entries).join(", "),
@@ -460,11 +430,11 @@ fn blocks(rows: &[RunRow]) -> Vec<Range<usize>> {
 }
 
 /// Returns every instance with its family and status, and the weight 0, which `set_weights` replaces.
-fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, JudgeError> {
+fn instances(edition: &Edition, results: &mut RunResults) -> Result<Vec<Instance>, JudgeError> {
     let mut from_names = 0;
-    let mut instances = Vec::with_capacity(ballots.instances.names.len());
-    for name in &ballots.instances.names {
-        let facts = ballots.known_instances.get(name).cloned().unwrap_or_else(|| {
+    let mut instances = Vec::with_capacity(results.instances.names.len());
+    for name in &results.instances.names {
+        let facts = results.known_instances.get(name).cloned().unwrap_or_else(|| {
             from_names += 1;
             let (name, stripped) = edition.unstripped(name);
             let status = if stripped { "stripped" } else { "known" };
@@ -482,17 +452,18 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
         instances.push(Instance { instance: name.clone(), family, status, weight: BigRational::zero() });
     }
     let with_status = |status: &'static str| {
-        let of = instances.iter().filter(move |instance: &&Instance| instance.status == status);
-        of.map(|instance| instance.family.as_str()).collect::<BTreeSet<_>>()
+        let instances_of_status =
+            instances.iter().filter(move |instance: &&Instance| instance.status == status);
+        instances_of_status.map(|instance| instance.family.as_str()).collect::<BTreeSet<_>>()
     };
     for family in with_status("known").intersection(&with_status("surprise")) {
-        ballots.notes.push(format!(
+        results.notes.push(format!(
             "family {family} has instances with the status `known` and others with `surprise`, but a surprise model is new \
              with all its instances (M-7); check the models file"
         ));
     }
     if from_names > 0 {
-        ballots.notes.push(format!(
+        results.notes.push(format!(
             "family and status of {from_names} of {} instances are not given, so the family is the text before -PT- or \
              -COL- in the name, and the status is `known`; if this is wrong, give a table with --models",
             instances.len()
@@ -506,13 +477,13 @@ fn instances(edition: &Edition, ballots: &mut Ballots) -> Result<Vec<Instance>, 
 /// without a rank has no effect on the weights. `competing` is by entry.
 fn set_weights(
     edition: &Edition,
-    ballots: &Ballots,
+    results: &RunResults,
     competing: &[bool],
     instances: &mut [Instance],
 ) -> (Vec<BigRational>, Vec<u32>) {
     let mut has_result = vec![false; instances.len()];
-    for row in ballots.rows.iter().filter(|row| competing[row.entry as usize]) {
-        has_result[row.instance as usize] |= ballots.has_value(row);
+    for row in results.rows.iter().filter(|row| competing[row.entry as usize]) {
+        has_result[row.instance as usize] |= results.has_value(row);
     }
     let families: Vec<Option<&str>> = instances
         .iter()
@@ -522,19 +493,19 @@ fn set_weights(
     let normalized = weights::weights(edition.judging.normalization, &families);
     let mut classes: Vec<BigRational> = Vec::new();
     let mut numbers: HashMap<BigRational, u32> = HashMap::new();
-    let mut of = Vec::with_capacity(instances.len());
+    let mut class_of_instance = Vec::with_capacity(instances.len());
     for (instance, weight) in instances.iter_mut().zip(normalized) {
         let Judging { multipliers, scale, family_factors, .. } = &edition.judging;
         instance.weight = weight * &multipliers[&instance.status] * scale;
         if let Some(factor) = family_factors.get(&instance.family) {
             instance.weight *= factor;
         }
-        of.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
+        class_of_instance.push(*numbers.entry(instance.weight.clone()).or_insert_with(|| {
             classes.push(instance.weight.clone());
             classes.len() as u32 - 1
         }));
     }
-    (classes, of)
+    (classes, class_of_instance)
 }
 
 /// Returns for every instance whether its family has runs on more than one host, and marks these runs.

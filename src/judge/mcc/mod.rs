@@ -1,4 +1,4 @@
-//! Judging the Model Checking Contest: computes a judgement from ballots (rules E-2 to E-4).
+//! Judging the Model Checking Contest: computes a judgement from results (rules E-2 to E-4).
 
 mod awards;
 mod best_virtual;
@@ -16,10 +16,10 @@ mod trusted;
 mod votes;
 mod weights;
 
-use crate::input::ballots::Ballots;
+use crate::input::run_results::RunResults;
 use crate::judgement::{Block, Judgement};
 use block_judge::BlockJudge;
-pub use judge::{Judge, JudgeError, JudgementHeader, JudgementTotals};
+pub use judge::{Judge, JudgeError, JudgementTotals};
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_edition::Edition;
 pub(crate) use points::{ValuePoints, Weights};
@@ -27,39 +27,19 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 pub(crate) use votes::counted_votes;
 
-/// Judges ballots and returns the whole judgement in memory.
+/// Judges results and returns the whole judgement in memory.
 ///
 /// # Errors
 /// As `Judge::new`.
-pub fn judge(edition: &Edition, ballots: Ballots) -> Result<Judgement, JudgeError> {
-    let judge = Judge::new(edition, ballots)?;
+pub fn judge(edition: &Edition, results: RunResults) -> Result<Judgement, JudgeError> {
+    let judge = Judge::new(edition, results)?;
     let mut blocks = Vec::new();
     let totals = judge.judge_blocks(|block| {
         blocks.push(block);
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(JudgementTotals { scores, podiums, awards, best_virtual }) = totals;
-    let Judge { header, .. } = judge;
-    Ok(Judgement {
-        version: header.version,
-        edition: header.edition,
-        publication: header.publication,
-        inputs: header.inputs,
-        notes: header.notes,
-        entries: header.entries,
-        instances: header.instances,
-        examinations: header.examinations,
-        unresolved: header.unresolved,
-        excluded: header.excluded,
-        common_values: header.common_values,
-        confidence: header.confidence,
-        blocks,
-        scores,
-        podiums,
-        awards,
-        best_virtual,
-        flags: header.flags,
-    })
+    Ok(Judgement { blocks, scores, podiums, awards, best_virtual, ..judge.header })
 }
 
 impl Judge {
@@ -73,7 +53,7 @@ impl Judge {
     ) -> Result<JudgementTotals, E> {
         let mut block_judge = BlockJudge::new(self);
         for block in &self.blocks {
-            each(block_judge.judge(&self.ballots.rows[block.clone()]))?;
+            each(block_judge.judge(&self.results.rows[block.clone()]))?;
         }
         Ok(block_judge.totals())
     }
@@ -92,7 +72,7 @@ impl Judge {
         // Larger batches need more memory, smaller ones more synchronization.
         const BLOCKS_PER_BATCH: usize = 64;
         let judge = |block_judge: &mut BlockJudge<'_>, batch: &[Range<usize>]| {
-            make(&mut batch.iter().map(|block| block_judge.judge(&self.ballots.rows[block.clone()])))
+            make(&mut batch.iter().map(|block| block_judge.judge(&self.results.rows[block.clone()])))
         };
         let feed = |feed: Feed<'_, _>| self.blocks.chunks(BLOCKS_PER_BATCH).try_for_each(feed);
         let (_, block_judges) = ordered_map(threads, || BlockJudge::new(self), feed, judge, take)?;

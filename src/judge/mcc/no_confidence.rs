@@ -12,13 +12,17 @@ use num_traits::One;
 /// confidence were 1.
 pub(super) fn flags(judge: &Judge) -> Vec<Flag> {
     let header = &judge.header;
-    let unmeasured = header.confidence.iter().filter(|of| of.answered == 0 && judge.voters[of.entry]);
+    let unmeasured = header
+        .confidence
+        .iter()
+        .filter(|confidence| confidence.answered == 0 && judge.voters[confidence.entry]);
     let unmeasured: Vec<usize> =
-        unmeasured.map(|of| of.entry).filter(|entry| gave_values(judge, *entry)).collect();
+        unmeasured.map(|confidence| confidence.entry).filter(|entry| gave_values(judge, *entry)).collect();
     if unmeasured.is_empty() {
         return Vec::new();
     }
-    let confidence: Vec<BigRational> = header.confidence.iter().map(|of| of.confidence.clone()).collect();
+    let confidence: Vec<BigRational> =
+        header.confidence.iter().map(|confidence| confidence.confidence.clone()).collect();
     let judged = totals(judge, confidence.clone());
     let mut flags = Vec::new();
     for entry in unmeasured {
@@ -52,14 +56,14 @@ pub(super) fn flags(judge: &Judge) -> Vec<Flag> {
 }
 
 fn gave_values(judge: &Judge, entry: usize) -> bool {
-    judge.ballots.rows.iter().any(|row| row.entry as usize == entry && judge.ballots.has_value(row))
+    judge.results.rows.iter().any(|row| row.entry as usize == entry && judge.results.has_value(row))
 }
 
 /// Judges all blocks with these confidences.
 fn totals(judge: &Judge, confidence: Vec<BigRational>) -> JudgementTotals {
     let mut block_judge = BlockJudge::with_confidence(judge, confidence);
     for block in &judge.blocks {
-        block_judge.judge(&judge.ballots.rows[block.clone()]);
+        block_judge.judge(&judge.results.rows[block.clone()]);
     }
     block_judge.totals()
 }

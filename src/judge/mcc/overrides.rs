@@ -1,6 +1,6 @@
 //! The values that the organizers set, by block.
 
-use crate::input::ballots::Override;
+use crate::input::run_results::Override;
 use std::collections::HashMap;
 
 /// Overrides by examination and instance number.
@@ -12,16 +12,16 @@ impl Overrides {
     /// judged, because all its entries resigned or were withdrawn, has no effect.
     pub fn new(overrides: &[Override], instances: &[String]) -> Self {
         let mut found: HashMap<(usize, usize), Vec<Override>> = HashMap::new();
-        for of in overrides {
-            if let Ok(instance) = instances.binary_search(&of.instance) {
-                found.entry((of.examination, instance)).or_default().push(of.clone());
+        for change in overrides {
+            if let Ok(instance) = instances.binary_search(&change.instance) {
+                found.entry((change.examination, instance)).or_default().push(change.clone());
             }
         }
         Self(found)
     }
 
     /// Returns the overrides of one block.
-    pub fn of(&self, examination: usize, instance: usize) -> &[Override] {
+    pub fn for_block(&self, examination: usize, instance: usize) -> &[Override] {
         self.0.get(&(examination, instance)).map_or(&[], Vec::as_slice)
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn podium(
         points.iter().filter(|(e, _)| competing(*e)).map(|(e, _)| (*e, entries[*e].tool.as_str())).collect();
     let variant = |entry: usize| {
         let tool = &entries[entry].tool;
-        let mut variants = competing_tools.iter().filter(|(_, of)| of == tool);
+        let mut variants = competing_tools.iter().filter(|(_, other)| other == tool);
         match (variants.next(), variants.next()) {
             _ if !competing(entry) => VariantRank::Only,
             (Some((best, _)), Some(_)) if *best == entry => VariantRank::Best,

@@ -1,6 +1,6 @@
 //! Points of values, blocks and examinations (E-4.1, E-4.2).
 
-use super::awards::NoFigure;
+use super::awards::Unmeasured;
 use hashbrown::HashMap;
 use mcc_edition::{Edition, Judging};
 use num_bigint::BigInt;
@@ -62,7 +62,7 @@ fn points(
 
 /// Returns the points before weights.
 fn raw(edition: &Edition, examination: usize, counts: Counts) -> BigRational {
-    points(edition, examination, |of| BigRational::from_integer(of(&counts).into()))
+    points(edition, examination, |count| BigRational::from_integer(count(&counts).into()))
 }
 
 /// Weights by weight class, with one denominator, so that a sum of weights is a sum of integers.
@@ -101,7 +101,7 @@ impl<'e> BlockPoints<'e> {
     }
 
     /// Returns the weighted points of one entry in one block.
-    pub fn of(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
+    pub fn weighted(&mut self, examination: usize, class: u32, counts: Counts) -> BigRational {
         if counts == Counts::default() {
             return BigRational::zero();
         }
@@ -123,7 +123,7 @@ pub(super) struct ExaminationTally {
     /// Right values that no other tool gave.
     pub unique: u64,
     /// Runs whose cost cannot be compared, on instances whose costs can be.
-    pub no_figure: NoFigure,
+    pub unmeasured: Unmeasured,
     /// By weight class, so that no fraction is computed per block.
     by_class: Vec<Counts>,
 }
@@ -144,8 +144,8 @@ impl ExaminationTally {
         self.took_part |= other.took_part;
         self.unjudged += other.unjudged;
         self.unique += other.unique;
-        self.no_figure.cpu += other.no_figure.cpu;
-        self.no_figure.memory += other.no_figure.memory;
+        self.unmeasured.cpu += other.unmeasured.cpu;
+        self.unmeasured.memory += other.unmeasured.memory;
         for (class, counts) in other.by_class.iter().enumerate() {
             self.add(class as u32, *counts, 0);
         }
@@ -166,7 +166,7 @@ impl ExaminationTally {
         weights: &Weights,
     ) -> (BigRational, BigRational) {
         let weighted =
-            points(edition, examination, |of| weights.sum(self.by_class.iter().map(of).enumerate()));
+            points(edition, examination, |count| weights.sum(self.by_class.iter().map(count).enumerate()));
         (raw(edition, examination, self.counts()), weighted)
     }
 }

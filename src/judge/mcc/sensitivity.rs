@@ -60,7 +60,7 @@ impl LeftOut {
 pub struct Margin {
     /// Name of the category.
     pub category: String,
-    /// The rank.
+    /// The rank that could be lost, 1 to 3.
     pub rank: u32,
     /// Name of the entry that has the rank.
     pub entry: String,
@@ -236,7 +236,7 @@ pub(crate) fn nearest_rivals<'v>(
 /// Returns the examinations of each podium.
 pub(crate) fn examinations_of_podiums(edition: &Edition) -> Vec<Vec<usize>> {
     let numbers = |rule: &PodiumRule| {
-        rule.examinations.iter().filter_map(|name| edition.examination(name)).map(|of| of.0).collect()
+        rule.examinations.iter().filter_map(|name| edition.examination(name)).map(|found| found.0).collect()
     };
     edition.podiums.iter().map(numbers).collect()
 }

@@ -1,6 +1,6 @@
 //! The trusted value of a position (E-3.1).
 
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use crate::judgement::Basis;
 use mcc_edition::Judging;
 use num_rational::BigRational;
@@ -44,8 +44,8 @@ pub(super) fn trusted(votes: &[Vote], confidence: &[BigRational], judging: &Judg
 
 /// Returns the value whose voters' confidences sum to more than `share` of the confidences of all voters.
 fn majority(votes: &[Vote], confidence: &[BigRational], share: &BigRational) -> Option<u32> {
-    let sum = |of: &mut dyn Iterator<Item = &Vote>| {
-        of.fold(BigRational::zero(), |sum, vote| sum + &confidence[vote.entry])
+    let sum = |votes: &mut dyn Iterator<Item = &Vote>| {
+        votes.fold(BigRational::zero(), |sum, vote| sum + &confidence[vote.entry])
     };
     let needed = sum(&mut votes.iter()) * share;
     let winner = votes.iter().find(|candidate| {

@@ -1,7 +1,7 @@
 //! Votes per tool, and values on weak evidence.
 
 use super::trusted::Vote;
-use crate::input::ballots::NOT_KEPT;
+use crate::input::run_results::NOT_KEPT;
 use crate::judgement::{Block, Cell, Entry, Judgement, Weak};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::Votes;
@@ -68,11 +68,11 @@ pub(super) fn per_tool(votes: &mut Vec<Vote>, tools: &[usize], confidence: &[Big
     while first < votes.len() {
         let tool = tools[votes[first].entry];
         let end = first + votes[first..].iter().take_while(|vote| tools[vote.entry] == tool).count();
-        let of = &votes[first..end];
-        let agree =
-            of.len() == 1 || of.iter().all(|vote| vote.value == of[0].value && vote.value != NOT_KEPT);
+        let of_tool = &votes[first..end];
+        let agree = of_tool.len() == 1
+            || of_tool.iter().all(|vote| vote.value == of_tool[0].value && vote.value != NOT_KEPT);
         let better = |a: Vote, b: Vote| if confidence.get(b.entry) > confidence.get(a.entry) { b } else { a };
-        if let (true, Some(vote)) = (agree, of.iter().copied().reduce(better)) {
+        if let (true, Some(vote)) = (agree, of_tool.iter().copied().reduce(better)) {
             votes[kept] = vote;
             kept += 1;
         }
@@ -101,7 +101,7 @@ impl Backing {
     pub fn add(&mut self, tool: usize) {
         *self = match *self {
             Self::None => Self::One(tool),
-            Self::One(of) | Self::Variants(of) if of == tool => Self::Variants(tool),
+            Self::One(other) | Self::Variants(other) if other == tool => Self::Variants(tool),
             _ => Self::Many,
         };
     }

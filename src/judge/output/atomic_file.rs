@@ -1,5 +1,6 @@
 //! A file that is written under a temporary name and renamed when it is complete.
 
+use super::write::files;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -105,4 +106,35 @@ pub fn field(text: &str) -> Cow<'_, str> {
     } else {
         text.into()
     }
+}
+
+/// Writes tables under temporary names and returns them, to be renamed.
+pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
+    let file = |(name, content): &(&str, String)| {
+        let mut file = AtomicFile::new(&dir.join(name))?;
+        file.text(content)?;
+        file.flush()?;
+        Ok(file)
+    };
+    tables.iter().map(file).collect()
+}
+
+/// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
+/// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier
+/// judgement are removed.
+pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
+    tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
+    // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
+    if json.path().exists() {
+        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
+        for name in files().filter(|name| !stays(name)) {
+            match std::fs::remove_file(dir.join(name)) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(WriteError::Io { path: dir.join(name), source });
+                }
+                _ => {}
+            }
+        }
+    }
+    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
 }

@@ -1,11 +1,11 @@
-//! Writes judged ballots as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
+//! Writes judged results as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
 
 use super::atomic_file::{AtomicFile, WriteError};
 use super::schema;
 use super::write::override_rows;
-use crate::input::ballots::{Ballots, RunKey};
-use crate::judgement::{Block, Cell, Cost, Ending, ValueVerdict};
-use crate::mcc::{Judge, JudgementHeader};
+use crate::input::run_results::{RunKey, RunResults};
+use crate::judgement::{Block, Cell, Cost, Ending, Judgement, ValueVerdict};
+use crate::mcc::Judge;
 use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
 use mcc_campaign::benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 /// Number of cores of the machines, by entry. The table has it, a judgement does not.
 pub type Cores = BTreeMap<String, u32>;
 
-/// Judges ballots and writes the table to `path`. Beside a table of results it writes `STEM.models.csv`,
+/// Judges results and writes the table to `path`. In addition to a table of results it writes `STEM.models.csv`,
 /// `STEM.tools.csv` and, if the organizers set values, `STEM.overrides.csv`; with these files `judge` gives the same
 /// judgement. Resigned entries are in none of the files (P-4).
 ///
 /// # Errors
-/// The ballots cannot be judged, or a file cannot be written.
+/// The results cannot be judged, or a file cannot be written.
 pub fn export(
     edition: &Edition,
-    ballots: Ballots,
+    results: RunResults,
     cores: &Cores,
     layout: Layout,
     path: &Path,
 ) -> Result<Exported, ExportError> {
-    let hosts: HashMap<RunKey, String> = ballots.hosts().collect();
-    let judge = Judge::new(edition, ballots)?;
+    let hosts: HashMap<RunKey, String> = results.hosts().collect();
+    let judge = Judge::new(edition, results)?;
     let mut writer = Writer { header: &judge.header, hosts: &hosts, cores, form: layout.form(), rows: 0 };
     let columns = layout.columns();
     let mut table = AtomicFile::new(path)?;
@@ -53,21 +53,21 @@ pub fn export(
     if layout == Layout::Summary {
         return Ok(Exported { rows, paths: vec![table.rename()?] });
     }
-    let beside = |what: &str| AtomicFile::new(&path.with_extension(format!("{what}.csv")));
-    let mut models = beside("models")?;
-    models.row(schema::INSTANCES.names())?;
+    let companion = |what: &str| AtomicFile::new(&path.with_extension(format!("{what}.csv")));
+    let mut models = companion("models")?;
+    models.row(schema::INSTANCES.columns)?;
     for known in &judge.header.instances {
         models.row([&known.instance, &known.family, &known.status])?;
     }
-    let mut tools = beside("tools")?;
-    tools.row(schema::ENTRIES.names())?;
+    let mut tools = companion("tools")?;
+    tools.row(schema::ENTRIES.columns)?;
     for known in &judge.header.entries {
         tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
     let mut files = vec![table, models, tools];
     if !overrides.is_empty() {
-        let mut file = beside("overrides")?;
-        file.row(schema::OVERRIDES.names())?;
+        let mut file = companion("overrides")?;
+        file.row(schema::OVERRIDES.columns)?;
         file.text(&overrides)?;
         files.push(file);
     }
@@ -114,7 +114,7 @@ impl Layout {
 /// Why a table cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The ballots cannot be judged.
+    /// The results cannot be judged.
     #[error(transparent)]
     Judge(#[from] crate::mcc::JudgeError),
     /// A file cannot be written.
@@ -123,7 +123,7 @@ pub enum ExportError {
 }
 
 struct Writer<'a> {
-    header: &'a JudgementHeader,
+    header: &'a Judgement,
     hosts: &'a HashMap<RunKey, String>,
     cores: &'a Cores,
     form: Form,
@@ -140,7 +140,7 @@ impl Writer<'_> {
         let (form, kind) = (self.form, examination.answers);
         let limit = |limits: &[Ending]| if limits.contains(&cell.ending) { "KO" } else { "OK" }.to_owned();
         let cost =
-            |figure: fn(&Cost) -> Option<String>| cell.cost.as_ref().and_then(figure).unwrap_or_default();
+            |value: fn(&Cost) -> Option<String>| cell.cost.as_ref().and_then(value).unwrap_or_default();
         let run = (entry.clone(), instance.clone(), examination.name.clone());
         let host = self.hosts.get(&run).map_or("", String::as_str);
         let backers = |position: usize| {

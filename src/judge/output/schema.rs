@@ -13,21 +13,12 @@ pub enum ColumnType {
     Text,
     /// A whole number.
     Count,
-    /// A decimal number.
+    /// A number with a decimal point, such as `12.5`.
     Decimal,
     /// An exact number: `-7` or `16/3`.
     Exact,
     /// `yes` or `no`.
     YesNo,
-}
-
-/// A column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name in the header.
-    pub name: &'static str,
-    /// The type of its values. A field may be empty, except in a key.
-    pub of: ColumnType,
 }
 
 /// A table. Its rows are different in the columns of `key`.
@@ -37,8 +28,16 @@ pub struct Table {
     pub file: &'static str,
     /// Its content, as a phrase.
     pub about: &'static str,
-    /// Its columns in order.
-    pub columns: &'static [Column],
+    /// The names of its columns in order. A field may be empty, except in a key.
+    pub columns: &'static [&'static str],
+    /// The columns with whole numbers.
+    counts: &'static [&'static str],
+    /// The columns with decimal numbers.
+    decimals: &'static [&'static str],
+    /// The columns with exact numbers.
+    exact: &'static [&'static str],
+    /// The columns with `yes` or `no`.
+    yes_no: &'static [&'static str],
     /// The columns that together identify a row; empty if nothing does.
     pub key: &'static [&'static str],
     /// The column with names of entries, which are rows of `ENTRIES`; empty if there is none.
@@ -50,18 +49,18 @@ pub struct Table {
 impl Table {
     /// Returns the first line of the file.
     pub fn header(&self) -> String {
-        self.header_with(None)
+        self.columns.join(",") + "\n"
     }
 
-    /// Returns the first line of a file with one more column at its end.
-    pub fn header_with(&self, last: Option<Column>) -> String {
-        let names: Vec<&str> = self.names().chain(last.map(|column| column.name)).collect();
-        names.join(",") + "\n"
-    }
-
-    /// Returns the names of the columns.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.columns.iter().map(|column| column.name)
+    /// Returns the type of the values of a column. A column in no list is text.
+    pub fn column_type(&self, name: &str) -> ColumnType {
+        let lists = [
+            (self.counts, ColumnType::Count),
+            (self.decimals, ColumnType::Decimal),
+            (self.exact, ColumnType::Exact),
+            (self.yes_no, ColumnType::YesNo),
+        ];
+        lists.iter().find(|(names, _)| names.contains(&name)).map_or(ColumnType::Text, |(_, kind)| *kind)
     }
 
     /// Returns the name that programs can use for the table: `judgement/trusted.csv` is `judgement-trusted`.
@@ -70,25 +69,19 @@ impl Table {
     }
 }
 
-const fn text(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Text }
-}
-
-const fn count(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Count }
-}
-
-const fn decimal(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Decimal }
-}
-
-const fn exact(name: &'static str) -> Column {
-    Column { name, of: ColumnType::Exact }
-}
-
-const fn yes_no(name: &'static str) -> Column {
-    Column { name, of: ColumnType::YesNo }
-}
+/// A table to which the tables below add what they have.
+const NO_COLUMNS: Table = Table {
+    file: "",
+    about: "",
+    columns: &[],
+    counts: &[],
+    decimals: &[],
+    exact: &[],
+    yes_no: &[],
+    key: &[],
+    entry: "",
+    instance: "",
+};
 
 /// The values of a position.
 const POSITION: &[&str] = &["instance", "examination", "position"];
@@ -97,173 +90,126 @@ const POSITION: &[&str] = &["instance", "examination", "position"];
 pub const CONFIDENCE: Table = Table {
     file: "confidence.csv",
     about: "the confidence of each entry",
-    columns: &[text("tool"), count("agreed"), count("answered"), exact("confidence")],
+    columns: &["tool", "agreed", "answered", "confidence"],
+    counts: &["agreed", "answered"],
+    exact: &["confidence"],
     key: &["tool"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `trusted.csv`
 pub const TRUSTED: Table = Table {
     file: "trusted.csv",
     about: "the trusted values, each with its basis and the entries for and against it",
-    columns: &[
-        text("instance"),
-        text("examination"),
-        count("position"),
-        text("id"),
-        text("value"),
-        text("basis"),
-        text("backers"),
-        text("against"),
-    ],
+    columns: &["instance", "examination", "position", "id", "value", "basis", "backers", "against"],
+    counts: &["position"],
     key: POSITION,
-    entry: "",
     instance: "instance",
+    ..NO_COLUMNS
 };
 
 /// `scores.csv`
 pub const SCORES: Table = Table {
     file: "scores.csv",
     about: "the points of each entry by examination, without and with multipliers and weights",
-    columns: &[
-        text("tool"),
-        text("examination"),
-        count("right"),
-        count("wrong"),
-        count("unjudged"),
-        exact("points"),
-        exact("normalized"),
-    ],
+    columns: &["tool", "examination", "right", "wrong", "unjudged", "points", "normalized"],
+    counts: &["right", "wrong", "unjudged"],
+    exact: &["points", "normalized"],
     key: &["tool", "examination"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `podiums.csv`
 pub const PODIUMS: Table = Table {
     file: "podiums.csv",
     about: "the places of each category",
-    columns: &[
-        text("category"),
-        count("rank"),
-        text("tool"),
-        text("variant"),
-        exact("points"),
-        text("medal"),
-    ],
+    columns: &["category", "rank", "tool", "variant", "points", "medal"],
+    counts: &["rank"],
+    exact: &["points"],
     key: &["category", "tool"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `awards.csv`
 pub const AWARDS: Table = Table {
     file: "awards.csv",
     about: "the places of each award",
-    columns: &[
-        text("category"),
-        text("award"),
-        count("rank"),
-        text("tool"),
-        count("runs_compared"),
-        count("value"),
-        text("unit"),
-    ],
+    columns: &["category", "award", "rank", "tool", "runs_compared", "value", "unit"],
+    counts: &["rank", "runs_compared", "value"],
     key: &["category", "award", "tool"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `tools.csv`
 pub const TOOLS: Table = Table {
     file: "tools.csv",
     about: "the entries",
-    columns: &[text("entry"), text("tool"), text("variant"), text("status"), text("host_kind"), text("note")],
+    columns: &["entry", "tool", "variant", "status", "host_kind", "note"],
     key: &["entry"],
     entry: "entry",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// The last column of `trusted.csv` after `judge --certified`: how the value is certified.
-pub const CERTIFIED: Column = text("certified");
+pub const CERTIFIED: &str = "certified";
 
 /// `weak.csv`
 pub const WEAK: Table = Table {
     file: "weak.csv",
     about: "trusted values on weak evidence",
-    columns: &[
-        text("instance"),
-        text("examination"),
-        count("position"),
-        text("value"),
-        text("kind"),
-        text("backers"),
-    ],
+    columns: &["instance", "examination", "position", "value", "kind", "backers"],
+    counts: &["position"],
     key: POSITION,
-    entry: "",
     instance: "instance",
+    ..NO_COLUMNS
 };
 
 /// `overrides.csv` of a judgement, and the file of `--overrides`.
 pub const OVERRIDES: Table = Table {
     file: "overrides.csv",
     about: "values set by the organizers",
-    columns: &[
-        text(OVERRIDES_HEADER[0]),
-        text(OVERRIDES_HEADER[1]),
-        count(OVERRIDES_HEADER[2]),
-        text(OVERRIDES_HEADER[3]),
-        text(OVERRIDES_HEADER[4]),
-    ],
+    columns: &OVERRIDES_HEADER,
+    counts: &[OVERRIDES_HEADER[2]],
     key: POSITION,
-    entry: "",
     instance: "instance",
+    ..NO_COLUMNS
 };
 
 /// `virtual.csv`
 pub const VIRTUAL: Table = Table {
     file: "virtual.csv",
     about: "the best virtual tool by examination",
-    columns: &[text("examination"), count("right"), count("values"), exact("points"), exact("normalized")],
+    columns: &["examination", "right", "values", "points", "normalized"],
+    counts: &["right", "values"],
+    exact: &["points", "normalized"],
     key: &["examination"],
-    entry: "",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `flags.csv`
 pub const FLAGS: Table = Table {
     file: "flags.csv",
     about: "cases that the organizers must check",
-    columns: &[
-        text("kind"),
-        text("tool"),
-        text("examination"),
-        text("family"),
-        text("instance"),
-        count("position"),
-        text("detail"),
-    ],
-    key: &[],
+    columns: &["kind", "tool", "examination", "family", "instance", "position", "detail"],
+    counts: &["position"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `arrivals.csv`
 pub const ARRIVALS: Table = Table {
     file: "arrivals.csv",
     about: "when the values of each run arrived on the host, in ms since the tool's start",
-    columns: &[
-        text("tool"),
-        text("instance"),
-        text("examination"),
-        count("half_ms"),
-        count("all_ms"),
-        text("arrived_ms"),
-    ],
+    columns: &["tool", "instance", "examination", "half_ms", "all_ms", "arrived_ms"],
+    counts: &["half_ms", "all_ms"],
     key: &["tool", "instance", "examination"],
     entry: "tool",
     instance: "instance",
+    ..NO_COLUMNS
 };
 
 /// `sensitivity.csv`
@@ -271,115 +217,88 @@ pub const SENSITIVITY: Table = Table {
     file: "sensitivity.csv",
     about: "ranks when a tool is left out",
     columns: &[
-        text("category"),
-        text("left_out"),
-        text("tool"),
-        count("rank"),
-        count("rank_removed"),
-        count("rank_rejudged"),
-        yes_no("changes"),
-        exact("points"),
-        exact("points_rejudged"),
+        "category",
+        "left_out",
+        "tool",
+        "rank",
+        "rank_removed",
+        "rank_rejudged",
+        "changes",
+        "points",
+        "points_rejudged",
     ],
+    counts: &["rank", "rank_removed", "rank_rejudged"],
+    exact: &["points", "points_rejudged"],
+    yes_no: &["changes"],
     key: &["category", "left_out", "tool"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `margins.csv`
 pub const MARGINS: Table = Table {
     file: "margins.csv",
     about: "the number of trusted values that hold a place",
-    columns: &[
-        text("category"),
-        count("rank"),
-        text("tool"),
-        text("rival"),
-        exact("points_ahead"),
-        count("values"),
-        yes_no("few_values"),
-    ],
+    columns: &["category", "rank", "tool", "rival", "points_ahead", "values", "few_values"],
+    counts: &["rank", "values"],
+    exact: &["points_ahead"],
+    yes_no: &["few_values"],
     key: &["category", "tool"],
     entry: "tool",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// `oracle.csv`
 pub const ORACLE: Table = Table {
     file: "oracle.csv",
     about: "trusted values that differ from those of an oracle",
-    columns: &[
-        text("instance"),
-        text("examination"),
-        count("position"),
-        text("trusted"),
-        text("oracle"),
-        text("result"),
-    ],
+    columns: &["instance", "examination", "position", "trusted", "oracle", "result"],
+    counts: &["position"],
     key: POSITION,
-    entry: "",
     instance: "instance",
+    ..NO_COLUMNS
 };
 
 /// The contest's table of results.
 pub const ANSWERS: Table = Table {
     file: "answers.csv",
     about: "the answers, costs and endings of all runs: the table of the contest",
-    columns: &[
-        text(HEADER[0]),
-        text(HEADER[1]),
-        text(HEADER[2]),
-        count(HEADER[3]),
-        text(HEADER[4]),
-        text(HEADER[5]),
-        text(HEADER[6]),
-        text(HEADER[7]),
-        decimal(HEADER[8]),
-        count(HEADER[9]),
-        count(HEADER[10]),
-        count(HEADER[11]),
-        text(HEADER[12]),
-        text(HEADER[13]),
-        text(HEADER[14]),
-        text(HEADER[15]),
-        text(HEADER[16]),
-    ],
+    columns: &HEADER,
+    counts: &[HEADER[3], HEADER[9], HEADER[10], HEADER[11]],
+    decimals: &[HEADER[8]],
     key: &[HEADER[0], HEADER[1], HEADER[2]],
     entry: HEADER[0],
     instance: HEADER[1],
+    ..NO_COLUMNS
 };
 
-/// Family and status of the instances, beside the contest's table.
+/// Family and status of the instances, next to the contest's table.
 pub const INSTANCES: Table = Table {
     file: "answers.models.csv",
     about: "family and status of the instances",
-    columns: &[text("instance"), text("family"), text("status")],
+    columns: &["instance", "family", "status"],
     key: &["instance"],
-    entry: "",
-    instance: "",
+    ..NO_COLUMNS
 };
 
-/// Tool and status of the entries, beside the contest's table.
+/// Tool and status of the entries, next to the contest's table.
 pub const ENTRIES: Table = Table {
     file: "answers.tools.csv",
     about: "tool and status of the entries",
-    columns: &[text("entry"), text("tool"), text("status"), text("note")],
+    columns: &["entry", "tool", "status", "note"],
     key: &["entry"],
-    entry: "",
-    instance: "",
+    ..NO_COLUMNS
 };
 
-/// The overrides that had an effect, beside the contest's table.
+/// The overrides that had an effect, next to the contest's table.
 pub const OVERRIDES_OF_ANSWERS: Table = Table { file: "answers.overrides.csv", ..OVERRIDES };
 
 /// The names of obfuscated instances.
 pub const NAMES: Table = Table {
     file: "names.csv",
     about: "the names of obfuscated instances",
-    columns: &[text(NAMES_HEADER[0]), text(NAMES_HEADER[1]), text(NAMES_HEADER[2]), text(NAMES_HEADER[3])],
-    key: &[],
-    entry: "",
-    instance: "",
+    columns: &NAMES_HEADER,
+    ..NO_COLUMNS
 };
 
 /// The values of a team, in its bundle.
@@ -387,20 +306,20 @@ pub const TEAM_VALUES: Table = Table {
     file: "values.csv",
     about: "the verdict on each value of the team, with the reason",
     columns: &[
-        text("entry"),
-        text("instance"),
-        text("examination"),
-        count("position"),
-        text("id"),
-        text("value"),
-        text("verdict"),
-        text("trusted"),
-        text("basis"),
-        text("reason"),
+        "entry",
+        "instance",
+        "examination",
+        "position",
+        "id",
+        "value",
+        "verdict",
+        "trusted",
+        "basis",
+        "reason",
     ],
+    counts: &["position"],
     key: &["entry", "instance", "examination", "position"],
-    entry: "",
-    instance: "",
+    ..NO_COLUMNS
 };
 
 /// The tables of a judgement of the MCC.
@@ -430,16 +349,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_references_are_columns_of_their_table() {
+    fn keys_types_and_references_are_of_columns_of_their_table() {
         for table in JUDGEMENT.iter().chain(&ARCHIVE) {
-            let names: Vec<&str> = table.names().collect();
             let references = [table.entry, table.instance].into_iter().filter(|name| !name.is_empty());
-            for name in table.key.iter().copied().chain(references) {
-                assert!(names.contains(&name), "{}: {name}", table.file);
+            let typed = [table.key, table.counts, table.decimals, table.exact, table.yes_no].concat();
+            for name in typed.into_iter().chain(references) {
+                assert!(table.columns.contains(&name), "{}: {name}", table.file);
             }
         }
-        let all: Vec<&str> = ANSWERS.names().collect();
-        assert_eq!(all, HEADER);
         assert_eq!(Table::name("judgement/trusted.csv"), "judgement-trusted");
     }
 }

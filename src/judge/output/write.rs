@@ -3,13 +3,14 @@
 //! Every file is written under a temporary name. When all are complete they replace those of an earlier judgement
 //! (`replace`).
 
-use super::atomic_file::{AtomicFile, WriteError, field};
+use super::atomic_file::{AtomicFile, WriteError, field, replace, table_files};
 use super::schema;
 use crate::arrivals;
 use crate::certified;
 use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
-use crate::mcc::{Judge, JudgementHeader, JudgementTotals};
+use crate::mcc::{Judge, JudgementTotals};
+use crate::shared::variant_of;
 use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::Value;
@@ -39,7 +40,8 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
     let certified = certified::is_among(&header.inputs);
-    trusted.text(&schema::TRUSTED.header_with(certified.then_some(schema::CERTIFIED)))?;
+    let columns = schema::TRUSTED.columns.iter().copied();
+    trusted.row(columns.chain(certified.then_some(schema::CERTIFIED)))?;
     let mut weak = AtomicFile::new(&dir.join("weak.csv"))?;
     weak.text(&schema::WEAK.header())?;
     let mut overrides = AtomicFile::new(&dir.join("overrides.csv"))?;
@@ -58,7 +60,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
         threads,
         |blocks| {
             let batch: BlockBatch = unused_batches().pop().unwrap_or_default();
-            batch.of(header, blocks)
+            batch.filled(header, blocks)
         },
         |batch| {
             let mut batch = batch.map_err(|error| json.failed(error))?;
@@ -113,37 +115,6 @@ pub fn files() -> impl Iterator<Item = &'static str> {
     tables.chain(["verdicts.csv", "quantiles.csv", "recorded.csv", "judgement.json"])
 }
 
-/// Writes tables under temporary names and returns them, to be renamed.
-pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
-    let file = |(name, content): &(&str, String)| {
-        let mut file = AtomicFile::new(&dir.join(name))?;
-        file.text(content)?;
-        file.flush()?;
-        Ok(file)
-    };
-    tables.iter().map(file).collect()
-}
-
-/// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
-/// and written after them, so that it is never beside tables of another judgement. Other files of the earlier judgement
-/// are removed.
-pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
-    tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
-    // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
-    if json.path().exists() {
-        let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
-        for name in files().filter(|name| !stays(name)) {
-            match std::fs::remove_file(dir.join(name)) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(WriteError::Io { path: dir.join(name), source });
-                }
-                _ => {}
-            }
-        }
-    }
-    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
-}
-
 /// Blocks that one thread judged, as rows of the files, and the marks of their runs that exclude costs, by entry.
 #[derive(Default)]
 struct BlockBatch {
@@ -157,9 +128,9 @@ struct BlockBatch {
 
 impl BlockBatch {
     /// Adds blocks.
-    fn of(
+    fn filled(
         mut self,
-        header: &JudgementHeader,
+        header: &Judgement,
         blocks: &mut dyn Iterator<Item = Block>,
     ) -> std::io::Result<Self> {
         for block in blocks {
@@ -289,7 +260,7 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 /// Writes the fields of `Judgement` before `blocks`, one per line.
-fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), WriteError> {
+fn header_fields(json: &mut AtomicFile, header: &Judgement) -> Result<(), WriteError> {
     json.field("version", &header.version, ",\n")?;
     json.field("edition", &header.edition, ",\n")?;
     if let Some(publication) = &header.publication {
@@ -308,7 +279,7 @@ fn header_fields(json: &mut AtomicFile, header: &JudgementHeader) -> Result<(), 
 
 /// Adds the rows of a block to `trusted.csv`. `backers` are the voters that gave the trusted value, `against` those
 /// that gave another one; both are empty where the value is unknown.
-fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+fn trusted_rows(header: &Judgement, block: &Block, rows: &mut String) {
     let certified = certified::is_among(&header.inputs);
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
@@ -352,10 +323,10 @@ fn trusted_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
     }
 }
 
-fn confidence(header: &JudgementHeader) -> String {
+fn confidence(header: &Judgement) -> String {
     let mut judged: Vec<&Confidence> = header.confidence.iter().collect();
-    judged.retain(|of| header.entries[of.entry].status != Status::Withdrawn);
-    judged.sort_by_key(|of| &header.entries[of.entry].entry);
+    judged.retain(|confidence| header.entries[confidence.entry].status != Status::Withdrawn);
+    judged.sort_by_key(|confidence| &header.entries[confidence.entry].entry);
     let mut table = schema::CONFIDENCE.header();
     for Confidence { entry, agreed, answered, confidence } in judged {
         let name = field(&header.entries[*entry].entry);
@@ -365,7 +336,7 @@ fn confidence(header: &JudgementHeader) -> String {
 }
 
 /// The table of scores, by tool, then by examination in the order of the edition.
-fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn scores(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut scores: Vec<&Score> = totals.scores.iter().collect();
     scores.sort_by_key(|score| (&header.entries[score.entry].entry, score.examination));
     let mut table = schema::SCORES.header();
@@ -377,7 +348,7 @@ fn scores(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn podiums(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::PODIUMS.header();
     for podium in &totals.podiums {
         for PodiumPlace { rank, entry, variant, points, medal } in &podium.places {
@@ -389,7 +360,7 @@ fn podiums(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn awards(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::AWARDS.header();
     for Award { category, award: kind, places } in &totals.awards {
         for AwardPlace { rank, entry, runs_compared, value, unit } in places {
@@ -401,7 +372,7 @@ fn awards(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
+fn tools(header: &Judgement, marks: &[BTreeSet<Mark>]) -> String {
     let mut entries: Vec<(&Entry, &BTreeSet<Mark>)> = header.entries.iter().zip(marks).collect();
     entries.sort_by_key(|(entry, _)| &entry.entry);
     let mut table = schema::TOOLS.header();
@@ -415,7 +386,7 @@ fn tools(header: &JudgementHeader, marks: &[BTreeSet<Mark>]) -> String {
 }
 
 /// Adds the trusted values of a block that have weak evidence, with the voters that gave them.
-fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
+fn weak_rows(header: &Judgement, block: &Block, rows: &mut String) {
     let instance = field(&header.instances[block.instance].instance);
     let examination = field(&header.examinations[block.examination]);
     for (position, trusted) in block.trusted.iter().enumerate() {
@@ -430,8 +401,10 @@ fn weak_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
 }
 
 /// Adds the overridden values of a block.
-pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut String) {
-    for (position, trusted) in block.trusted.iter().enumerate().filter(|(_, of)| !of.reason.is_empty()) {
+pub(crate) fn override_rows(header: &Judgement, block: &Block, rows: &mut String) {
+    for (position, trusted) in
+        block.trusted.iter().enumerate().filter(|(_, trusted)| !trusted.reason.is_empty())
+    {
         let instance = field(&header.instances[block.instance].instance);
         let examination = field(&header.examinations[block.examination]);
         let value = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
@@ -439,7 +412,7 @@ pub(crate) fn override_rows(header: &JudgementHeader, block: &Block, rows: &mut 
     }
 }
 
-fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn best_virtual(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut table = schema::VIRTUAL.header();
     for VirtualScore { examination, right, values, points, normalized } in &totals.best_virtual {
         let examination = field(&header.examinations[*examination]);
@@ -448,7 +421,7 @@ fn best_virtual(header: &JudgementHeader, totals: &JudgementTotals) -> String {
     table
 }
 
-fn flags(header: &JudgementHeader) -> String {
+fn flags(header: &Judgement) -> String {
     let mut table = schema::FLAGS.header();
     for Flag { kind, entry, examination, family, instance, position, detail } in &header.flags {
         let instance = instance.map_or("", |instance| &header.instances[instance].instance);
@@ -484,13 +457,6 @@ fn margins(sensitivity: &Sensitivity) -> String {
         let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{few_values}");
     }
     table
-}
-
-/// Returns the name of a variant: the name of the entry without that of its tool, `L` for `ITS-Tools.L`. Empty for an
-/// entry with the name of its tool.
-pub fn variant_of<'a>(entry: &'a str, tool: &str) -> &'a str {
-    let added = entry.strip_prefix(tool).unwrap_or(entry);
-    added.trim_start_matches(['.', '-', '_', '+'])
 }
 
 #[cfg(test)]

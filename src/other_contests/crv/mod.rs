@@ -113,17 +113,17 @@ type ExperimentsByEntry<'a> = BTreeMap<usize, Vec<&'a Experiment>>;
 /// A result names a track that the edition does not have.
 pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, CrvError> {
     let tracks = edition.tracks.len();
-    let named = results.experiments.iter().map(|of| (of.track, &of.tool));
-    let mut named = named.chain(results.totals.iter().map(|of| (of.track, &of.tool)));
+    let named = results.experiments.iter().map(|experiment| (experiment.track, &experiment.tool));
+    let mut named = named.chain(results.totals.iter().map(|total| (total.track, &total.tool)));
     if let Some((track, tool)) = named.find(|(track, _)| *track >= tracks) {
         return Err(CrvError::UnknownTrack { tool: tool.clone(), track, tracks });
     }
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // A resigned entry is removed everywhere (P-4); a withdrawn entry is named, but not judged (P-3).
     let mut entries = entries(edition, &results);
-    entries.retain(|of| of.status != Status::Resigned);
-    results.experiments.retain(|of| status(&of.tool).is_judged());
-    results.totals.retain(|of| status(&of.tool).is_judged());
+    entries.retain(|entry| entry.status != Status::Resigned);
+    results.experiments.retain(|experiment| status(&experiment.tool).is_judged());
+    results.totals.retain(|total| status(&total.tool).is_judged());
     let blocks = blocks(edition, &entries, &results.experiments)?;
     results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
     let scores = scores(&entries, &blocks, &results.totals)?;
@@ -166,8 +166,8 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
 
 /// All entries with an experiment or a total, sorted by name.
 fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
-    let measured = results.experiments.iter().map(|of| &of.tool);
-    let names: BTreeSet<&String> = measured.chain(results.totals.iter().map(|of| &of.tool)).collect();
+    let measured = results.experiments.iter().map(|experiment| &experiment.tool);
+    let names: BTreeSet<&String> = measured.chain(results.totals.iter().map(|total| &total.tool)).collect();
     let entry = |name: &String| Entry {
         entry: name.clone(),
         tool: name.clone(),
@@ -193,39 +193,44 @@ fn blocks(
     experiments: &[Experiment],
 ) -> Result<Vec<Block>, CrvError> {
     let mut grouped: BTreeMap<(usize, u64, &str), ExperimentsByEntry> = BTreeMap::new();
-    for of in experiments {
-        let order = of.benchmark.parse::<u64>().unwrap_or(u64::MAX);
-        let block = grouped.entry((of.track, order, &of.benchmark)).or_default();
-        block.entry(number(entries, &of.tool)?).or_default().push(of);
+    for experiment in experiments {
+        let order = experiment.benchmark.parse::<u64>().unwrap_or(u64::MAX);
+        let block = grouped.entry((experiment.track, order, &experiment.benchmark)).or_default();
+        block.entry(number(entries, &experiment.tool)?).or_default().push(experiment);
     }
-    let block = |((track, _, benchmark), of): (&(usize, u64, &str), &ExperimentsByEntry)| Block {
+    let block = |((track, _, benchmark), by_entry): (&(usize, u64, &str), &ExperimentsByEntry)| Block {
         category: *track,
         instance: (*benchmark).to_owned(),
         property: String::new(),
         // `read` rejects tables that differ on it.
-        expected: of.values().flatten().find_map(|of| of.expected_verdict()).unwrap_or_default().to_owned(),
-        cells: cells(edition, entries, of),
+        expected: by_entry
+            .values()
+            .flatten()
+            .find_map(|experiment| experiment.expected_verdict())
+            .unwrap_or_default()
+            .to_owned(),
+        cells: cells(edition, entries, by_entry),
     };
     Ok(grouped.iter().map(block).collect())
 }
 
 /// The result of each entry on a benchmark.
-fn cells(edition: &CrvEdition, entries: &[Entry], of: &ExperimentsByEntry) -> Vec<Cell> {
+fn cells(edition: &CrvEdition, entries: &[Entry], by_entry: &ExperimentsByEntry) -> Vec<Cell> {
     let benchmark_results: Vec<BenchmarkResult> =
-        of.iter().map(|(tool, of)| benchmark_result(edition, *tool, of)).collect();
-    let overheads = shares(edition, entries, &benchmark_results, |of| of.time.as_ref());
-    let memories = shares(edition, entries, &benchmark_results, |of| of.memory.as_ref());
-    let cell = |((of, overhead), memory): ((BenchmarkResult, BigRational), BigRational)| {
-        let parts = [of.correctness, overhead, memory];
+        by_entry.iter().map(|(tool, experiments)| benchmark_result(edition, *tool, experiments)).collect();
+    let overheads = shares(edition, entries, &benchmark_results, |result| result.time.as_ref());
+    let memories = shares(edition, entries, &benchmark_results, |result| result.memory.as_ref());
+    let cell = |((result, overhead), memory): ((BenchmarkResult, BigRational), BigRational)| {
+        let parts = [result.correctness, overhead, memory];
         Cell {
-            entry: of.tool,
-            answer: of.answer,
-            verdict: of.verdict,
-            why: of.why,
+            entry: result.tool,
+            answer: result.answer,
+            verdict: result.verdict,
+            why: result.why,
             recorded: String::new(),
             points: parts.iter().sum(),
             parts: parts.map(Points).to_vec(),
-            measured: of.time.into_iter().chain(of.memory).collect(),
+            measured: result.time.into_iter().chain(result.memory).collect(),
         }
     };
     benchmark_results.into_iter().zip(overheads).zip(memories).map(cell).collect()
@@ -252,12 +257,12 @@ fn scores(
         }
     }
     let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
-    for of in totals.iter().filter(|of| !measured.contains(&of.track)) {
-        let tool = number(entries, &of.tool)?;
-        let parts = of.parts.iter().cloned().map(Points).collect();
+    for total in totals.iter().filter(|total| !measured.contains(&total.track)) {
+        let tool = number(entries, &total.tool)?;
+        let parts = total.parts.iter().cloned().map(Points).collect();
         let note = "as printed: the track is known by its totals only".to_owned();
-        let points = Some(Points(of.total.clone()));
-        scores.insert((of.track, tool), Score { parts, points, note, ..zero_score(tool, of.track) });
+        let points = Some(Points(total.total.clone()));
+        scores.insert((total.track, tool), Score { parts, points, note, ..zero_score(tool, total.track) });
     }
     Ok(scores)
 }
@@ -269,12 +274,16 @@ fn zero_score(entry: usize, category: usize) -> Score {
 }
 
 /// Section 4.1 for one experiment. `late`: the online verdict came after the timeout.
-fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRational, RunVerdict, &'static str) {
+fn correctness(
+    edition: &CrvEdition,
+    experiment: &Experiment,
+    late: bool,
+) -> (BigRational, RunVerdict, &'static str) {
     let points = &edition.correctness;
-    let online = edition.tracks[of.track].monitoring == Monitoring::Online;
+    let online = edition.tracks[experiment.track].monitoring == Monitoring::Online;
     let wrong = (&points.wrong, RunVerdict::Wrong, "");
     let right = (&points.right, RunVerdict::Right, "");
-    let (points, verdict, why) = match of.outcome {
+    let (points, verdict, why) = match experiment.outcome {
         Outcome::Inexpressible => (&points.inexpressible, RunVerdict::Inexpressible, ""),
         Outcome::Crash if online => {
             (&points.crash_online, RunVerdict::Crash, "the monitored program crashed")
@@ -282,7 +291,7 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
         Outcome::Crash => (&points.crash_offline, RunVerdict::Crash, "the monitor crashed"),
         Outcome::Timeout => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
         Outcome::Ok if online && late => (&points.timeout_online, RunVerdict::Timeout, "no verdict in time"),
-        Outcome::Ok if of.expected.as_ref() == Some(&of.answer) => right,
+        Outcome::Ok if experiment.expected.as_ref() == Some(&experiment.answer) => right,
         Outcome::Ok => wrong,
         Outcome::PrintedRight => right,
         Outcome::PrintedWrong => wrong,
@@ -292,17 +301,22 @@ fn correctness(edition: &CrvEdition, of: &Experiment, late: bool) -> (BigRationa
 
 /// Combines the experiments of a tool on a benchmark: the mean of each measurement, the least points of the verdicts.
 fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> BenchmarkResult {
-    let mean = |what, of: fn(&Experiment) -> &Option<BigRational>| {
-        mean(what, experiments.iter().filter_map(|experiment| of(experiment).as_ref()))
+    let mean = |what, value: fn(&Experiment) -> &Option<BigRational>| {
+        mean(what, experiments.iter().filter_map(|experiment| value(experiment).as_ref()))
     };
-    let (time, base) = (mean("time_s", |of| &of.time_s), mean("base_time_s", |of| &of.base_time_s));
+    let (time, base) = (
+        mean("time_s", |experiment| &experiment.time_s),
+        mean("base_time_s", |experiment| &experiment.base_time_s),
+    );
     // Compares means, because measurements are averaged before they are scored.
     let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
-    let judged = experiments.iter().map(|of| (correctness(edition, of, late), of.answer.clone()));
+    let judged = experiments
+        .iter()
+        .map(|experiment| (correctness(edition, experiment, late), experiment.answer.clone()));
     let mut judged: Vec<_> = judged.collect();
     // Sorts by points, then by text, so that the order of the rows has no effect.
     judged.sort();
-    let differ = judged.iter().any(|(of, _)| *of != judged[0].0);
+    let differ = judged.iter().any(|(other, _)| *other != judged[0].0);
     let ((correctness, verdict, why), answer) = judged.swap_remove(0);
     let why = if differ {
         format!("{} experiments of different verdicts: the worst counts", experiments.len())
@@ -310,7 +324,7 @@ fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experimen
         why.to_owned()
     };
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
-    let (time, memory) = (scored(time), scored(mean("memory_mb", |of| &of.memory_mb)));
+    let (time, memory) = (scored(time), scored(mean("memory_mb", |experiment| &experiment.memory_mb)));
     BenchmarkResult { tool, answer, verdict, why, correctness, time, memory }
 }
 
@@ -336,9 +350,10 @@ fn shares(
     edition: &CrvEdition,
     entries: &[Entry],
     benchmark_results: &[BenchmarkResult],
-    of: fn(&BenchmarkResult) -> Option<&Measure>,
+    measure_of: fn(&BenchmarkResult) -> Option<&Measure>,
 ) -> Vec<BigRational> {
-    let index = |benchmark_result: &BenchmarkResult| of(benchmark_result).map(|measure| measure.mean.recip());
+    let index =
+        |benchmark_result: &BenchmarkResult| measure_of(benchmark_result).map(|measure| measure.mean.recip());
     let competing =
         |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
     let sum: BigRational = benchmark_results.iter().filter(competing).filter_map(index).sum();
@@ -354,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_an_unknown_entry_are_an_error() {
+    fn printed_totals_of_an_unknown_entry_are_refused() {
         let known = Entry {
             entry: "a".to_owned(),
             tool: "a".to_owned(),

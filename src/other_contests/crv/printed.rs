@@ -28,18 +28,25 @@ pub(super) fn contradictions(
     let allowed = [&zero, &tolerance.overhead, &tolerance.memory];
     // By track, tool and part: the sum of the column, and the cells that differ.
     let mut columns: BTreeMap<(usize, &str, usize), (BigRational, Vec<PrintedMismatch>)> = BTreeMap::new();
-    for of in &results.experiments {
-        let Some(printed) = &of.printed else { continue };
-        let block = blocks.iter().find(|block| block.category == of.track && block.instance == of.benchmark);
-        let cell =
-            block.and_then(|block| block.cells.iter().find(|cell| entries[cell.entry].entry == of.tool));
+    for experiment in &results.experiments {
+        let Some(printed) = &experiment.printed else { continue };
+        let block = blocks
+            .iter()
+            .find(|block| block.category == experiment.track && block.instance == experiment.benchmark);
+        let cell = block
+            .and_then(|block| block.cells.iter().find(|cell| entries[cell.entry].entry == experiment.tool));
         let Some(cell) = cell else { continue };
         for (part, (printed, Points(computed))) in printed.iter().zip(&cell.parts).enumerate() {
-            let (sum, mismatches) = columns.entry((of.track, of.tool.as_str(), part)).or_default();
+            let (sum, mismatches) =
+                columns.entry((experiment.track, experiment.tool.as_str(), part)).or_default();
             *sum += printed;
             if (printed - computed).abs() > *allowed[part] {
                 let (printed, computed) = (printed.clone(), computed.clone());
-                mismatches.push(PrintedMismatch { benchmark: of.benchmark.clone(), printed, computed });
+                mismatches.push(PrintedMismatch {
+                    benchmark: experiment.benchmark.clone(),
+                    printed,
+                    computed,
+                });
             }
         }
     }
@@ -53,8 +60,9 @@ pub(super) fn contradictions(
                 format!("benchmark {benchmark} is printed as {printed}, its measurements give {computed}")
             })
             .collect();
-        let total = results.totals.iter().find(|of| of.track == track && of.tool == tool);
-        let total = total.map(|of| &of.parts[part]).filter(|total| (*total - &sum).abs() > tolerance.total);
+        let total = results.totals.iter().find(|total| total.track == track && total.tool == tool);
+        let total =
+            total.map(|total| &total.parts[part]).filter(|total| (*total - &sum).abs() > tolerance.total);
         let cells = cells.join("; ");
         notes.extend(match (total, mismatches.is_empty()) {
             (None, true) => None,
@@ -67,7 +75,8 @@ pub(super) fn contradictions(
                 );
                 if !empty {
                     note += &format!("; {cells}");
-                    let mismatch: BigRational = mismatches.iter().map(|of| &of.printed - &of.computed).sum();
+                    let mismatch: BigRational =
+                        mismatches.iter().map(|mismatch| &mismatch.printed - &mismatch.computed).sum();
                     let right = (total - (sum - mismatch)).abs() <= tolerance.total;
                     note += if right { "; with the computed scores the total is right" } else { "" };
                 }

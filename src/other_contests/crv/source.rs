@@ -6,7 +6,7 @@ use mcc_base::figures;
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
-use mcc_judge::values::{digest, optional_number};
+use mcc_judge::shared::{digest, optional_number};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::HashMap;
@@ -228,7 +228,7 @@ impl Row<'_> {
             let most = BigRational::from_integer(most.into());
             if value.as_ref().is_some_and(|value| *value > most) {
                 return Err(format!(
-                    "column {column}: a figure above {most} is no measurement; correct it, or write N/A"
+                    "column {column}: a value above {most} is not a measurement; correct it, or write N/A"
                 ));
             }
         }

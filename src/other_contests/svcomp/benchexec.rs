@@ -26,7 +26,7 @@ pub enum ResultError {
     /// A run has wrong content.
     #[error("{file}:{line}: {message}")]
     Content {
-        /// The file.
+        /// The path of the result file.
         file: String,
         /// The line, from 1.
         line: u64,
@@ -36,7 +36,7 @@ pub enum ResultError {
     /// The file is XML of another kind.
     #[error("{file}:{line}: <{root}> where <result> is expected; give result files as BenchExec writes them")]
     OtherXml {
-        /// The file.
+        /// The path of the XML file.
         file: String,
         /// The line, from 1.
         line: u64,
@@ -90,7 +90,7 @@ pub struct RawRun {
 
 impl ResultHeader {
     /// `text`: the value of an attribute of `<result>`.
-    fn of(text: impl Fn(&str) -> String) -> Self {
+    fn from_attributes(text: impl Fn(&str) -> String) -> Self {
         Self {
             benchmarkname: text("benchmarkname"),
             tool: text("tool"),
@@ -119,7 +119,7 @@ impl ResultHeader {
 
 impl RawRun {
     /// `text`: the value of an attribute of `<run>`.
-    fn of(line: u64, text: impl Fn(&str) -> String) -> Self {
+    fn from_attributes(line: u64, text: impl Fn(&str) -> String) -> Self {
         let properties = match text("properties") {
             properties if properties.is_empty() => property_of_file(&text("propertyFile")),
             properties => properties,
@@ -145,7 +145,7 @@ impl RawRun {
 /// Reads the header only.
 ///
 /// # Errors
-/// The file cannot be read or is no result file.
+/// The file cannot be read or is not a result file.
 pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
     let mut header = None;
     read(
@@ -163,7 +163,7 @@ pub fn header(path: &Path) -> Result<ResultHeader, ResultError> {
 /// file and line.
 ///
 /// # Errors
-/// The file cannot be read, is no result file, has a run without name or the same task twice, or `each` fails.
+/// The file cannot be read, is not a result file, has a run without name or the same task twice, or `each` fails.
 pub fn read(
     path: &Path,
     mut each: impl FnMut(RawRun) -> Result<(), String>,
@@ -189,9 +189,9 @@ pub fn read(
                     let content = |message| ResultError::Content { file: file.clone(), line, message };
                     let key = (run.name.clone(), run.properties.clone());
                     if let Some(first) = seen.insert(key, line) {
-                        let of = &run.name;
+                        let task = &run.name;
                         return Err(content(format!(
-                            "the task {of} is repeated, first in line {first}; keep one"
+                            "the task {task} is repeated, first in line {first}; keep one"
                         )));
                     }
                     each(run).map_err(content)?;
@@ -205,7 +205,7 @@ pub fn read(
         let content = |message: String| ResultError::Content { file: file.clone(), line, message };
         match (depth, start.local_name().as_ref()) {
             (1, "result") => {
-                let header = ResultHeader::of(text);
+                let header = ResultHeader::from_attributes(text);
                 header.check().map_err(content)?;
                 let wanted = wants_runs.take().is_none_or(|wants_runs| wants_runs(&header));
                 if !wanted {
@@ -214,7 +214,7 @@ pub fn read(
             }
             (1, other) => return Err(ResultError::OtherXml { file, line, root: other.to_owned() }),
             (2, "run") => {
-                let new = RawRun::of(line, text);
+                let new = RawRun::from_attributes(line, text);
                 let checked = check_task("the task", &new.name).map_err(|bad| bad.to_string());
                 if !new.name.is_empty() {
                     checked.map_err(content)?;
@@ -252,7 +252,9 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     }
     let wrong = || {
         let shown: String = text.chars().take(60).collect();
-        format!("the {what} `{shown}` is no number of {words}; write it as BenchExec does, such as {example}")
+        format!(
+            "the {what} `{shown}` is not a number of {words}; write it as BenchExec does, such as {example}"
+        )
     };
     let number = text.strip_suffix(unit).unwrap_or(text).trim();
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
@@ -294,14 +296,14 @@ mod tests {
 
     #[test]
     fn times_and_memory_in_all_forms_of_benchexec_are_exact() {
-        let of = |text: &str, unit| number(text, unit).unwrap().map(|value| value.to_string());
-        let exact = |text: &str| of(text, SECONDS);
+        let exact_in = |text: &str, unit| number(text, unit).unwrap().map(|value| value.to_string());
+        let exact = |text: &str| exact_in(text, SECONDS);
         assert_eq!(exact("2.5s").as_deref(), Some("5/2"));
         assert_eq!(exact("900").as_deref(), Some("900"));
         assert_eq!(exact("8.5e-05s").as_deref(), Some("17/200000"));
         assert_eq!(exact(""), None);
-        assert_eq!(of("133574656", BYTES), of("133574656B", BYTES));
-        assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is no number of bytes"));
+        assert_eq!(exact_in("133574656", BYTES), exact_in("133574656B", BYTES));
+        assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is not a number of bytes"));
         for wrong in ["fast", "inf", "nans", "1/2", "1e99", "1e", "--1s", "1.s"] {
             assert!(number(wrong, SECONDS).unwrap_err().contains("BenchExec"), "{wrong}");
         }

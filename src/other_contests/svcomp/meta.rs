@@ -49,7 +49,7 @@ impl CategoryTallies {
         }
     }
 
-    fn of(&self, counted: CountedAnswers) -> &CategoryTally {
+    fn tally(&self, counted: CountedAnswers) -> &CategoryTally {
         match counted {
             CountedAnswers::All => &self.all,
             CountedAnswers::FalseOnly => &self.false_only,
@@ -144,20 +144,21 @@ pub(super) fn score(
 ) -> Result<ScoredCategories, SvcompError> {
     let categories = &results.categories;
     let number: BTreeMap<&str, usize> =
-        categories.iter().enumerate().map(|(number, of)| (of.name.as_str(), number)).collect();
+        categories.iter().enumerate().map(|(number, category)| (category.name.as_str(), number)).collect();
     let parents: Vec<Vec<usize>> = categories
         .iter()
-        .map(|of| of.parents.iter().map(|parent| number[parent.as_str()]).collect())
+        .map(|category| category.parents.iter().map(|parent| number[parent.as_str()]).collect())
         .collect();
     let mut children = vec![Vec::new(); categories.len()];
     for (at, parents) in parents.iter().enumerate() {
         parents.iter().for_each(|parent: &usize| children[*parent].push(at));
     }
-    let counted = |(at, of): (usize, &Category)| {
-        if children[at].is_empty() { CountedAnswers::All } else { edition.counted_answers(&of.name) }
+    let counted = |(at, category): (usize, &Category)| {
+        if children[at].is_empty() { CountedAnswers::All } else { edition.counted_answers(&category.name) }
     };
     let counted: Vec<CountedAnswers> = categories.iter().enumerate().map(counted).collect();
-    let given = results.given.iter().map(|of| ((of.entry.as_str(), of.category.as_str()), of)).collect();
+    let given =
+        results.given.iter().map(|given| ((given.entry.as_str(), given.category.as_str()), given)).collect();
     let mut tree = CategoryTree {
         edition,
         categories,
@@ -215,32 +216,33 @@ impl CategoryTree<'_> {
 
     /// Computes number of tasks, scores and whether the category is held.
     fn compute_category(&mut self, category: usize, shown: u64) -> Result<(), SvcompError> {
-        let of = &self.categories[category];
+        let facts = &self.categories[category];
         let is_meta = !self.children[category].is_empty();
         self.tasks[category] = if is_meta {
             let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
-            if of.tasks.is_some_and(|tasks| tasks != sum) {
-                let tasks = of.tasks.unwrap_or_default();
-                self.notes.push(format!("{} should have {tasks} tasks, but its parts have {sum}", of.name));
+            if facts.tasks.is_some_and(|tasks| tasks != sum) {
+                let tasks = facts.tasks.unwrap_or_default();
+                self.notes
+                    .push(format!("{} should have {tasks} tasks, but its parts have {sum}", facts.name));
             }
             sum
         } else {
-            if of.tasks.is_some_and(|tasks| shown > tasks) {
-                let tasks = of.tasks.unwrap_or_default();
-                let note = format!("{} should have {tasks} tasks, but the results have {shown}", of.name);
+            if facts.tasks.is_some_and(|tasks| shown > tasks) {
+                let tasks = facts.tasks.unwrap_or_default();
+                let note = format!("{} should have {tasks} tasks, but the results have {shown}", facts.name);
                 self.notes.push(note);
             }
-            of.tasks.unwrap_or(shown)
+            facts.tasks.unwrap_or(shown)
         };
         let has_score = |entry| self.given(entry, category).is_some();
-        if let (0, Some(parent), false) = (self.tasks[category], of.parents.first(), is_meta)
+        if let (0, Some(parent), false) = (self.tasks[category], facts.parents.first(), is_meta)
             && (0..self.entries.len()).any(has_score)
         {
-            return Err(SvcompError::Tasks { category: of.name.clone(), parent: parent.clone() });
+            return Err(SvcompError::Tasks { category: facts.name.clone(), parent: parent.clone() });
         }
         let kinds = BTreeSet::from_iter(self.counted.iter().copied().chain([CountedAnswers::All]));
         for (entry, counted) in
-            (0..self.entries.len()).flat_map(|entry| kinds.iter().map(move |of| (entry, *of)))
+            (0..self.entries.len()).flat_map(|entry| kinds.iter().map(move |kind| (entry, *kind)))
         {
             let value = if is_meta {
                 self.meta(entry, category, counted)
@@ -259,12 +261,12 @@ impl CategoryTree<'_> {
             .map(|entry| self.entries[entry].tool.as_str())
             .collect();
         let needed = self.edition.qualification.teams_for_a_new_category;
-        let of = &self.categories[category];
+        let facts = &self.categories[category];
         let missing_part = self.children[category].iter().find(|part| self.missing[**part]);
         let missing_part = missing_part.map(|part| &self.categories[*part].name);
-        let no_results = !is_meta && self.tasks[category] == 0 && !of.parents.is_empty();
-        self.missing[category] = of.role == CategoryRole::Ranked && (no_results || missing_part.is_some());
-        self.not_held[category] = match of.role {
+        let no_results = !is_meta && self.tasks[category] == 0 && !facts.parents.is_empty();
+        self.missing[category] = facts.role == CategoryRole::Ranked && (no_results || missing_part.is_some());
+        self.not_held[category] = match facts.role {
             CategoryRole::Demo => {
                 "not held: a demonstration category, and no part of a meta category".to_owned()
             }
@@ -279,7 +281,7 @@ impl CategoryTree<'_> {
             CategoryRole::Ranked if no_results => {
                 "not held: no results, and no number of tasks is given".to_owned()
             }
-            CategoryRole::Ranked if of.new && teams.len() < needed => {
+            CategoryRole::Ranked if facts.new && teams.len() < needed => {
                 format!("new and not held: fewer than {needed} teams took part")
             }
             CategoryRole::Ranked => String::new(),
@@ -289,7 +291,7 @@ impl CategoryTree<'_> {
 
     fn plain_score(&self, entry: usize, category: usize, counted: CountedAnswers) -> Option<CategoryScore> {
         if let Some(tally) = self.tallies.get(&(entry, category)) {
-            let tally = tally.of(counted);
+            let tally = tally.tally(counted);
             return Some(CategoryScore::computed(tally.points.clone(), tally.success_cpu_s()));
         }
         // A score in a table is that of all answers.
@@ -307,7 +309,7 @@ impl CategoryTree<'_> {
         let of_part = |part: usize| self.values.get(&(entry, part, counted));
         let parts: Vec<usize> = self.held_parts(category).collect();
         let values: Option<Vec<&CategoryScore>> =
-            parts.iter().map(|part| of_part(*part).filter(|of| of.usable)).collect();
+            parts.iter().map(|part| of_part(*part).filter(|part| part.usable)).collect();
         let given = self.given(entry, category).filter(|_| counted == self.counted[category]);
         let printed_time = given.and_then(|given| given.success_cpu_s.clone());
         if let Some(values) = values.filter(|values| !values.is_empty()) {
@@ -357,8 +359,8 @@ impl CategoryTree<'_> {
                 podiums.push(crate::podium(category, self.entries, contenders, &Ties::Equal));
             }
         }
-        let category = |(number, of): (usize, &Category)| crate::Category {
-            category: of.name.clone(),
+        let category = |(number, facts): (usize, &Category)| crate::Category {
+            category: facts.name.clone(),
             parent: self.parents[number].first().copied(),
             more_parents: self.parents[number].iter().skip(1).copied().collect(),
             tasks: self.tasks[number],
@@ -411,7 +413,9 @@ impl CategoryTree<'_> {
             Some(_) => self
                 .base_categories(category)
                 .iter()
-                .filter_map(|(of, _)| Some(self.tallies.get(&(entry, *of))?.of(self.counted[category])))
+                .filter_map(|(base, _)| {
+                    Some(self.tallies.get(&(entry, *base))?.tally(self.counted[category]))
+                })
                 .collect(),
         };
         let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
@@ -419,10 +423,10 @@ impl CategoryTree<'_> {
         Score {
             entry,
             category,
-            right: sum(|of| of.right),
-            unconfirmed: sum(|of| of.unconfirmed),
-            wrong: sum(|of| of.wrong),
-            unjudged: sum(|of| of.unjudged),
+            right: sum(|tally| tally.right),
+            unconfirmed: sum(|tally| tally.unconfirmed),
+            wrong: sum(|tally| tally.wrong),
+            unjudged: sum(|tally| tally.unjudged),
             points: value.map(|value| Points(value.points.clone())),
             parts: Vec::new(),
             normalized: normalized.map(|value| Points(&value.points / self.count(category))),
@@ -459,8 +463,8 @@ impl CategoryTree<'_> {
             let parts: Vec<usize> = self.held_parts(at).collect();
             let k = BigRational::from_integer(parts.len().into());
             for part in parts {
-                let of = self.count(at) / &k / self.count(part);
-                pending.push((part, &weight * of));
+                let share = self.count(at) / &k / self.count(part);
+                pending.push((part, &weight * share));
             }
         }
         found.sort();
@@ -471,8 +475,8 @@ impl CategoryTree<'_> {
     fn quantile(&self, entry: usize, category: usize) -> Option<QuantileFunction> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
-        for (of, weight) in self.base_categories(category) {
-            let tally = self.tallies.get(&(entry, of))?.of(self.counted[category]);
+        for (base, weight) in self.base_categories(category) {
+            let tally = self.tallies.get(&(entry, base))?.tally(self.counted[category]);
             start += &tally.negative * &weight;
             for (cpu_s, points) in &tally.with_points {
                 runs.push((cpu_s.clone()?, points * &weight));

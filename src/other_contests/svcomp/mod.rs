@@ -153,7 +153,10 @@ impl JudgedRuns {
     fn block(&mut self, run: &Run) -> &mut Block {
         let RawRun { name, properties, .. } = &run.raw;
         let expected = verdict::expected(&run.raw).map_or(String::new(), |answer| answer.to_string());
-        let last = self.blocks.last().map(|of| (of.category, &of.instance, &of.property, &of.expected));
+        let last = self
+            .blocks
+            .last()
+            .map(|block| (block.category, &block.instance, &block.property, &block.expected));
         match last {
             Some((category, instance, property, known))
                 if (category, instance, property) == (run.category, name, properties) =>
@@ -201,7 +204,7 @@ fn entries(edition: &SvcompEdition, names: &[String], started: &[(u64, u64)]) ->
 fn not_participating(edition: &SvcompEdition, names: &[String], results: &Results) -> Vec<String> {
     let categories = &results.categories;
     let takes_part = |entry: &String, category: &Category| {
-        let named = |meta: &&String| categories.iter().find(|of| of.name == **meta);
+        let named = |meta: &&String| categories.iter().find(|category| category.name == **meta);
         let mut metas = category.parents.iter().filter_map(|meta| named(&meta)).peekable();
         let mut opt_ins = edition.opt_ins.iter().filter(|opt_in| opt_in.entry == *entry);
         metas.peek().is_none()
@@ -226,7 +229,7 @@ fn unmatched_opt_outs(edition: &SvcompEdition, names: &[String], categories: &[C
     let note = |OptOut { entry, categories: patterns, .. }: &OptOut| match names.binary_search(entry) {
         _ if edition.status_of(entry) == Status::Resigned => None,
         Err(_) => Some(format!("{entry} opted out and has no results; check its name in the edition")),
-        Ok(_) if categories.iter().any(|of| fits(patterns, &of.name)) => None,
+        Ok(_) if categories.iter().any(|category| fits(patterns, &category.name)) => None,
         Ok(_) => Some(format!(
             "{entry} opted out of categories that do not exist; check their names in the edition"
         )),
@@ -245,8 +248,8 @@ fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BT
         .collect();
     let mut found = BTreeSet::new();
     for (entry, name) in names.iter().enumerate() {
-        for (category, of) in results.categories.iter().enumerate() {
-            if edition.has_opted_out(name, &of.name) || given.contains(&(name, &of.name)) {
+        for (category, facts) in results.categories.iter().enumerate() {
+            if edition.has_opted_out(name, &facts.name) || given.contains(&(name, &facts.name)) {
                 found.insert((entry, category));
             }
         }

@@ -14,7 +14,7 @@ pub struct Results {
     pub categories: Vec<Category>,
     /// Names of the entries with runs; runs refer to them by index.
     pub entries: Vec<String>,
-    /// The runs.
+    /// The runs, which refer to `entries` and `categories` by index.
     pub runs: Vec<Run>,
     /// Scores from tables.
     pub given: Vec<GivenScore>,

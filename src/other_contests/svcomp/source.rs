@@ -7,7 +7,7 @@ use super::verdict::{Answer, Confirmation, Witness};
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
-use mcc_judge::values::digest;
+use mcc_judge::shared::digest;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
@@ -111,7 +111,7 @@ enum FileKind {
 }
 
 /// Limit for the number of entries. More indicate that the wrong attribute names them.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 /// Whether `--categories` names the contest's category structure (`.yml`, `.yaml`), not a table.
 fn is_structure(path: &Path) -> bool {
@@ -195,8 +195,9 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
     for file in walkdir::WalkDir::new(path).sort_by_file_name() {
         let file = file.map_err(|source| SvcompError::Folder { path: path.to_owned(), source })?;
         let name = file.file_name().to_string_lossy().into_owned();
-        let endings =
-            [".xml", ".csv"].into_iter().flat_map(|of| ["", ".gz", ".bz2"].map(|zip| format!("{of}{zip}")));
+        let endings = [".xml", ".csv"]
+            .into_iter()
+            .flat_map(|ending| ["", ".gz", ".bz2"].map(|zip| format!("{ending}{zip}")));
         if !file.file_type().is_file() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
             continue;
         }
@@ -248,7 +249,7 @@ fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>
     files.retain(|(_, kind)| {
         let FileKind::Result(header) = kind else { return true };
         let entry = match validated(&header.benchmarkname) {
-            Some((_, of)) => entry_validated(&entries, of),
+            Some((_, validator)) => entry_validated(&entries, validator),
             None => Some(entry_name(edition, header)),
         };
         entry.is_none_or(|entry| edition.status_of(entry) != Status::Resigned)
@@ -274,17 +275,17 @@ fn skip_superseded(
         }
         !is
     });
-    let definition = |of: &ResultHeader| {
-        let whole = of.name.strip_suffix(of.block.as_str()).unwrap_or(&of.name);
+    let definition = |header: &ResultHeader| {
+        let whole = header.name.strip_suffix(header.block.as_str()).unwrap_or(&header.name);
         let whole = whole.strip_suffix('.').unwrap_or(whole);
-        (of.benchmarkname.clone(), of.date.clone(), whole.to_owned())
+        (header.benchmarkname.clone(), header.date.clone(), whole.to_owned())
     };
     let result = |kind: &FileKind| match kind {
         FileKind::Result(header) => Some(header.clone()),
         _ => None,
     };
-    let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|of| !of.block.is_empty());
-    let blocks: BTreeSet<_> = blocks.map(|of| definition(&of)).collect();
+    let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|header| !header.block.is_empty());
+    let blocks: BTreeSet<_> = blocks.map(|header| definition(&header)).collect();
     let mut whole_definitions = Vec::new();
     files.retain(|(path, kind)| match result(kind) {
         Some(header) if header.block.is_empty() && blocks.contains(&definition(&header)) => {
@@ -375,8 +376,8 @@ impl ResultFiles {
             results.notes.push(note);
         }
         let entry = results.entry(entry_name(edition, header));
-        if results.entries.len() > MOST_ENTRIES {
-            return Err(SvcompError::Entries(MOST_ENTRIES));
+        if results.entries.len() > MAX_ENTRIES {
+            return Err(SvcompError::Entries(MAX_ENTRIES));
         }
         let name = category_name(header, results).to_owned();
         let category = results.category(&name);
@@ -469,10 +470,10 @@ impl ResultFiles {
 /// The kind of witness and the entry that a file validated: `cpachecker-validate-violation-witnesses-2ls` has the
 /// violation witnesses of `2ls`.
 fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
-    let (_, of) = benchmarkname.split_once("-validate-")?;
+    let (_, kind_and_tool) = benchmarkname.split_once("-validate-")?;
     [Witness::Correctness, Witness::Violation].into_iter().find_map(|witness| {
         let [_, kind] = witness.words();
-        Some((witness, of.strip_prefix(kind)?.strip_prefix("-witnesses-")?))
+        Some((witness, kind_and_tool.strip_prefix(kind)?.strip_prefix("-witnesses-")?))
     })
 }
 
@@ -501,21 +502,24 @@ fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str 
 fn category_name<'a>(header: &'a ResultHeader, results: &'a Results) -> &'a str {
     let last = header.name.rsplit('.').next().unwrap_or_default();
     let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
-    let known = |name: &&str| results.categories.iter().any(|of| of.name == **name);
+    let known = |name: &&str| results.categories.iter().any(|category| category.name == **name);
     // `SV-COMP24_unreach-call.ReachSafety-Arrays` with the block `ReachSafety-Arrays`: the category structure has the name
     // with the property.
-    let with_property = |of: &Category| {
-        let before = header.name.strip_suffix(of.name.as_str());
+    let with_property = |category: &Category| {
+        let before = header.name.strip_suffix(category.name.as_str());
         before.is_some_and(|before| before.ends_with(['_', '.']))
             || !header.block.is_empty()
-                && of.name.strip_suffix(header.block.as_str()).is_some_and(|before| before.ends_with('.'))
+                && category
+                    .name
+                    .strip_suffix(header.block.as_str())
+                    .is_some_and(|before| before.ends_with('.'))
     };
     let named =
         [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
     let qualified = || {
-        let mut fitting = results.categories.iter().filter(|of| with_property(of));
+        let mut fitting = results.categories.iter().filter(|category| with_property(category));
         // Several properties can have a category of the same name.
-        fitting.next().filter(|_| fitting.next().is_none()).map(|of| of.name.as_str())
+        fitting.next().filter(|_| fitting.next().is_none()).map(|category| category.name.as_str())
     };
     names.into_iter().find(known).or_else(qualified).or(named).unwrap_or("")
 }

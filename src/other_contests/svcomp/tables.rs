@@ -4,7 +4,7 @@ use super::results::GivenScore;
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_edition::svcomp::{Category, check_categories};
-use mcc_judge::values::optional_number;
+use mcc_judge::shared::optional_number;
 use num_rational::BigRational;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(super) const SCORES: [&str; 5] = ["tool", "category", "opted_out", "score", "success_cpu_s"];
 
 /// Limit for the number of categories. More indicate that the column does not hold categories.
-const MOST_CATEGORIES: usize = 1000;
+const MAX_CATEGORIES: usize = 1000;
 
 fn line(row: &csv::StringRecord) -> u64 {
     row.position().map_or(0, csv::Position::line)
@@ -40,7 +40,7 @@ pub(super) fn read_scores(
         check_name("the tool", entry).map_err(|bad| format!("column tool: {bad}"))?;
         check_name("the category", category).map_err(|bad| format!("column category: {bad}"))?;
         if !categories.iter().any(|known| known.name == category) {
-            if all_known || categories.len() == MOST_CATEGORIES {
+            if all_known || categories.len() == MAX_CATEGORIES {
                 let known: Vec<&str> = categories.iter().take(40).map(|known| known.name.as_str()).collect();
                 return Err(format!("no category `{category}`; there are {}", known.join(", ")));
             }
@@ -130,7 +130,7 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
         let tasks = match row[tasks].trim() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
-                format!("column tasks: `{text}` is no number of tasks; write 1 or more, or leave it empty")
+                format!("column tasks: `{text}` is not a number of tasks; write 1 or more, or leave it empty")
             })?),
         };
         let new = match new.map(|new| row[new].trim()) {
@@ -145,8 +145,8 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
         let parents = parents.into_iter().collect();
         categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim()) });
         lines.push(line(row));
-        if categories.len() > MOST_CATEGORIES {
-            Err(format!("more than {MOST_CATEGORIES} categories"))
+        if categories.len() > MAX_CATEGORIES {
+            Err(format!("more than {MAX_CATEGORIES} categories"))
         } else {
             Ok(())
         }

@@ -131,9 +131,9 @@ pub enum Confirmation {
 
 /// Verdict and points of a run.
 pub struct RunScore {
-    /// The verdict.
+    /// The comparison with the expected answer, after witnesses and limits.
     pub verdict: RunVerdict,
-    /// The points.
+    /// Points by the scoring schema of the edition; 0 for most verdicts.
     pub points: BigRational,
     /// The comparison with the expected answer alone, before witnesses: `Right`, `Wrong`, or a verdict without points.
     pub compared: RunVerdict,
@@ -158,7 +158,8 @@ impl RunScore {
             "wrong" => Some(RunVerdict::Wrong),
             _ => None,
         };
-        let compared = Some(self.compared).filter(|of| matches!(of, RunVerdict::Right | RunVerdict::Wrong));
+        let compared =
+            Some(self.compared).filter(|verdict| matches!(verdict, RunVerdict::Right | RunVerdict::Wrong));
         own != compared
     }
 }
@@ -212,17 +213,19 @@ fn compare(sub_property: SubProperty, run: &RawRun, answer: &Answer) -> (RunVerd
         (Some(Answer::True), Answer::False(_)) => return wrong("false alarm"),
         (Some(Answer::False(_)), Answer::True) => return wrong("missed bug"),
         (Some(Answer::False(expected)), Answer::False(named)) if sub_property == SubProperty::Benchexec => {
-            if let Some(expected) = expected.filter(|of| named.as_ref() != Some(of)) {
+            if let Some(expected) = expected.filter(|property| named.as_ref() != Some(property)) {
                 let why =
                     format!("the answer does not name the violated property {expected}: counts as unknown");
                 return (RunVerdict::Unknown, why);
             }
         }
-        (Some(Answer::False(Some(of))), Answer::False(None)) if SUB_PROPERTIES.contains(&of.as_str()) => {
+        (Some(Answer::False(Some(expected))), Answer::False(None))
+            if SUB_PROPERTIES.contains(&expected.as_str()) =>
+        {
             return (RunVerdict::Unknown, "the answer does not name the violated sub-property".to_owned());
         }
-        (Some(Answer::False(Some(of))), Answer::False(Some(property))) if of != *property => {
-            return wrong(&format!("{of} is violated, not {property}: counts as a wrong FALSE"));
+        (Some(Answer::False(Some(expected))), Answer::False(Some(property))) if expected != *property => {
+            return wrong(&format!("{expected} is violated, not {property}: counts as a wrong FALSE"));
         }
         (Some(Answer::False(None)), Answer::False(Some(property)))
             if !run.properties.is_empty() && !is_checked(&run.properties, property) =>
@@ -252,9 +255,9 @@ fn right(
     // The rules name the categories without the property that precedes the name in a category structure.
     let short = category.rsplit('.').next().unwrap_or_default();
     let fits_either = |patterns| fits(patterns, category) || fits(patterns, short);
-    let exempt = edition.witnesses.as_ref().is_none_or(|of| match witness {
-        Witness::Correctness => fits_either(&of.exempt_correctness),
-        Witness::Violation => fits_either(&of.exempt_violation),
+    let exempt = edition.witnesses.as_ref().is_none_or(|witnesses| match witness {
+        Witness::Correctness => fits_either(&witnesses.exempt_correctness),
+        Witness::Violation => fits_either(&witnesses.exempt_violation),
     });
     let open = match confirmation {
         Confirmation::Confirmed => false,
@@ -301,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_expected_answer_is_read_from_the_file_or_the_task_name() {
-        for (name, properties, of, answer) in [
+        for (name, properties, own, answer) in [
             ("a/x.yml", "unreach-call", "false(unreach-call)", "false(unreach-call)"),
             ("a/x_true-unreach-call.c", "unreach-call", "", "true"),
             (
@@ -316,7 +319,7 @@ mod tests {
             ("ssh/s3_unsafe.cil.c", "", "", "false"),
             ("ssh_true/x.c", "", "", "-"),
         ] {
-            let expected = expected(&run(name, properties, of, ""));
+            let expected = expected(&run(name, properties, own, ""));
             assert_eq!(expected.map_or("-".to_owned(), |answer| answer.to_string()), answer, "{name}");
         }
     }
@@ -339,7 +342,7 @@ mod tests {
 
     /// The results of `get_result_category` of BenchExec 3.35: `None` where it is `unknown`.
     #[test]
-    fn sub_properties_count_as_in_benchexec_from_2016_on() {
+    fn sub_properties_are_compared_as_benchexec_does_from_2016_on() {
         for (expected, answer, right) in [
             ("false(valid-memtrack)", "false(valid-deref)", None),
             ("false(valid-memtrack)", "false(valid-memtrack)", Some(true)),
@@ -399,8 +402,8 @@ mod tests {
         let judged = |cpu: &str, wall: &str| {
             let mut run = run("x_true.c", "", "", "true");
             (run.cputime, run.walltime) = (fraction::parse(cpu), fraction::parse(wall));
-            let of = judge(&edition, "Loops", &run, Confirmation::NotStated);
-            format!("{} {} {}", of.verdict, of.points, of.cpu_s.unwrap())
+            let result = judge(&edition, "Loops", &run, Confirmation::NotStated);
+            format!("{} {} {}", result.verdict, result.points, result.cpu_s.unwrap())
         };
         assert_eq!(judged("899.5", "899"), "right 2 1799/2");
         assert_eq!(judged("900", "450"), "timeout 0 900");
@@ -409,21 +412,21 @@ mod tests {
 
     #[test]
     fn unconfirmed_answers_get_the_points_of_their_year() {
-        let of = |year: &str, category: &str, holds: bool| {
+        let judged = |year: &str, category: &str, holds: bool| {
             let answer = if holds { "true" } else { "false" };
             let run = run("x.yml", "", answer, answer);
             shown(&edition(year), category, &run, Confirmation::Unconfirmed)
         };
-        assert_eq!(of("svcomp-2014", "Loops", true), "right 2");
-        assert_eq!(of("svcomp-2015", "Loops", false), "unknown 0");
-        assert_eq!(of("svcomp-2015", "Loops", true), "right 2");
-        assert_eq!(of("svcomp-2016", "Loops", false), "unconfirmed 0");
-        assert_eq!(of("svcomp-2018", "Loops", true), "unconfirmed 1");
-        assert_eq!(of("svcomp-2024", "ReachSafety-Loops", true), "unconfirmed 0");
-        assert_eq!(of("svcomp-2024", "ReachSafety-Arrays", true), "right 2");
-        assert_eq!(of("svcomp-2024", "ReachSafety-Arrays", false), "unconfirmed 0");
-        assert_eq!(of("svcomp-2024", "no-data-race.NoDataRace-Main", false), "right 1");
-        assert_eq!(of("svcomp-2024", "unreach-call.ConcurrencySafety-Main", true), "right 2");
+        assert_eq!(judged("svcomp-2014", "Loops", true), "right 2");
+        assert_eq!(judged("svcomp-2015", "Loops", false), "unknown 0");
+        assert_eq!(judged("svcomp-2015", "Loops", true), "right 2");
+        assert_eq!(judged("svcomp-2016", "Loops", false), "unconfirmed 0");
+        assert_eq!(judged("svcomp-2018", "Loops", true), "unconfirmed 1");
+        assert_eq!(judged("svcomp-2024", "ReachSafety-Loops", true), "unconfirmed 0");
+        assert_eq!(judged("svcomp-2024", "ReachSafety-Arrays", true), "right 2");
+        assert_eq!(judged("svcomp-2024", "ReachSafety-Arrays", false), "unconfirmed 0");
+        assert_eq!(judged("svcomp-2024", "no-data-race.NoDataRace-Main", false), "right 1");
+        assert_eq!(judged("svcomp-2024", "unreach-call.ConcurrencySafety-Main", true), "right 2");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Axes: map figures to pixels, with ticks and their texts.
+//! Axes: map values to pixels, with ticks and their texts.
 
 use super::runs::Measure;
 use crate::show;
@@ -20,12 +20,12 @@ impl From<Measure> for Unit {
 }
 
 impl Unit {
-    pub fn text(self, figure: u64) -> String {
+    pub fn text(self, value: u64) -> String {
         match self {
-            _ if figure == 0 => "0".to_owned(),
-            Self::Count => show::thousands(figure),
-            Self::Milliseconds => show::duration(figure),
-            Self::Kib => show::kib(figure),
+            _ if value == 0 => "0".to_owned(),
+            Self::Count => show::thousands(value),
+            Self::Milliseconds => show::duration(value),
+            Self::Kib => show::kib(value),
         }
     }
 }
@@ -50,7 +50,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// A linear axis from a round figure not above `least` and not above 0 to a round figure not below `most`.
+    /// A linear axis from a round value not above `least` and not above 0 to a round value not below `most`.
     pub fn linear(unit: Unit, least: f64, most: f64, (start, end): (i32, i32)) -> Self {
         let step = step(unit, (most - least.min(0.0)) / 5.0);
         let low = (least.min(0.0) / step).floor() * step;
@@ -73,23 +73,23 @@ impl Axis {
         Self { unit, scale: Scale::Log(base), low, high, start: start.into(), end: end.into() }
     }
 
-    /// The pixel of a figure, not rounded; a figure outside the axis is at its nearer end.
-    pub fn at(&self, figure: f64) -> f64 {
-        let figure = figure.clamp(self.low, self.high);
+    /// The pixel of a value, not rounded; a value outside the axis is at its nearer end.
+    pub fn at(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
         let share = match self.scale {
-            Scale::Linear(_) => (figure - self.low) / (self.high - self.low),
-            Scale::Log(_) => (figure / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Linear(_) => (value - self.low) / (self.high - self.low),
+            Scale::Log(_) => (value / self.low).ln() / (self.high / self.low).ln(),
         };
         self.start + share * (self.end - self.start)
     }
 
-    /// The pixel of a figure, rounded.
-    pub fn pixel(&self, figure: f64) -> i32 {
-        self.at(figure).round() as i32
+    /// The pixel of a value, rounded.
+    pub fn pixel(&self, value: f64) -> i32 {
+        self.at(value).round() as i32
     }
 
-    pub fn holds(&self, figure: f64) -> bool {
-        (self.low..=self.high).contains(&figure)
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
     }
 
     /// The pixels of the ticks and their texts, from low to high.
@@ -98,22 +98,22 @@ impl Axis {
             Scale::Linear(step) => (self.low, Box::new(move |at| at + step)),
             Scale::Log(base) => (self.low, Box::new(move |at| at * base as f64)),
         };
-        let figures = std::iter::successors(Some(first), |at| Some(next(*at)));
-        let figures = figures.take_while(|at| *at <= self.high * 1.000_001);
-        figures.map(|figure| (self.pixel(figure), self.text(figure))).collect()
+        let values = std::iter::successors(Some(first), |at| Some(next(*at)));
+        let values = values.take_while(|at| *at <= self.high * 1.000_001);
+        values.map(|value| (self.pixel(value), self.text(value))).collect()
     }
 
-    fn text(&self, figure: f64) -> String {
-        let (sign, figure) = (if figure < 0.0 { "−" } else { "" }, figure.abs().round() as u64);
+    fn text(&self, value: f64) -> String {
+        let (sign, value) = (if value < 0.0 { "−" } else { "" }, value.abs().round() as u64);
         match (self.scale, self.unit) {
             // All ticks in seconds: decades are easier to compare in one unit.
-            (Scale::Log(_), Unit::Milliseconds) if figure >= 1000 => {
-                format!("{} s", show::thousands(figure / 1000))
+            (Scale::Log(_), Unit::Milliseconds) if value >= 1000 => {
+                format!("{} s", show::thousands(value / 1000))
             }
             (Scale::Log(_), Unit::Milliseconds) => {
-                format!("0.{} s", format!("{figure:03}").trim_end_matches('0'))
+                format!("0.{} s", format!("{value:03}").trim_end_matches('0'))
             }
-            (_, unit) => format!("{sign}{}", unit.text(figure)),
+            (_, unit) => format!("{sign}{}", unit.text(value)),
         }
     }
 }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_axis_has_round_ticks_and_contains_all_figures() {
+    fn a_linear_axis_has_round_ticks_and_contains_all_values() {
         let axis = Axis::linear(Unit::Count, 0.0, 947.0, (0, 500));
         assert_eq!(texts(axis), ["0", "200", "400", "600", "800", "1000"]);
         assert_eq!((axis.pixel(0.0), axis.pixel(947.0)), (0, 474));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_figures_have_an_axis() {
+    fn values_of_zero_have_an_axis() {
         assert_eq!(texts(Axis::linear(Unit::Count, 0.0, 0.0, (0, 9))), ["0", "1"]);
         assert!(Axis::log(Unit::Kib, 0, 0, (0, 9)).at(0.0).is_finite());
     }

@@ -43,13 +43,13 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
         let x = if tool.agreed == tool.answered { LEFT + 8 } else { axis.pixel(apart(tool) as f64) };
         drawing.path("n", &format!("M{} {y}H{x}", LEFT + 8));
         drawing.path("c0 r", &points([(x, y)]));
-        let figures = format!(
+        let numbers = format!(
             "{} ({} of {})",
             percent(&tool.confidence),
             thousands(tool.agreed),
             thousands(tool.answered)
         );
-        drawing.text((RIGHT + 16, y + 4), "s", &figures);
+        drawing.text((RIGHT + 16, y + 4), "s", &numbers);
     }
     let description = format!(
         "One dot for each tool: how many values in a million differ from the common values, on a logarithmic scale; \

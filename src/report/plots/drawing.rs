@@ -163,7 +163,7 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
     data.replace(" -", "-")
 }
 
-/// The visible text, cut to at most `most` characters.
+/// The visible text, truncated to at most `most` characters.
 pub(super) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
     if text.chars().count() > most { text.chars().take(most - 1).chain(['…']).collect() } else { text }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn colours_differ_also_without_red_or_green_cones() {
-        // Machado, Oliveira and Fernandes 2009, severity 1; Chromium simulates with the same figures.
+        // Machado, Oliveira and Fernandes 2009, severity 1; Chromium simulates with the same numbers.
         let deuteranopia = [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]];
         let protanopia = [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]];
         let all = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

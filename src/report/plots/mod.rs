@@ -1,7 +1,7 @@
-//! Pictures of a contest as SVG, each with its figures as CSV.
+//! Pictures of a contest as SVG, each with its values as CSV.
 //!
 //! An SVG follows the light or dark scheme of the browser, in a page or opened alone, and loads no other file. The same
-//! runs give the same bytes. Floating-point numbers are only used for pixels; every figure in a CSV is exact.
+//! runs give the same bytes. Floating-point numbers are only used for pixels; every value in a CSV is exact.
 
 mod axis;
 mod confidence;
@@ -36,7 +36,7 @@ pub struct Picture {
     pub description: String,
     /// The SVG file.
     pub svg: String,
-    /// The figures of the picture as CSV.
+    /// The values of the picture as CSV.
     pub csv: String,
 }
 

@@ -9,7 +9,7 @@ use mcc_judge::judgement::ValueVerdict;
 use std::collections::BTreeMap;
 
 /// The number of sets that are drawn; the CSV has all.
-const MOST_SETS: usize = 24;
+const MAX_SETS: usize = 24;
 const TOP: i32 = 48;
 const BARS: i32 = 190;
 const ROW: i32 = 20;
@@ -42,7 +42,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let mut tools: Vec<usize> = (0..totals.len()).filter(|&entry| totals[entry] > 0).collect();
     tools.sort_by(|&a, &b| totals[b].cmp(&totals[a]).then(a.cmp(&b)));
 
-    let shown = &sets[..sets.len().min(MOST_SETS)];
+    let shown = &sets[..sets.len().min(MAX_SETS)];
     let (base, below) = (TOP + BARS, TOP + BARS + 18);
     let right = LEFT + COLUMN * shown.len() as i32;
     let mut drawing = Drawing::new((right + 24).max(560), below + ROW * tools.len() as i32 + 34);

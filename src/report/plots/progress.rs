@@ -12,7 +12,7 @@ const RIGHT: i32 = 600;
 const TOP: i32 = 48;
 const BOTTOM: i32 = 330;
 
-/// A recorded run.
+/// When a run started, how long it took, and whether it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRun {
     /// The start of its last attempt, RFC 3339.

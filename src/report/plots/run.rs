@@ -41,7 +41,7 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
     drawing.upright(&memory, (LEFT, RIGHT));
     drawing.level(&time, (MEMORY.0, MEMORY.1));
     let line = |points: &[(u64, f64)], axis: &Axis| {
-        polyline(of_columns(points.iter().map(|(ms, figure)| (time.pixel(*ms as f64), axis.pixel(*figure)))))
+        polyline(of_columns(points.iter().map(|(ms, value)| (time.pixel(*ms as f64), axis.pixel(*value)))))
     };
     let cpu: Vec<(u64, f64)> =
         used.iter().map(|(ms, hundredths)| (*ms, *hundredths as f64 / 100.0)).collect();
@@ -66,10 +66,10 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
         duration(cpu_ms),
         kib(peak),
     );
-    let optional = |figure: Option<u64>| figure.map_or(String::new(), |figure| figure.to_string());
+    let optional = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let rows = samples.iter().map(|sample| {
         let [at, cpu, memory] =
-            [sample.at_ms, sample.cpu_ms, sample.memory_kib].map(|figure| figure.to_string());
+            [sample.at_ms, sample.cpu_ms, sample.memory_kib].map(|value| value.to_string());
         [at, cpu, memory, optional(sample.balloon_memory_kib)]
     });
     let table = csv(["at_ms", "cpu_ms", "memory_kib", "balloon_memory_kib"], rows);

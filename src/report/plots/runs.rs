@@ -80,7 +80,7 @@ impl Run<'_> {
         right.map(|(position, _)| self.arrived_ms.get(position).copied().flatten())
     }
 
-    pub fn figure(&self, measure: Measure) -> Option<u64> {
+    pub fn value(&self, measure: Measure) -> Option<u64> {
         match measure {
             Measure::Time => self.cpu_ms,
             Measure::Memory => self.memory_kib,
@@ -140,9 +140,9 @@ impl<'a> Runs<'a> {
                         _ => &[ValueVerdict::NotComputed],
                     },
                     arrived_ms: &[],
-                    cpu_ms: cell.figure(&["cpu_s", "time_s"], 1000),
+                    cpu_ms: cell.measurement(&["cpu_s", "time_s"], 1000),
                     // 1 MB is a million bytes.
-                    memory_kib: cell.figure(&["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
+                    memory_kib: cell.measurement(&["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
                 })
                 .collect(),
         };
@@ -178,7 +178,7 @@ impl<'a> Runs<'a> {
 
     /// Whether any run has this measure.
     pub(crate) fn is_measured(&self, measure: Measure) -> bool {
-        self.blocks.iter().flat_map(|block| &block.runs).any(|run| run.figure(measure).is_some())
+        self.blocks.iter().flat_map(|block| &block.runs).any(|run| run.value(measure).is_some())
     }
 
     /// The name of a picture: `solved`, or `solved-StateSpace` for a group.
@@ -209,7 +209,7 @@ fn names(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| entry.entry.clone()).collect()
 }
 
-/// Entries of pictures. A virtual entry is no tool: it repeats the values of others.
+/// Entries of pictures. A virtual entry is not a tool: it repeats the values of others.
 fn shown(entry: &Entry) -> bool {
     !matches!(entry.status, Status::Resigned | Status::Withdrawn | Status::Virtual)
 }

@@ -23,7 +23,7 @@ struct Curve<'a> {
     entry: usize,
     name: &'a str,
     start: f64,
-    /// For each run the figure reached with it, and its time in ms.
+    /// For each run the value reached with it, and its time in ms.
     steps: Vec<(f64, u64)>,
 }
 
@@ -162,10 +162,10 @@ fn draw(curves: &mut [Curve], across: &str, limits: &[u64]) -> Drawing {
     let time = Axis::log(Unit::Milliseconds, least, most, (BOTTOM, TOP));
     let starts = curves.iter().map(|curve| curve.start).fold(0.0, f64::min);
     let ends = curves.iter().map(Curve::last).fold(0.0, f64::max);
-    let figure = Axis::linear(Unit::Count, starts, ends, (LEFT, RIGHT));
+    let values = Axis::linear(Unit::Count, starts, ends, (LEFT, RIGHT));
     let height = BOTTOM + 52;
     let mut drawing = Drawing::new(800, height.max(TOP + 30 + 18 * curves.len() as i32));
-    drawing.level(&figure, (TOP, BOTTOM));
+    drawing.level(&values, (TOP, BOTTOM));
     drawing.upright(&time, (LEFT, RIGHT));
     drawing.text((RIGHT, BOTTOM + 38), "e", across);
     for &limit in limits.iter().filter(|&&limit| time.holds(limit as f64)) {
@@ -178,7 +178,7 @@ fn draw(curves: &mut [Curve], across: &str, limits: &[u64]) -> Drawing {
         let first = curve.steps.first().map(|step| (curve.start, step.1));
         let steps = first.into_iter().chain(curve.steps.iter().copied());
         let class = line_class(curve.entry);
-        drawing.path(&class, &polyline(steps.map(|(x, ms)| (figure.pixel(x), time.pixel(ms as f64)))));
+        drawing.path(&class, &polyline(steps.map(|(x, ms)| (values.pixel(x), time.pixel(ms as f64)))));
         legend.push((class, curve.name.to_owned()));
     }
     drawing.legend((RIGHT + 22, TOP + 12), &legend);

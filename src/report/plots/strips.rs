@@ -17,30 +17,30 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     let mut of_groups: Vec<Vec<u64>> = vec![Vec::new(); runs.groups.len()];
     for block in runs.blocks_of(group) {
         for run in block.runs.iter().filter(|run| run.solved()) {
-            if let Some(figure) = run.figure(measure) {
-                of_entries[run.entry].push(figure);
-                of_groups[block.group].push(figure);
+            if let Some(value) = run.value(measure) {
+                of_entries[run.entry].push(value);
+                of_groups[block.group].push(value);
             }
         }
     }
     let groups = runs.groups.iter().zip(of_groups).filter(|_| group.is_none());
-    let groups = groups.map(|(name, figures)| ("t".to_owned(), runs.group_word, name.to_string(), figures));
+    let groups = groups.map(|(name, values)| ("t".to_owned(), runs.group_word, name.to_string(), values));
     let entries = runs.entries.iter().zip(of_entries).enumerate();
-    let entries = entries.map(|(number, (name, figures))| {
+    let entries = entries.map(|(number, (name, values))| {
         // Without dashes: they would divide a strip into pieces.
         let class = colour_class(number);
-        (class, "tool", name.clone(), figures)
+        (class, "tool", name.clone(), values)
     });
     let strips: Vec<(String, &str, String, Vec<u64>)> = groups
         .chain(entries)
-        .filter(|(.., figures)| !figures.is_empty())
-        .map(|(class, kind, name, mut figures)| {
-            figures.sort_unstable();
-            (class, kind, name, figures)
+        .filter(|(.., values)| !values.is_empty())
+        .map(|(class, kind, name, mut values)| {
+            values.sort_unstable();
+            (class, kind, name, values)
         })
         .collect();
-    let least = strips.iter().map(|(.., figures)| figures[0]).min()?;
-    let most = strips.iter().map(|(.., figures)| figures[figures.len() - 1]).max()?;
+    let least = strips.iter().map(|(.., values)| values[0]).min()?;
+    let most = strips.iter().map(|(.., values)| values[values.len() - 1]).max()?;
 
     let bottom = TOP + 8 + ROW * strips.len() as i32;
     let mut drawing = Drawing::new(800, bottom + 40);
@@ -52,10 +52,10 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         drawing.text((x, TOP - 6), "s m", &Unit::from(measure).text(limit));
     }
     let mut rows = Vec::new();
-    for (number, (class, kind, name, figures)) in (0..).zip(&strips) {
+    for (number, (class, kind, name, values)) in (0..).zip(&strips) {
         let y = TOP + 16 + ROW * number;
-        let five = [0, 1, 2, 3, 4].map(|quarter| quantile(figures, quarter));
-        let [low, lower, median, upper, high] = five.map(|figure| axis.pixel(figure as f64));
+        let five = [0, 1, 2, 3, 4].map(|quarter| quantile(values, quarter));
+        let [low, lower, median, upper, high] = five.map(|value| axis.pixel(value as f64));
         drawing.text((LEFT - 10, y + 4), "e", &fitting(name, 26));
         drawing.path(class, &format!("M{low} {y}H{high}"));
         drawing.path(&format!("{class} w"), &format!("M{lower} {y}H{}", upper.max(lower + 1)));
@@ -63,8 +63,8 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         let mark = format!("M{median} {}v12", y - 6);
         drawing.path("k", &mark);
         drawing.path("k", &mark);
-        let runs = figures.len().to_string();
-        let [low, lower, median, upper, high] = five.map(|figure| figure.to_string());
+        let runs = values.len().to_string();
+        let [low, lower, median, upper, high] = five.map(|value| value.to_string());
         rows.push([kind.to_string(), name.clone(), runs, low, lower, median, upper, high]);
     }
     let (name, word, unit) = match measure {
@@ -83,7 +83,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     Some(drawing.finish(runs.name(name, group), title, description, table))
 }
 
-/// The quartile number `quarter` of sorted figures (nearest rank); 0 is the least, 4 the most.
+/// The quartile number `quarter` of sorted values (nearest rank); 0 is the least, 4 the most.
 fn quantile(sorted: &[u64], quarter: usize) -> u64 {
     let rank = (sorted.len() * quarter).div_ceil(4);
     sorted[rank.saturating_sub(1)]
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quartiles_are_figures_that_were_measured() {
+    fn quartiles_are_values_that_were_measured() {
         let quartiles = |sorted: &[u64]| [0, 1, 2, 3, 4].map(|quarter| quantile(sorted, quarter));
         assert_eq!(quartiles(&[7]), [7; 5]);
         assert_eq!(quartiles(&[1, 2, 3, 4]), [1, 1, 2, 3, 4]);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A line: its name, and a share in percent for each year; None where the year has none.
 pub struct Line {
-    /// Name.
+    /// The tool or the examination.
     pub name: String,
     /// From 0 to 100.
     pub points: Vec<Option<f64>>,
@@ -18,7 +18,7 @@ const TOP: i32 = 48;
 const WIDTH: i32 = 520;
 const HEIGHT: i32 = 300;
 
-/// A picture with one line for each of `lines`. A line is interrupted where it has no point. `csv` has the same figures.
+/// A picture with one line for each of `lines`. A line is interrupted where it has no point. `csv` has the same values.
 pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: String) -> Picture {
     let mut drawing = Drawing::new(LEFT + WIDTH + 220, TOP + HEIGHT + 44);
     let y =
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_interrupted_where_a_year_has_no_figure() {
+    fn a_line_is_interrupted_where_a_year_has_no_value() {
         let line = Line { name: "a<b".to_owned(), points: vec![Some(0.0), None, Some(100.0)] };
         let years = ["2018", "2019", "2020"].map(str::to_owned);
         let svg = lines("years-x", "Title", &years, &[line], String::new()).svg;

@@ -51,7 +51,7 @@ function colour(cell, run) {
 
 /** The words after a colon that find runs. */
 const runWords = () => [...new Set([...Object.keys(RUN_WORDS), "answered", "no-run",
-  ...names.endings.map(([code]) => code.toLowerCase()), ...names.marks.flatMap(set => set.toLowerCase().split(" "))])].filter(of => of);
+  ...names.endings.map(([code]) => code.toLowerCase()), ...names.marks.flatMap(set => set.toLowerCase().split(" "))])].filter(word => word);
 
 const seconds = list => duration(list.reduce((sum, ms) => sum + ms, 0));
 /** What cells can show: name, text of a run (null if it was not measured), sort key, figure for ranges with its unit, and

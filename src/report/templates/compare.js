@@ -20,7 +20,7 @@ const KINDS_OF_PAIRS = {
   y: { colour: "s2", shape: "m-4.5-4.5h9v9h-9z" },
   neither: { colour: "s3", shape: "m-4-4l8 8m0-8l-8 8" },
 };
-/** A run is found within so many pixels of the pointer. */
+/** A run is found within this number of pixels of the pointer. */
 const REACH = 12;
 
 const tools = new Map();
@@ -54,18 +54,18 @@ function mcc_matrices(tables) {
 
 function drawCompare() {
   const query = fragment();
-  const number = (key, none) => Math.max(0, names.entries.findIndex(of => of.name === (query.get(key) ?? none)));
-  const ranked = names.entries.filter(of => of.votes).concat(names.entries);
+  const number = (key, none) => Math.max(0, names.entries.findIndex(entry => entry.name === (query.get(key) ?? none)));
+  const ranked = names.entries.filter(entry => entry.votes).concat(names.entries);
   const [a, b] = [number("a", ranked[0]?.name), number("b", ranked[1]?.name)];
   const what = MEASURED.includes(query.get("what")) ? query.get("what") : MEASURED[0];
-  const group = names.examinations.findIndex(of => of.name === query.get("in"));
+  const group = names.examinations.findIndex(examination => examination.name === query.get("in"));
   const hasLine = query.has("line");
-  const entries = names.entries.map((of, at) => [at, of.name]);
+  const entries = names.entries.map((entry, at) => [at, entry.name]);
   const swap = element("button", { type: "button" }, "Swap axes");
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
   const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
     choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
-    choice("In", "in", [[-1, "all"], ...names.examinations.map((of, at) => [at, of.name])], group),
+    choice("In", "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name])], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
     const value = id => document.getElementById(id).value;
@@ -101,9 +101,9 @@ function shown({ a, b, what, group, hasLine }, x, y) {
   const [first, second] = [names.entries[a], names.entries[b]];
   const pairs = pairsOf(x, y, figure.at, group);
   if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${names.examinations[group].name} was measured for both entries.`)];
-  const count = (kind, test) => thousands(pairs.filter(of => of.kind === kind && (!test || test(of.one[figure.at], of.other[figure.at]))).length);
+  const count = (kind, test) => thousands(pairs.filter(pair => pair.kind === kind && (!test || test(pair.one[figure.at], pair.other[figure.at]))).length);
   const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${first.name} needed less in ${count("both", (x, y) => x < y)} of them, ${second.name} in ${count("both", (x, y) => x > y)}, and both the same in ${count("both", (x, y) => x === y)}. Runs with a right value of ${first.name} only: ${count("x")}; of ${second.name} only: ${count("y")}; of neither: ${count("neither")}.`;
-  const line = hasLine ? regression(pairs.filter(of => of.kind === "both"), figure.at) : null;
+  const line = hasLine ? regression(pairs.filter(pair => pair.kind === "both"), figure.at) : null;
   const drawing = draw(first, second, figure, group, pairs, words, line);
   const file = [what, first.name, second.name, ...(group < 0 ? [] : [names.examinations[group].name])].join("-");
   saved.forEach(address => URL.revokeObjectURL(address));
@@ -117,7 +117,7 @@ function shown({ a, b, what, group, hasLine }, x, y) {
   drawing.picture.append(drawing.ring);
   pointAt(drawing, pairs, figure, panel, [first, second]);
   const ratio = line ? element("p", {}, `Regression over the runs that both have right: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
-  return [element("p", {}, words), ...[ratio].filter(of => of),
+  return [element("p", {}, words), ...[ratio].filter(part => part),
     element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel), listOf(pairs, figure, first, second)];
 }
 
@@ -125,12 +125,12 @@ function shown({ a, b, what, group, hasLine }, x, y) {
 function regression(pairs, at) {
   const logs = pairs.map(({ one, other }) => [Math.log(Math.max(one[at], 1)), Math.log(Math.max(other[at], 1))]);
   if (logs.length < 2) return null;
-  const mean = side => logs.reduce((sum, of) => sum + of[side], 0) / logs.length;
+  const mean = side => logs.reduce((sum, log) => sum + log[side], 0) / logs.length;
   const [x, y] = [mean(0), mean(1)];
-  const spread = logs.reduce((sum, of) => sum + (of[0] - x) ** 2, 0);
+  const spread = logs.reduce((sum, log) => sum + (log[0] - x) ** 2, 0);
   if (!spread) return null;
-  const slope = logs.reduce((sum, of) => sum + (of[0] - x) * (of[1] - y), 0) / spread;
-  const value = of => Math.exp(y + slope * (Math.log(of) - x));
+  const slope = logs.reduce((sum, log) => sum + (log[0] - x) * (log[1] - y), 0) / spread;
+  const value = x => Math.exp(y + slope * (Math.log(x) - x));
   const middle = Math.exp(x);
   return { slope, value, middle: Math.round(middle), at: () => value(middle) / middle };
 }
@@ -138,7 +138,7 @@ function regression(pairs, at) {
 /** The addresses of a pair: both entries, and the run of each. MCC sites have a page of each run. */
 function linksOf({ where: [instance, examination] }, [first, second]) {
   if (!document.body.contains(BOX) || BOX.dataset.columns.startsWith("category")) return [];
-  const entry = of => names.entries.indexOf(of);
+  const entry = entry => names.entries.indexOf(entry);
   return [["both", { instance, examination }], [first.name, { instance, examination, entry: entry(first) }], [second.name, { instance, examination, entry: entry(second) }]]
     .map(([name, part]) => element("a", { href: address(part) }, name === "both" ? "Values of all entries" : `Run of ${name}`));
 }
@@ -146,11 +146,11 @@ function linksOf({ where: [instance, examination] }, [first, second]) {
 const nameOf = ({ where: [instance, examination] }) => [names.instances[instance][0], names.examinations[examination].name];
 
 function describe(pair, figure, entries, more) {
-  const run = (of, entry) => element("li", {}, `${entry.name}: ${figure.exact(of[figure.at])}, ${plural(of[RIGHT], "right value", "right values")}${of[WRONG] ? `, ${of[WRONG]} wrong` : ""}`);
+  const run = (run, entry) => element("li", {}, `${entry.name}: ${figure.exact(run[figure.at])}, ${plural(run[RIGHT], "right value", "right values")}${run[WRONG] ? `, ${run[WRONG]} wrong` : ""}`);
   return [element("p", {}, element("strong", {}, nameOf(pair)[0]), element("br"), nameOf(pair)[1]),
     element("ul", {}, run(pair.one, entries[0]), run(pair.other, entries[1])),
     more ? element("p", { class: "muted" }, `and ${plural(more, "more run", "more runs")} at this point`) : null,
-    element("p", { class: "links" }, linksOf(pair, entries).flatMap(of => [of, " "]))].filter(of => of);
+    element("p", { class: "links" }, linksOf(pair, entries).flatMap(link => [link, " "]))].filter(link => link);
 }
 
 /** Names the run next to the pointer; a click keeps it. */
@@ -172,7 +172,7 @@ function pointAt({ picture, ring, x, y }, pairs, figure, panel, entries) {
     const [left, top] = pixels[number];
     ring.setAttribute("cx", left);
     ring.setAttribute("cy", top);
-    const more = pixels.filter(of => of[0] === left && of[1] === top).length - 1;
+    const more = pixels.filter(pixel => pixel[0] === left && pixel[1] === top).length - 1;
     panel.replaceChildren(...describe(pairs[number], figure, entries, more));
   };
   picture.addEventListener("mousemove", event => {
@@ -198,8 +198,8 @@ function listOf(pairs, figure, first, second) {
     cell.firstChild.textContent = text;
   };
   const words = { both: "both", x: first.name, y: second.name, neither: "neither" };
-  const of = (name, text, key, at, extra) => ({ name, shown: text, text, key, draw: (cell, pair) => at === null ? cell.append(text(pair)) : named(cell, text(pair), pair, at), ...extra });
-  const run = (entry, side, at) => of(entry.name, pair => figure.exact(pair[side][figure.at]), pair => pair[side][figure.at], at,
+  const column = (name, text, key, at, extra) => ({ name, shown: text, text, key, draw: (cell, pair) => at === null ? cell.append(text(pair)) : named(cell, text(pair), pair, at), ...extra });
+  const run = (entry, side, at) => column(entry.name, pair => figure.exact(pair[side][figure.at]), pair => pair[side][figure.at], at,
     { largest: true, figure: pair => pair[side][figure.at] / (figure === FIGURES.time ? 1000 : 1024), unit: figure === FIGURES.time ? "s" : "MiB" });
   // It replaces the list of the previous choice.
   tables.length = 0;
@@ -207,10 +207,10 @@ function listOf(pairs, figure, first, second) {
     caption: "Compared runs, those that differ most first",
     kind: "list grid",
     rows,
-    columns: [of("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), of("In", pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
+    columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column("In", pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
-      of("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
-      of("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
+      column("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
+      column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
     hint: "Any words of a row; a minus before a word excludes the rows that it finds.",
   });
   // The list is measured once it is in the page.
@@ -219,58 +219,58 @@ function listOf(pairs, figure, first, second) {
 }
 
 function csvOf(figure, pairs) {
-  const of = run => [run[RIGHT], run[WRONG], run[figure.at]];
+  const measures = run => [run[RIGHT], run[WRONG], run[figure.at]];
   const where = BOX.dataset.columns.split(",");
   const columns = side => ["right", "wrong", figure.column].map(name => `${side}_${name}`);
   const rows = pairs.map(({ where: [instance, examination], one, other }) =>
-    [names.examinations[examination].name, ...names.instances[instance].slice(0, where.length - 1), ...of(one), ...of(other)]);
-  const field = of => /[",\r\n]/.test(of) ? `"${String(of).replace(/"/g, '""')}"` : of;
+    [names.examinations[examination].name, ...names.instances[instance].slice(0, where.length - 1), ...measures(one), ...measures(other)]);
+  const field = text => /[",\r\n]/.test(of) ? `"${String(text).replace(/"/g, '""')}"` : of;
   return [[...where, ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
 }
 
 function draw(first, second, figure, group, pairs, words, line) {
   const limits = [figure.limits(first), figure.limits(second)];
   const figures = pairs.flatMap(({ one, other }) => [one[figure.at], other[figure.at]]).concat(...limits);
-  const [least, most] = figures.reduce(([least, most], of) => [Math.min(least, of), Math.max(most, of)], [Infinity, 1]);
+  const [least, most] = figures.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, 1]);
   const ticks = [1];
   while (ticks[0] * figure.base <= least) ticks[0] *= figure.base;
   do ticks.push(ticks.at(-1) * figure.base); while (ticks.at(-1) < most);
-  const scale = of => Math.round(Math.log(Math.max(of, ticks[0]) / ticks[0]) / Math.log(ticks.at(-1) / ticks[0]) * SIDE);
-  const [x, y] = [of => LEFT + scale(of), of => BOTTOM - scale(of)];
-  const [upright, level] = [of => `M${x(of)} ${TOP}V${BOTTOM}`, of => `M${LEFT} ${y(of)}h${SIDE}`];
+  const scale = value => Math.round(Math.log(Math.max(value, ticks[0]) / ticks[0]) / Math.log(ticks.at(-1) / ticks[0]) * SIDE);
+  const [x, y] = [value => LEFT + scale(value), value => BOTTOM - scale(value)];
+  const [upright, level] = [value => `M${x(value)} ${TOP}V${BOTTOM}`, value => `M${LEFT} ${y(value)}h${SIDE}`];
   const text = (x, y, kind, words) => svg("text", { x, y, class: kind }, words);
   const [width, height] = [LEFT + SIDE + 110, BOTTOM + 96];
   const title = `${first.name} and ${second.name}: ${figure.name}${group < 0 ? "" : ` in ${names.examinations[group].name}`}`;
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
-  const limit = of => `limit ${figure.text(of)}`;
+  const limit = value => `limit ${figure.text(value)}`;
   const picture = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
     svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
     svg("style", {}, BOX.dataset.style),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),
-    svg("path", { class: "g", d: ticks.map(of => upright(of) + level(of)).join("") }),
+    svg("path", { class: "g", d: ticks.map(tick => upright(tick) + level(tick)).join("") }),
     ...ticks.map(tick => text(LEFT - 8, y(tick) + 4, "s e", figure.text(tick))),
     // If there are many ticks, every second text of the x axis is left out: they would touch.
     ...ticks.filter((_, at) => (ticks.length - 1 - at) % (ticks.length > 7 ? 2 : 1) === 0)
       .map(tick => text(x(tick), BOTTOM + 18, "s m", figure.text(tick))),
     svg("path", { class: "a", d: `M${LEFT} ${BOTTOM}L${LEFT + SIDE} ${TOP}` }),
     // The text of a second limit is on the other side of its line.
-    ...limits[0].flatMap((of, at) => [svg("path", { class: "l", d: upright(of) }), text(x(of) + (at ? 4 : -4), TOP - 8, at ? "s" : "s e", limit(of))]),
-    ...limits[1].flatMap(of => [svg("path", { class: "l", d: level(of) }), text(LEFT + SIDE + 6, y(of) + 4, "s", limit(of))]),
+    ...limits[0].flatMap((value, at) => [svg("path", { class: "l", d: upright(value) }), text(x(value) + (at ? 4 : -4), TOP - 8, at ? "s" : "s e", limit(value))]),
+    ...limits[1].flatMap(value => [svg("path", { class: "l", d: level(value) }), text(LEFT + SIDE + 6, y(value) + 4, "s", limit(value))]),
     text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(first.name, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(second.name, 24)}`));
   const legend = { both: "both right", x: `only ${fitting(first.name, 20)} right`, y: `only ${fitting(second.name, 20)} right`, neither: "neither right" };
   // Rare kinds are drawn last, so that others do not hide them.
   const drawn = Object.entries(KINDS_OF_PAIRS).map(([kind, style]) => [kind, style, pairs.filter(pair => pair.kind === kind)]);
-  drawn.sort(([, , a], [, , b]) => b.length - a.length).forEach(([kind, { colour, shape }, of]) => {
-    const pixels = new Set(of.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}`));
+  drawn.sort(([, , a], [, , b]) => b.length - a.length).forEach(([kind, { colour, shape }, pairs]) => {
+    const pixels = new Set(pairs.map(({ one, other }) => `M${x(one[figure.at])} ${y(other[figure.at])}`));
     const number = Object.keys(KINDS_OF_PAIRS).indexOf(kind);
     const [left, top] = [LEFT + 260 * (number % 2), BOTTOM + 62 + 20 * Math.floor(number / 2)];
-    picture.append(svg("path", { class: `${colour} q`, d: [...pixels, `M${left} ${top - 4}`].map(of => of + shape).join("") }),
-      text(left + 12, top, "", `${legend[kind]}: ${thousands(of.length)}`));
+    picture.append(svg("path", { class: `${colour} q`, d: [...pixels, `M${left} ${top - 4}`].map(pixel => pixel + shape).join("") }),
+      text(left + 12, top, "", `${legend[kind]}: ${thousands(pairs.length)}`));
   });
   if (line) {
     const points = ticks.flatMap((_, at) => at ? [0, 0.25, 0.5, 0.75, 1].map(part => ticks[at - 1] * (ticks[at] / ticks[at - 1]) ** part) : [])
-      .filter(of => line.value(of) >= ticks[0] && line.value(of) <= ticks.at(-1));
-    if (points.length > 1) picture.append(svg("path", { class: "t", d: points.map((of, at) => `${at ? "L" : "M"}${x(of)} ${y(line.value(of))}`).join("") }));
+      .filter(value => line.value(value) >= ticks[0] && line.value(value) <= ticks.at(-1));
+    if (points.length > 1) picture.append(svg("path", { class: "t", d: points.map((value, at) => `${at ? "L" : "M"}${x(value)} ${y(line.value(value))}`).join("") }));
   }
   const ring = svg("circle", { class: "ring", r: 9, cx: 0, cy: 0, visibility: "hidden" });
   return { picture, ring, x, y };

@@ -47,13 +47,13 @@ function drawMatrix(data) {
           "aria-label": `${head.name}: ${text ?? "not measured"}` }, shown(run)));
       },
     });
-    const of = row => ({ instance: row[0], examination: acrossEntries ? data.of : null });
+    const block = row => ({ instance: row[0], examination: acrossEntries ? data.of : null });
     const first = {
       name: "Instance",
       shown: row => names.instances[row[0]][0],
       text: row => names.instances[row[0]].slice(0, 3).join("\n"),
       key: row => names.instances[row[0]][0],
-      draw: (cell, row) => drawInstance(cell, row[0], address(of(row))),
+      draw: (cell, row) => drawInstance(cell, row[0], address(block(row))),
     };
     const second = {
       name: "Status",
@@ -79,7 +79,7 @@ function drawMatrix(data) {
         const other = similar(prefix, heads.map(head => head.name.toLowerCase()));
         return `No ${columnsAre} begins with “${prefix}”.${other ? ` Did you mean “${other}:${test}”?` : ""}`;
       }
-      return known.includes(test) ? null : `“${test}” is no word for runs; the words are ${known.join(", ")}.`;
+      return known.includes(test) ? null : `“${test}” is not a word for runs; the words are ${known.join(", ")}.`;
     };
     new Table(place, {
       caption: acrossEntries
@@ -96,7 +96,7 @@ function drawMatrix(data) {
         measure = MEASURES[value];
         return measure.unit;
       },
-      summary: (rows, columns) => [sumsOf(rows, columns.filter(of => of.run), measure)],
+      summary: (rows, columns) => [sumsOf(rows, columns.filter(column => column.run), measure)],
     });
   });
 }
@@ -120,13 +120,13 @@ function sumsOf(rows, columns, measure) {
     const runs = rows.map(row => [column.run(row), row]).filter(([run, row]) => run && test(run, row)).map(([run]) => run);
     if (!runs.length) return "";
     const right = runs.reduce((sum, run) => sum + run[RIGHT], 0);
-    const figures = runs.map(measure.key).filter(of => of != null);
+    const figures = runs.map(measure.key).filter(figure => figure != null);
     const figure = measure.sum ? (figures.length ? measure.sum(figures) : "–") : `✓${thousands(right)}`;
     return [thousands(runs.length), element("small", {}, figure)];
   };
   const body = kinds.map(([name, test]) => [name, ...columns.map(column => element("td", {}, text(column, test)))])
     .filter(([, ...cells]) => cells.some(cell => cell.textContent));
-  return tableOf(`Number of runs, and below it ${measure.summed}`, ["Runs", ...columns.map(of => of.name)], body, "figures");
+  return tableOf(`Number of runs, and below it ${measure.summed}`, ["Runs", ...columns.map(column => column.name)], body, "figures");
 }
 
 /** The text and the sort key of each kind of field of a list. */
@@ -143,9 +143,9 @@ const KINDS = {
 };
 
 function drawList(place, data) {
-  const at = kind => data.columns.findIndex(([, of]) => of === kind);
+  const at = kind => data.columns.findIndex(([, other]) => other === kind);
   const [instance, examination, entry, position] = ["instance", "examination", "entry", "position"].map(at);
-  const of = (row, number) => number < 0 ? null : row[number];
+  const value = (row, number) => number < 0 ? null : row[number];
   const columns = data.columns.map(([name, kind], number) => ({
     name,
     optional: true,
@@ -157,8 +157,8 @@ function drawList(place, data) {
     figure: KINDS[kind].figure ? row => KINDS[kind].figure(row[number]) : null,
     draw: (cell, row) => {
       if (number === instance && row[number] != null) {
-        drawInstance(cell, row[number], address({ instance: row[number], examination: of(row, examination),
-          entry: of(row, entry), position: of(row, position) }));
+        drawInstance(cell, row[number], address({ instance: row[number], examination: value(row, examination),
+          entry: value(row, entry), position: value(row, position) }));
       } else {
         const text = KINDS[kind].text(row[number]);
         cell.append(element("span", { title: text.length > 40 ? text : null }, text));

@@ -4,7 +4,7 @@
 let shown = null;
 const VERDICTS = { "+": ["✓", "right", "k"], "-": ["✗", "wrong", "w"], "?": ["?", "unjudged", "u"], ".": ["–", "not computed", "n"] };
 const at = (repeated, position) => typeof repeated === "string" ? repeated : repeated?.[position] ?? "";
-const named = (list, name) => list.findIndex(of => (of.name ?? of[0]) === name);
+const named = (list, name) => list.findIndex(item => (item.name ?? item[0]) === name);
 
 function where() {
   const query = new URLSearchParams(location.hash.slice(1));
@@ -56,7 +56,7 @@ function showMessage(title, text) {
 }
 
 function draw(part) {
-  const block = part.examination === null ? null : shown.blocks.find(of => of.examination === part.examination);
+  const block = part.examination === null ? null : shown.blocks.find(block => block.examination === part.examination);
   const view = part.entry !== null ? drawRun : part.position !== null ? drawValue : part.examination !== null ? drawExamination : drawInstancePage;
   if (part.entry !== null && part.entry < 0) return showMessage("Run", "This site does not have this entry.");
   if (part.examination < 0) return showMessage("Examination", "This site does not have this examination.");
@@ -64,7 +64,7 @@ function draw(part) {
   if (part.examination !== null && !block && part.entry === null) return showMessage("Examination", "This examination was not judged on this instance.");
   const { title, parts } = view(part, block);
   const page = document.getElementById("instance");
-  page.replaceChildren(...parts.flat().filter(of => of));
+  page.replaceChildren(...parts.flat().filter(part => part));
   document.title = `${title} · ${names.contest}`;
   crumbs(part);
   if (draw.again) page.querySelector("h1").focus();
@@ -102,7 +102,7 @@ function value(text, none) {
 }
 
 const given = (block, cell, position) => {
-  const other = (cell.given ?? []).find(([of]) => of === position);
+  const other = (cell.given ?? []).find(([other]) => other === position);
   return other ? other[1] : cell.verdicts[position] === "." ? null : block.values[position];
 };
 /** The name of a position: that of the metric, or its number. */
@@ -111,16 +111,16 @@ const positionName = (examination, position) => names.examinations[examination].
 const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
 const counts = cell => {
-  const count = letter => [...cell.verdicts].filter(of => of === letter).length;
+  const count = letter => [...cell.verdicts].filter(verdict => verdict === letter).length;
   return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...cell.cost];
 };
 
 /** The basis of a value with its notes, its meaning, and the kind of weak evidence. */
 function basis(block, position) {
   const word = at(block.bases, position);
-  const weak = (block.weak ?? []).find(([of]) => of === position);
-  const reason = (block.reasons ?? []).find(([of]) => of === position);
-  const certified = (block.certified ?? []).find(([of]) => of === position);
+  const weak = (block.weak ?? []).find(([other]) => other === position);
+  const reason = (block.reasons ?? []).find(([other]) => other === position);
+  const certified = (block.certified ?? []).find(([other]) => other === position);
   return { certified: certified?.[2], word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
 }
 
@@ -169,9 +169,9 @@ function drawInstancePage(part) {
     .filter(([, number]) => shown.blocks.some(block => block.cells.some(cell => cell.entry === number)));
   const rows = shown.blocks.map(block => {
     const examination = block.examination;
-    const known = block.values.filter(of => of !== null).length;
+    const known = block.values.filter(value => value !== null).length;
     const cells = entries.map(([, number]) => {
-      const cell = block.cells.find(of => of.entry === number);
+      const cell = block.cells.find(cell => cell.entry === number);
       const place = element("td", { class: "e" });
       if (!cell) return place.append("·"), place;
       const run = counts(cell);
@@ -256,13 +256,13 @@ function others({ instance, examination }) {
 }
 
 function drawRun({ instance, examination, entry }, block) {
-  const cell = block?.cells.find(of => of.entry === entry);
+  const cell = block?.cells.find(cell => cell.entry === entry);
   const recorded = shown.recorded?.runs[`${entry}/${examination}`];
-  const [name, of, where] = [names.entries[entry].name, names.examinations[examination]?.name ?? "", names.instances[instance][0]];
-  const parts = [element("h1", { tabindex: "-1" }, name, element("small", {}, `${of} of ${where}`))];
+  const [name, title, where] = [names.entries[entry].name, names.examinations[examination]?.name ?? "", names.instances[instance][0]];
+  const parts = [element("h1", { tabindex: "-1" }, name, element("small", {}, `${title} of ${where}`))];
   const marks = recorded?.marks ?? (cell?.marks ? names.marks[cell.marks].split(" ") : []);
   if (marks.length) parts.push(element("div", { class: "banner", role: "note" }, element("strong", {}, "° Marked run. "), marks.map(mark => element("code", {}, `${mark} `))));
-  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(of => tile(...of)) : costTiles(cell)), ...arrivalTiles(cell)]));
+  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(fields => tile(...fields)) : costTiles(cell)), ...arrivalTiles(cell)]));
   if (cell) {
     const rows = block.values.map((trusted, position) => [
       link({ instance, examination, position }, positionName(examination, position)),
@@ -279,11 +279,11 @@ function drawRun({ instance, examination, entry }, block) {
       link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
   } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
   if (recorded) {
-    const run = `${name}/${where}/${of}`;
+    const run = `${name}/${where}/${title}`;
     parts.push(...recordOf(recorded), section("Check this run", element("p", {}, "With the published archive of the contest as ARCHIVE: repeat the run, read its output line by line, explain its trusted values. On a computer that is not like those of the contest, add --allow-degraded to the first command."),
-      element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, `mcc-harness replay ARCHIVE --run ${run}\nmcc-harness lint ARCHIVE --run ${run}\nmcc-harness explain ARCHIVE --instance ${where} --examination ${of}`)));
+      element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, `mcc-harness replay ARCHIVE --run ${run}\nmcc-harness lint ARCHIVE --run ${run}\nmcc-harness explain ARCHIVE --instance ${where} --examination ${title}`)));
   }
-  return { title: `${name} · ${where} · ${of}`, parts };
+  return { title: `${name} · ${where} · ${title}`, parts };
 }
 
 function verdictTiles(cell, block) {
@@ -318,8 +318,8 @@ function recordOf(run) {
   if (run.outputs) {
     load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`.")));
   }
-  const attempts = run.attempts.map(of => [`${of.number}`, of.state, of.outcome, of.started, of.host, of.marks,
-    element("td", {}, of.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
+  const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, attempt.started, attempt.host, attempt.marks,
+    element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
   const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),

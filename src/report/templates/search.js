@@ -1,8 +1,8 @@
 "use strict";
 // The search on the front page: entries, podiums, examinations, models, instances, values, rules and pages by name.
 
-/** So many hits are shown. */
-const MOST_HITS = 12;
+/** Most hits that are shown. */
+const MAX_HITS = 12;
 
 withNames(() => {
   const place = document.querySelector(".search");
@@ -16,20 +16,20 @@ withNames(() => {
   const filtered = (path, words) => `${path}#filter=${encodeURIComponent(words)}`;
   const page = data => data.replace(/\.js$/, ".html");
   // Kind, name and link of what can be found; the more important kinds first.
-  const links = [...document.querySelectorAll(".top a, .podium caption a, thead a")].map(of => ["page", of.textContent, of.getAttribute("href")]);
+  const links = [...document.querySelectorAll(".top a, .podium caption a, thead a")].map(link => ["page", link.textContent, link.getAttribute("href")]);
   const families = [...new Set(names.instances.map(([, family]) => family))];
   const found = [
-    ...names.entries.map(of => ["entry", of.name, page(of.data)]),
-    ...[...new Map(links.map(of => [of[2], of])).values()],
+    ...names.entries.map(entry => ["entry", entry.name, page(entry.data)]),
+    ...[...new Map(links.map(link => [link[2], link])).values()],
     ...families.map(name => ["model", name, filtered("instances.html", name)]),
     ...names.instances.map(([name], instance) => ["instance", name, address({ instance })]),
-  ].map(of => [...of, of[1].toLowerCase()]);
+  ].map(item => [...item, item[1].toLowerCase()]);
 
   /** The hit of a name that consists of other names: a block or value of an instance, or a rule. */
   const composed = text => {
     const rule = text.trim().match(/^([mtep]|sv|crv)-?\d[\w.]*$/i);
     if (rule) return [["rule", text.trim().toUpperCase(), `rules.html#${text.trim().toUpperCase().replace(/([A-Z])$/, last => last.toLowerCase())}`]];
-    const [instance, examination] = [names.instances, names.examinations.map(of => [of.name])].map(list =>
+    const [instance, examination] = [names.instances, names.examinations.map(examination => [examination.name])].map(list =>
       list.map(([name], at) => [name.toLowerCase(), at]).filter(([name]) => text.includes(name)).sort(([a], [b]) => b.length - a.length)[0]?.[1]);
     if (instance === undefined || examination === undefined) return [];
     const position = text.match(/(?:^|[-\s])(\d\d?)\s*$/);
@@ -49,11 +49,11 @@ withNames(() => {
     }
     const rank = ([, , , name]) => name === text ? 0 : name.startsWith(words[0]) ? 1 : 2;
     const all = found.filter(([, , , name]) => words.every(word => name.includes(word)))
-      .map(of => [rank(of), of]).sort(([a], [b]) => a - b).map(([, of]) => of);
+      .map(item => [rank(item), item]).sort(([a], [b]) => a - b).map(([, item]) => item);
     const list = [...composed(text), ...all];
-    const other = list.length ? null : similar(text.trim(), found.map(of => of[3]));
+    const other = list.length ? null : similar(text.trim(), found.map(item => item[3]));
     count.textContent = list.length ? plural(list.length, "hit", "hits") : `Nothing has this name.${other ? ` Did you mean “${other}”?` : ""}`;
-    hits.replaceChildren(...list.slice(0, MOST_HITS).map(([kind, name, link]) =>
+    hits.replaceChildren(...list.slice(0, MAX_HITS).map(([kind, name, link]) =>
       element("li", {}, element("a", { href: link }, name), " ", element("small", {}, kind))));
   };
   field.addEventListener("input", show);

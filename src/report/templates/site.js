@@ -103,7 +103,7 @@ function setFragment(changes) {
   const query = fragment();
   for (const [key, value] of Object.entries(changes)) query.set(key, value ?? "");
   const encoded = text => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",");
-  const parts = [...query].filter(([, value]) => value !== "").map(of => of.map(encoded).join("="));
+  const parts = [...query].filter(([, value]) => value !== "").map(pair => pair.map(encoded).join("="));
   const address = location.href.split("#")[0] + (parts.length ? `#${parts.join("&")}` : "");
   if (address !== location.href) history.replaceState(history.state, "", address);
 }

@@ -14,7 +14,7 @@ const FITTING = 0.97;
 const WIDEST = 60;
 const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
-const LONGEST = 8;
+const MAX_NUMBER_BYTES = 8;
 const tables = [];
 
 /**
@@ -51,7 +51,7 @@ class Table {
     place.replaceChildren(
       element("div", { class: "controls", role: "search", "aria-label": caption },
         element("label", { for: id }, "Filter"), this.filter, shown, this.count),
-      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.panel, this.none, this.box, ...[this.sums].filter(of => of));
+      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.panel, this.none, this.box, ...[this.sums].filter(part => part));
     this.texts = rows.map(row => this.all.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
     this.sorted = { column: null, down: false };
     this.drawn = new Map();
@@ -101,15 +101,15 @@ class Table {
     const named = name => this.all.find(column => column.name === name) ?? null;
     const column = named(sort.replace(/^-/, ""));
     const hidden = hide.split(",").map(named);
-    const columns = this.all.filter(of => !hidden.includes(of));
+    const columns = this.all.filter(column => !hidden.includes(column));
     const view = this.views?.find(([value]) => value === show)?.[0] ?? this.views?.[0][0];
-    const isOther = columns.length !== this.columns.length || columns.some((of, at) => of !== this.columns[at])
+    const isOther = columns.length !== this.columns.length || columns.some((column, at) => column !== this.columns[at])
       || view !== this.shownView || column !== this.sorted.column;
     this.columns = columns.length ? columns : this.all;
     this.sorted = { column, down: sort.startsWith("-") };
     this.ranges.clear();
-    for (const of of range.split(",").filter(of => of)) {
-      const [, name, from, to] = of.match(/^(.*):([^:]*?)\.\.([^:]*)$/) ?? [];
+    for (const part of range.split(",").filter(part => part)) {
+      const [, name, from, to] = part.match(/^(.*):([^:]*?)\.\.([^:]*)$/) ?? [];
       if (named(name)) this.ranges.set(named(name), [from, to]);
     }
     if (view !== undefined && view !== this.shownView) {
@@ -159,15 +159,15 @@ class Table {
     const column = this.all[target.dataset.column];
     if (!column) return;
     if (!target.dataset.bound) {
-      const hidden = this.all.filter(of => of === column ? !target.checked : !this.columns.includes(of));
+      const hidden = this.all.filter(other => other === column ? !target.checked : !this.columns.includes(other));
       // The last column cannot be hidden.
       if (hidden.length === this.all.length) return this.drawPanel();
-      return this.changed({ hide: hidden.map(of => of.name).join(",") });
+      return this.changed({ hide: hidden.map(column => column.name).join(",") });
     }
     const bounds = this.ranges.get(column) ?? ["", ""];
     bounds[target.dataset.bound === "from" ? 0 : 1] = target.value;
     this.ranges.set(column, bounds);
-    this.changed({ range: [...this.ranges].filter(([, of]) => of.join("")).map(([of, [from, to]]) => `${of.name}:${from}..${to}`).join(",") });
+    this.changed({ range: [...this.ranges].filter(([, bounds]) => bounds.join("")).map(([column, [from, to]]) => `${column.name}:${from}..${to}`).join(",") });
   }
 
   // --- rows -------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Table {
   findLongest() {
     this.longest = this.columns.map(column => {
       const texts = [...new Map(this.rows.map(row => [column.shown(row), row]))];
-      return texts.sort(([a], [b]) => b.length - a.length).slice(0, LONGEST).map(([, row]) => row);
+      return texts.sort(([a], [b]) => b.length - a.length).slice(0, MAX_NUMBER_BYTES).map(([, row]) => row);
     });
   }
 
@@ -225,7 +225,7 @@ class Table {
     // The height in which rows are visible: the box without the head, which is always visible.
     this.bodyHeight = (parseFloat(getComputedStyle(this.box).maxHeight) || innerHeight) - this.head.offsetHeight;
     if (!this.rows.length) return;
-    const rows = Array.from({ length: LONGEST }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
+    const rows = Array.from({ length: MAX_NUMBER_BYTES }, (_, at) => this.drawRow(column => this.longest[column][at] ?? this.longest[column][0]));
     this.table.classList.remove("measured");
     this.body.append(...rows);
     const widths = [...rows[0].children].map(cell => Math.ceil(cell.getBoundingClientRect().width));
@@ -240,8 +240,8 @@ class Table {
   select() {
     this.box.scrollTop = 0;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
-    const tests = words.map(of => {
-      const [word, is] = of.startsWith("-") ? [of.slice(1), false] : [of, true];
+    const tests = words.map(term => {
+      const [word, is] = term.startsWith("-") ? [term.slice(1), false] : [term, true];
       const found = this.find?.(word);
       return at => (this.texts[at].includes(word) || Boolean(found?.(this.rows[at]))) === is;
     });
@@ -261,12 +261,12 @@ class Table {
   /** Says why there is no row, and what is wrong with a word of the filter. */
   explain(words, tests) {
     const texts = [];
-    words.forEach((of, at) => {
-      const word = of.replace(/^-/, "");
+    words.forEach((term, at) => {
+      const word = term.replace(/^-/, "");
       const advice = this.advice?.(word);
-      const other = of === word && !advice && !this.ranked.some(tests[at]) ? similar(word, this.vocabulary()) : null;
+      const other = term === word && !advice && !this.ranked.some(tests[at]) ? similar(word, this.vocabulary()) : null;
       if (advice) texts.push(advice);
-      else if (of === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
+      else if (term === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
     });
     if (!this.order.length && !texts.length) texts.push("No row fits all words and ranges.");
     this.none.textContent = texts.join(" ");

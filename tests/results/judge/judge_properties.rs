@@ -6,33 +6,37 @@ use mcc_harness::benchkit::Value;
 use mcc_harness::edition::{CostComparison, Edition, InfrastructureRule, Status, Votes};
 use mcc_harness::judge::compare::{EndingOrVerdict, compare};
 use mcc_harness::judge::judgement::{
-    AwardKind, Block, Cost, Ending, FlagKind, Judgement, Medal, ValueVerdict, Weak,
+    AwardKind, Block, Cost, Ending, Entry, FlagKind, Judgement, Medal, ValueVerdict, Weak,
 };
-use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, write};
+use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, mcc, write};
 use num_rational::BigRational;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// A run for `Ballots::add`: entry, instance, examination, ballot.
-type Run = (String, String, &'static str, Ballot);
+/// A run for `RunResults::add`: entry, instance, examination, result.
+type Run = (String, String, &'static str, RunResult);
 
-fn ballots(edition: &Edition, runs: &[Run]) -> Ballots {
-    let mut ballots = Ballots::new(edition);
-    for (entry, instance, examination, ballot) in runs {
-        ballots.add(entry, instance, examination, &[], ballot.clone()).unwrap();
+fn entry(entry: &str, tool: &str, status: Status) -> Entry {
+    Entry { entry: entry.to_owned(), tool: tool.to_owned(), status, note: String::new() }
+}
+
+fn results(edition: &Edition, runs: &[Run]) -> RunResults {
+    let mut results = RunResults::new(edition);
+    for (entry, instance, examination, result) in runs {
+        results.add(entry, instance, examination, &[], result.clone()).unwrap();
     }
-    ballots
+    results
 }
 
 /// A run of ReachabilityDeadlock with a cost, on a host.
 fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
-    let ballot = Ballot {
+    let result = RunResult {
         ending: Ending::Answered,
         cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
         host: host.to_owned(),
-        ..Ballot::published(vec![value])
+        ..RunResult::published(vec![value])
     };
-    (entry.to_owned(), instance.to_owned(), "ReachabilityDeadlock", ballot)
+    (entry.to_owned(), instance.to_owned(), "ReachabilityDeadlock", result)
 }
 
 #[test]
@@ -46,7 +50,7 @@ fn an_unresolved_run_is_provisional_or_excludes_its_block() {
     // The values of this run must not be used (R2).
     runs[0].3.ending = Ending::Infrastructure;
     let mut edition = Edition::load("mcc-2018").unwrap();
-    let provisional = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let provisional = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     assert_eq!(provisional.unresolved.len(), 1);
     assert_eq!((&*provisional.unresolved[0].entry, &*provisional.unresolved[0].instance), ("a", "F-PT-1"));
     let cells = &provisional.blocks[0].cells;
@@ -57,14 +61,14 @@ fn an_unresolved_run_is_provisional_or_excludes_its_block() {
 
     edition.judging.infrastructure = InfrastructureRule::Exclude;
     edition.judging.infrastructure_reason = Some("the host lost its disk".to_owned());
-    let excluded = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let excluded = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     assert_eq!((excluded.unresolved.len(), excluded.excluded.len(), excluded.blocks.len()), (0, 1, 1));
     let golds =
         excluded.podiums.iter().flat_map(|podium| &podium.places).filter(|place| place.medal == Medal::Gold);
     assert_eq!(golds.count(), 2);
 
     // Without that tool, as if it had resigned, the block is judged.
-    let judge = mcc::Judge::new(&edition, ballots(&edition, &runs)).unwrap();
+    let judge = mcc::Judge::new(&edition, results(&edition, &runs)).unwrap();
     let without = judge.without("a").unwrap();
     let mut blocks = 0;
     without
@@ -77,7 +81,7 @@ fn an_unresolved_run_is_provisional_or_excludes_its_block() {
 
     // For a run without an attempt no block is excluded, and no medal is final.
     runs[0].3.marks = vec!["not-run-yet".into()];
-    let unfinished = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let unfinished = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     assert_eq!((unfinished.unresolved.len(), unfinished.excluded.len(), unfinished.blocks.len()), (1, 0, 2));
     assert!(
         unfinished.podiums.iter().flat_map(|podium| &podium.places).all(|place| place.medal == Medal::None)
@@ -102,14 +106,13 @@ fn failures_of_entries_without_a_vote_affect_nobody() {
             runs[6].3.ending = ending;
             runs[6].3.marks = vec!["not-run-yet".into()];
         }
-        let mut ballots = ballots(&edition, &runs);
+        let mut results = results(&edition, &runs);
         for (entry, status) in [("outside", Status::OutOfCompetition), ("virtual", Status::Virtual)] {
-            let facts = EntryFacts { tool: entry.to_owned(), status, note: String::new() };
-            ballots.describe_entry(entry, facts);
+            results.describe_entry(self::entry(entry, entry, status));
         }
-        let judge = mcc::Judge::new(&edition, ballots.clone()).unwrap();
+        let judge = mcc::Judge::new(&edition, results.clone()).unwrap();
         assert_eq!(judge.not_made_yet(), 0);
-        mcc::judge(&edition, ballots).unwrap()
+        mcc::judge(&edition, results).unwrap()
     };
     for rule in [InfrastructureRule::Provisional, InfrastructureRule::Exclude] {
         let [without, with] = [None, Some(Ending::Infrastructure)].map(|outside| judged(rule, outside));
@@ -137,7 +140,7 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
         }
     }
     runs.last_mut().unwrap().3.marks = vec!["degraded:tcg".into()];
-    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let judgement = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
     let places: Vec<(u32, usize, u64, u64)> = runner
         .places
@@ -152,7 +155,7 @@ fn awards_leave_out_degraded_runs_and_families_of_several_hosts() {
     }
     let mut edition = edition;
     edition.judging.cost_comparison = CostComparison::CommonRuns;
-    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let judgement = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     let runner = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
     let places: Vec<_> = runner.places.iter().map(|p| (p.rank, p.entry, p.runs_compared, p.value)).collect();
     assert_eq!(places, [(1, 0, 1, 10), (2, 1, 1, 20)]);
@@ -170,7 +173,7 @@ fn a_weak_entrant_does_not_change_who_wins_an_award() {
         runs.push(deadlock("B", &instance, Some(Value::True), b, "h"));
     }
     let road_runner = |runs: &[Run]| -> Vec<(String, u64)> {
-        let judgement = mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+        let judgement = mcc::judge(&edition, results(&edition, runs)).unwrap();
         let award = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
         award.places.iter().map(|p| (judgement.entries[p.entry].entry.clone(), p.value)).collect()
     };
@@ -193,7 +196,7 @@ fn an_entrant_that_contradicts_a_value_can_move_an_award() {
         runs.push(deadlock(entry, "F1-PT-1", Some(Value::True), cpu_ms, "h"));
     }
     let road_runner = |runs: &[Run]| -> Vec<String> {
-        let judgement = mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+        let judgement = mcc::judge(&edition, results(&edition, runs)).unwrap();
         let award = judgement.awards.iter().find(|award| award.award == AwardKind::RoadRunner).unwrap();
         award.places.iter().map(|place| judgement.entries[place.entry].entry.clone()).collect()
     };
@@ -215,12 +218,9 @@ fn a_value_of_an_entry_without_rank_changes_no_weight() {
         runs.push(deadlock(entry, "F-PT-3", None, 1, "h"));
     }
     let judged = |runs: &[Run], status| {
-        let mut ballots = ballots(&edition, runs);
-        ballots.describe_entry(
-            "outside",
-            EntryFacts { tool: "outside".to_owned(), status, note: String::new() },
-        );
-        mcc::judge(&edition, ballots).unwrap()
+        let mut results = results(&edition, runs);
+        results.describe_entry(entry("outside", "outside", status));
+        mcc::judge(&edition, results).unwrap()
     };
     let weights = |judgement: &Judgement| -> Vec<(String, BigRational)> {
         judgement
@@ -229,7 +229,7 @@ fn a_value_of_an_entry_without_rank_changes_no_weight() {
             .map(|instance| (instance.instance.clone(), instance.weight.clone()))
             .collect()
     };
-    let without = weights(&mcc::judge(&edition, ballots(&edition, &runs)).unwrap());
+    let without = weights(&mcc::judge(&edition, results(&edition, &runs)).unwrap());
     runs.push(deadlock("outside", "F-PT-3", Some(Value::True), 1, "h"));
     for status in [Status::VotingOnly, Status::OutOfCompetition, Status::Virtual] {
         assert_eq!(weights(&judged(&runs, status)), without, "{status:?}");
@@ -242,10 +242,9 @@ fn a_value_of_a_resigned_entry_causes_no_note_on_confidence() {
     let edition = Edition::load("mcc-2018").unwrap();
     let value = Some(Value::True);
     let judged = |status| {
-        let mut ballots = ballots(&edition, &[deadlock("a", "F-PT-1", value.clone(), 1, "h")]);
-        let facts = EntryFacts { tool: "a".to_owned(), status, note: String::new() };
-        ballots.describe_entry("a", facts);
-        mcc::judge(&edition, ballots).unwrap().notes
+        let mut results = results(&edition, &[deadlock("a", "F-PT-1", value.clone(), 1, "h")]);
+        results.describe_entry(entry("a", "a", status));
+        mcc::judge(&edition, results).unwrap().notes
     };
     assert!(judged(Status::Competing).iter().any(|note| note.contains("confidence could not be measured")));
     assert_eq!(judged(Status::Resigned), [""; 0]);
@@ -255,12 +254,12 @@ fn a_value_of_a_resigned_entry_causes_no_note_on_confidence() {
 fn a_run_given_twice_or_with_other_ids_is_refused_by_name() {
     let edition = Edition::load("mcc-2018").unwrap();
     let run = deadlock("a", "F-PT-1", None, 1, "h");
-    let twice = mcc::judge(&edition, ballots(&edition, &[run.clone(), run.clone()])).unwrap_err().to_string();
+    let twice = mcc::judge(&edition, results(&edition, &[run.clone(), run.clone()])).unwrap_err().to_string();
     assert!(
         twice.contains("a on F-PT-1 in ReachabilityDeadlock") && twice.contains("number 1 and 2"),
         "{twice}"
     );
-    let mut with_ids = Ballots::new(&edition);
+    let mut with_ids = RunResults::new(&edition);
     with_ids.add("a", "F-PT-1", run.2, &["id-0".to_owned()], run.3.clone()).unwrap();
     let other = with_ids.add("b", "F-PT-1", run.2, &["id-1".to_owned()], run.3.clone()).unwrap_err();
     assert!(other.to_string().contains("b on F-PT-1"), "{other}");
@@ -282,7 +281,7 @@ fn per_tool_a_tool_whose_variants_differ_has_no_vote() {
     let mut runs = runs_on("F-PT-1", [yes.clone(), no.clone(), yes.clone()]);
     runs.extend(runs_on("G-PT-1", [yes.clone(), no, None]));
     runs.extend(runs_on("H-PT-1", [yes.clone(), yes.clone(), yes]));
-    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let judgement = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     let bases: Vec<&str> = judgement.blocks.iter().map(|block| block.trusted[0].basis.word()).collect();
     // All confidences are 0, so the single vote of q is not enough.
     assert_eq!(bases, ["unknown:single", "unknown:split", "unanimous"]);
@@ -295,7 +294,7 @@ fn a_value_given_twice_is_flagged_as_repeat_or_contradiction() {
         vec![deadlock("a", "F-PT-1", Some(Value::True), 1, "h"), deadlock("b", "F-PT-1", None, 1, "h")];
     runs[0].3.repeated = vec![Some(Repeat::Differs)];
     runs[1].3.repeated = vec![Some(Repeat::Same)];
-    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let judgement = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     let flags: Vec<_> = judgement.flags.iter().map(|f| (f.kind, f.entry, f.instance, f.position)).collect();
     let expected = [
         // No other entry gave the value of a, so its confidence cannot be measured.
@@ -317,7 +316,7 @@ fn bonuses_go_to_complete_runs_with_the_least_cost() {
     runs[1].3.cost.as_mut().unwrap().memory_kib = Some(6);
     runs[2].3.values[0] = Some(Value::False);
     runs[3].3.marks = vec!["degraded:tcg".into()];
-    let judgement = mcc::judge(&edition, ballots(&edition, &runs)).unwrap();
+    let judgement = mcc::judge(&edition, results(&edition, &runs)).unwrap();
     let points: Vec<String> = judgement.scores.iter().map(|score| score.normalized.to_string()).collect();
     // c was wrong and d ran degraded; of the others a used less CPU time and b less memory.
     assert_eq!(points, ["18", "17", "-32", "16"]);
@@ -328,7 +327,7 @@ fn bonuses_go_to_complete_runs_with_the_least_cost() {
 #[test]
 fn compare_lists_different_answers_endings_and_times() {
     let edition = Edition::load("mcc-2018").unwrap();
-    let judged = |runs: &[Run]| mcc::judge(&edition, ballots(&edition, runs)).unwrap();
+    let judged = |runs: &[Run]| mcc::judge(&edition, results(&edition, runs)).unwrap();
     let runs = |fast: u64, last: Option<Value>| -> Vec<Run> {
         vec![
             deadlock("a", "F-PT-1", Some(Value::True), fast, "h"),
@@ -376,7 +375,7 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
         for (entry, rows) in entries.into_iter().enumerate() {
             for ((there, numbers, booleans), instance) in rows.into_iter().zip(instances) {
                 let run = |examination, values| {
-                    (format!("tool{entry}"), instance.to_owned(), examination, Ballot::published(values))
+                    (format!("tool{entry}"), instance.to_owned(), examination, RunResult::published(values))
                 };
                 runs.push(run("StateSpace", numbers));
                 if there {
@@ -389,20 +388,17 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
-/// The ballots of `runs`. `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise
+/// The results of `runs`. `tool0` is out of competition, `tool1` and `tool2` are variants of one tool, H is a surprise
 /// model.
-fn described(edition: &Edition, runs: &[Run]) -> Ballots {
-    let mut ballots = ballots(edition, runs);
+fn described(edition: &Edition, runs: &[Run]) -> RunResults {
+    let mut results = results(edition, runs);
     let surprise = InstanceFacts { family: "H".to_owned(), status: "surprise".to_owned() };
-    ballots.describe_instance("H-PT-1", surprise);
-    let outside =
-        EntryFacts { tool: "tool0".to_owned(), status: Status::OutOfCompetition, note: String::new() };
-    ballots.describe_entry("tool0", outside);
+    results.describe_instance("H-PT-1", surprise);
+    results.describe_entry(entry("tool0", "tool0", Status::OutOfCompetition));
     for variant in ["tool1", "tool2"] {
-        let facts = EntryFacts { tool: "pair".to_owned(), status: Status::Competing, note: String::new() };
-        ballots.describe_entry(variant, facts);
+        results.describe_entry(entry(variant, "pair", Status::Competing));
     }
-    ballots
+    results
 }
 
 fn judged(runs: &[Run], votes: Votes) -> Judgement {
@@ -457,7 +453,7 @@ proptest! {
 
     #[test]
     fn a_tool_without_answers_changes_no_result_of_others(runs in contest(), votes in votes()) {
-        let silent = |run: &Run| ("silent".to_owned(), run.1.clone(), run.2, Ballot::published(Vec::new()));
+        let silent = |run: &Run| ("silent".to_owned(), run.1.clone(), run.2, RunResult::published(Vec::new()));
         let mut more = runs.clone();
         more.extend(runs.iter().filter(|run| run.0 == "tool0").map(silent));
         prop_assert_eq!(
@@ -533,9 +529,9 @@ proptest! {
         edition.judging.votes = votes;
         edition.judging.awards.extend([AwardKind::MostRight, AwardKind::MostUnique]);
         let judged = |status| {
-            let mut ballots = described(&edition, &runs);
-            ballots.describe_entry("tool0", EntryFacts { tool: "tool0".to_owned(), status, note: String::new() });
-            mcc::judge(&edition, ballots).unwrap()
+            let mut results = described(&edition, &runs);
+            results.describe_entry(entry("tool0", "tool0", status));
+            mcc::judge(&edition, results).unwrap()
         };
         let [voting, competing] = [Status::VotingOnly, Status::Competing].map(judged);
         let trusted = |judgement: &Judgement| -> Vec<_> {

@@ -194,7 +194,7 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
         assert!(!dir.path().join("out").exists());
     };
     let header = "tool,category,opted_out,score,success_cpu_s\n";
-    refused("a.csv", &format!("{header}T,Loops,no,many,1\n"), &["a.csv:2", "`many` is no number"]);
+    refused("a.csv", &format!("{header}T,Loops,no,many,1\n"), &["a.csv:2", "`many` is not a number"]);
     refused("a.csv", &format!("{header}T,Loops,no,,1\n"), &["a.csv:2", "or yes in column opted_out"]);
     refused("a.csv", &format!("{header}T,Loops,maybe,1,1\n"), &["a.csv:2", "allowed are yes, no"]);
     refused("a.csv", &format!("{header}T,Lops,no,1,1\n"), &["a.csv:2", "no category `Lops`", "Loops"]);
@@ -204,7 +204,7 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
         &["a.csv:3", "already", "keep one"],
     );
     refused("a.csv", "tool,MemSimple,MemPrecise\nT,5,6\n,5,6\n", &["a.csv:3", "tool must not be empty"]);
-    refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is no number"]);
+    refused("a.csv", &format!("{header}T,Loops,no,1_95,1\n"), &["a.csv:2", "`1_95` is not a number"]);
     refused("a.csv", "what,ever\n1,2\n", &["a.csv:1", "expected tool,category,opted_out"]);
     let named = "<result benchmarkname=\"T\" name=\"SV.Loops\"";
     refused("a.xml", &format!("{named}><run name=\"x\">"), &["a.xml:1", "ends inside an element"]);

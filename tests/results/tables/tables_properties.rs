@@ -5,18 +5,18 @@ use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Repeat, Value};
 use mcc_harness::edition::{Edition, InfrastructureRule, Status};
 use mcc_harness::judge::contest_table::{Layout, export};
-use mcc_harness::judge::judgement::{Cost, Ending, FlagKind, Judgement};
+use mcc_harness::judge::judgement::{Cost, Ending, Entry, FlagKind, Judgement};
 use mcc_harness::judge::overrides::read_overrides;
-use mcc_harness::judge::{Ballot, Ballots, EntryFacts, InstanceFacts, mcc, source};
+use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, mcc, source};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use tempfile::TempDir;
 
-/// One run of a contest: entry, instance, examination, ballot.
-type Run = (String, &'static str, &'static str, Ballot);
+/// One run of a contest: entry, instance, examination, result.
+type Run = (String, &'static str, &'static str, RunResult);
 
-fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
+fn result(count: usize, boolean: bool) -> impl Strategy<Value = RunResult> {
     let number = prop_oneof![
         3 => Just(None),
         6 => (320_564_998u32..320_565_003).prop_map(|n| Some(Value::Number(n.into()))),
@@ -56,7 +56,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
             let ran = ending != Ending::DidNotCompete;
             let stated = techniques.iter().any(|list| !list.is_empty()) && values.iter().any(Option::is_some);
             let all = ["degraded:tcg", "mixed-host", "degraded:shared-cores"];
-            Ballot {
+            RunResult {
                 ending,
                 values,
                 cost: cost.filter(|_| ran).map(|(cpu_ms, wall_ms, memory_kib)| Cost {
@@ -76,7 +76,7 @@ fn ballot(count: usize, boolean: bool) -> impl Strategy<Value = Ballot> {
 }
 
 fn contest() -> impl Strategy<Value = Vec<Run>> {
-    let row = (ballot(4, false), ballot(1, true), ballot(16, true), any::<bool>());
+    let row = (result(4, false), result(1, true), result(16, true), any::<bool>());
     prop::collection::vec(prop::collection::vec(row, 1..5), 1..6).prop_map(|entries| {
         let mut runs = Vec::new();
         for (entry, rows) in entries.into_iter().enumerate() {
@@ -95,10 +95,10 @@ fn contest() -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
-fn described(edition: &Edition, runs: &[Run]) -> Ballots {
-    let mut ballots = Ballots::new(edition);
-    for (entry, instance, examination, ballot) in runs {
-        ballots.add(entry, instance, examination, &[], ballot.clone()).unwrap();
+fn described(edition: &Edition, runs: &[Run]) -> RunResults {
+    let mut results = RunResults::new(edition);
+    for (entry, instance, examination, result) in runs {
+        results.add(entry, instance, examination, &[], result.clone()).unwrap();
     }
     for (instance, family, status) in [
         ("F-PT-1", "F", "known"),
@@ -107,7 +107,7 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
         ("H-PT-1", "H", "surprise"),
     ] {
         let facts = InstanceFacts { family: family.to_owned(), status: status.to_owned() };
-        ballots.describe_instance(instance, facts);
+        results.describe_instance(instance, facts);
     }
     for (entry, status, note) in [
         ("tool0", Status::OutOfCompetition, ""),
@@ -115,11 +115,11 @@ fn described(edition: &Edition, runs: &[Run]) -> Ballots {
         ("tool2", Status::Resigned, ""),
     ] {
         if runs.iter().any(|run| run.0 == entry) {
-            let facts = EntryFacts { tool: "one".to_owned(), status, note: note.to_owned() };
-            ballots.describe_entry(entry, facts);
+            let (entry, tool, note) = (entry.to_owned(), "one".to_owned(), note.to_owned());
+            results.describe_entry(Entry { entry, tool, status, note });
         }
     }
-    ballots
+    results
 }
 
 /// A judgement without the digests of its inputs and without flags of repeated values, which the contest's table does
@@ -158,19 +158,19 @@ proptest! {
         let path = folder.path().join("overrides.csv");
         fs::write(&path, overrides).unwrap();
         let given = || {
-            let mut ballots = described(&edition, &runs);
-            read_overrides(&edition, &mut ballots, &path).unwrap();
-            ballots
+            let mut results = described(&edition, &runs);
+            read_overrides(&edition, &mut results, &path).unwrap();
+            results
         };
         let before = mcc::judge(&edition, given()).unwrap();
         let raw = folder.path().join("raw.csv");
         let written = export(&edition, given(), &BTreeMap::new(), Layout::Results(Form::Exact), &raw).unwrap();
-        let mut ballots = source::read_answers(&edition, &written.paths[0]).unwrap();
-        source::read_models(&edition, &mut ballots, &written.paths[1]).unwrap();
-        source::read_tools(&mut ballots, &written.paths[2]).unwrap();
+        let mut results = source::read_answers(&edition, &written.paths[0]).unwrap();
+        source::read_models(&edition, &mut results, &written.paths[1]).unwrap();
+        source::read_tools(&mut results, &written.paths[2]).unwrap();
         if let Some(overrides) = written.paths.get(3) {
-            read_overrides(&edition, &mut ballots, overrides).unwrap();
+            read_overrides(&edition, &mut results, overrides).unwrap();
         }
-        prop_assert_eq!(decided(mcc::judge(&edition, ballots).unwrap()), decided(before));
+        prop_assert_eq!(decided(mcc::judge(&edition, results).unwrap()), decided(before));
     }
 }

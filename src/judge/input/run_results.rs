@@ -1,18 +1,18 @@
 //! The input of judging: the values of every run by position, how the run ended, and its cost.
 
 use super::certified::CertifiedValues;
-use crate::judgement::{Cost, Ending, InputDigest};
+use crate::judgement::{Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Repeat, Value};
-use mcc_edition::{Edition, Status};
+use mcc_edition::Edition;
 use mcc_model::InstanceName;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// One run as input of judging.
 #[derive(Clone, Debug, Default)]
-pub struct Ballot {
+pub struct RunResult {
     /// The values, by position. The list may be shorter than the examination; positions after its end have no value.
     pub values: Vec<Option<Value>>,
     /// How the run ended.
@@ -23,7 +23,7 @@ pub struct Ballot {
     pub marks: Vec<Mark>,
     /// The techniques that the tool states for each value (E-1.10), by position; empty where none is known.
     pub techniques: Vec<Vec<String>>,
-    /// Anomalies of the output: contradictions, unknown ids, words that are no answer.
+    /// Anomalies of the output: contradictions, unknown ids, words that are not answers.
     pub remarks: Vec<String>,
     /// Whether a value was given more than once, by position. The list may be shorter than the examination.
     pub repeated: Vec<Option<Repeat>>,
@@ -34,13 +34,13 @@ pub struct Ballot {
     pub host: String,
 }
 
-impl Ballot {
-    /// Returns a ballot of a published table that has values and no facts of the run.
+impl RunResult {
+    /// Returns a result of a published table that has values and no facts of the run.
     pub fn published(values: Vec<Option<Value>>) -> Self {
         Self { values, ..Self::default() }
     }
 
-    /// Returns a ballot with values, techniques and repeated values of an output.
+    /// Returns a result with values, techniques and repeated values of an output.
     pub(crate) fn of_output(answers: Answers) -> Self {
         let Answers { values, techniques, repeated, .. } = answers;
         let stated = techniques.iter().any(|techniques| !techniques.is_empty());
@@ -52,9 +52,9 @@ impl Ballot {
     }
 }
 
-/// Why a ballot cannot be added, or ballots cannot be judged together.
+/// Why a result cannot be added, or results cannot be judged together.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BallotError {
+pub enum RunResultError {
     /// The edition does not have the examination.
     #[error("no examination `{name}` in edition {edition}; it has {known}")]
     UnknownExamination {
@@ -65,58 +65,46 @@ pub enum BallotError {
         /// The examinations of the edition, separated by commas.
         known: String,
     },
-    /// A ballot has more values than its examination has positions.
-    #[error(
-        "{entry} on {instance} in {examination} has {given} values, but the examination has {expected}; give at most {expected}"
-    )]
+    /// A result has more values than its examination has positions.
+    #[error("{run} has {given} values, but the examination has {expected}; give at most {expected}")]
     TooManyValues {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
-        /// Number of values of the ballot.
+        /// Entry, instance and examination, as a phrase.
+        run: String,
+        /// Number of values of the result.
         given: usize,
         /// Number of positions of the examination.
         expected: usize,
     },
     /// Two runs in a block have different property ids.
     #[error(
-        "{entry} on {instance} in {examination}: its property ids differ from those of another run of the same \
-         examination; judge runs on one set of property files only"
+        "{run}: its property ids differ from those of another run of the same examination; judge runs on one set of \
+         property files only"
     )]
     DifferentIds {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
+        /// Entry, instance and examination, as a phrase.
+        run: String,
     },
-    /// Two ballots have the same entry, instance and examination.
-    #[error(
-        "{entry} on {instance} in {examination} has two runs (number {first} and {second} of the input); \
-         keep the one that counts"
-    )]
+    /// Two results have the same entry, instance and examination.
+    #[error("{run} has two runs (number {first} and {second} of the input); keep the one that counts")]
     RepeatedRun {
-        /// Name of the entry.
-        entry: String,
-        /// Name of the instance.
-        instance: String,
-        /// Name of the examination.
-        examination: String,
-        /// Number of the first ballot in the order of adding, from 1.
+        /// Entry, instance and examination, as a phrase.
+        run: String,
+        /// Number of the first result in the order of adding, from 1.
         first: usize,
-        /// Number of the second ballot.
+        /// Number of the second result.
         second: usize,
     },
 }
 
-/// All ballots of a contest, with the facts of its entries and instances. The order in which they are added has no
+/// A run as the subject of an error.
+fn run_phrase(entry: &str, instance: &str, examination: &str) -> String {
+    format!("{entry} on {instance} in {examination}")
+}
+
+/// All results of a contest, with the facts of its entries and instances. The order in which they are added has no
 /// effect on the judgement.
 #[derive(Clone, Debug, Default)]
-pub struct Ballots {
+pub struct RunResults {
     pub(crate) edition: String,
     pub(crate) examinations: Vec<(String, usize)>,
     pub(crate) entries: NameTable,
@@ -127,7 +115,8 @@ pub struct Ballots {
     pub(crate) given: Vec<u32>,
     /// Property ids by position, for (examination, instance).
     pub(crate) ids: HashMap<(u16, u32), Vec<String>>,
-    pub(crate) known_entries: BTreeMap<String, EntryFacts>,
+    /// Entries that a tools file or a record describes, by name.
+    pub(crate) known_entries: BTreeMap<String, Entry>,
     pub(crate) known_instances: HashMap<String, InstanceFacts>,
     pub(crate) overrides: Vec<Override>,
     /// None: the values are not certified.
@@ -154,7 +143,7 @@ pub(crate) struct Override {
     pub reason: String,
 }
 
-/// A ballot whose names and values are replaced by their numbers.
+/// A result whose names and values are replaced by their numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct RunRow {
     pub examination: u16,
@@ -168,7 +157,7 @@ pub(crate) struct RunRow {
     pub facts: Option<Box<RunFacts>>,
 }
 
-/// What a ballot has beside values and ending.
+/// What a result has in addition to values and ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub cost: Option<Cost>,
@@ -180,7 +169,7 @@ pub(crate) struct RunFacts {
     pub host: String,
 }
 
-/// The facts of a ballot without facts of its run.
+/// The facts of a result without facts of its run.
 static NO_FACTS: LazyLock<RunFacts> = LazyLock::new(RunFacts::default);
 
 impl RunRow {
@@ -188,17 +177,6 @@ impl RunRow {
     pub fn facts(&self) -> &RunFacts {
         self.facts.as_deref().unwrap_or(&NO_FACTS)
     }
-}
-
-/// Facts of an entry, from a tools file or a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryFacts {
-    /// The tool of which it is a variant.
-    pub tool: String,
-    /// Whether it competes.
-    pub status: Status,
-    /// The reason for its status; may be empty.
-    pub note: String,
 }
 
 /// Facts of an instance, from a models file or a record.
@@ -210,8 +188,8 @@ pub struct InstanceFacts {
     pub status: String,
 }
 
-impl Ballots {
-    /// Returns an empty set of ballots for the examinations of an edition.
+impl RunResults {
+    /// Returns an empty set of results for the examinations of an edition.
     pub fn new(edition: &Edition) -> Self {
         Self {
             edition: edition.name.clone(),
@@ -223,7 +201,7 @@ impl Ballots {
     /// Adds one run. `ids` are the property ids by position, empty where no property file is known.
     ///
     /// # Errors
-    /// The edition does not have the examination, the ballot has too many values, or its ids differ from those of
+    /// The edition does not have the examination, the result has too many values, or its ids differ from those of
     /// another run in the same block.
     pub fn add(
         &mut self,
@@ -231,30 +209,27 @@ impl Ballots {
         instance: &str,
         examination: &str,
         ids: &[String],
-        ballot: Ballot,
-    ) -> Result<(), BallotError> {
+        result: RunResult,
+    ) -> Result<(), RunResultError> {
         let number = self.examination(examination)?;
         let expected = self.examinations[number].1;
-        let run = || (entry.to_owned(), instance.to_owned(), examination.to_owned());
-        if ballot.values.len() > expected {
-            let (entry, instance, examination) = run();
-            let given = ballot.values.len();
-            return Err(BallotError::TooManyValues { entry, instance, examination, given, expected });
+        let run = || run_phrase(entry, instance, examination);
+        if result.values.len() > expected {
+            return Err(RunResultError::TooManyValues { run: run(), given: result.values.len(), expected });
         }
         if !ids.is_empty() {
             let known = self.ids.entry((number as u16, self.instances.number(instance)));
             if known.or_insert_with(|| ids.to_vec()) != ids {
-                let (entry, instance, examination) = run();
-                return Err(BallotError::DifferentIds { entry, instance, examination });
+                return Err(RunResultError::DifferentIds { run: run() });
             }
         }
-        let values: Vec<u32> = ballot
+        let values: Vec<u32> = result
             .values
             .into_iter()
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
-        self.add_row(entry, instance, number, ballot.ending, &values);
-        let Ballot { cost, marks, techniques, remarks, repeated, mut arrived_ms, host, .. } = ballot;
+        self.add_row(entry, instance, number, result.ending, &values);
+        let RunResult { cost, marks, techniques, remarks, repeated, mut arrived_ms, host, .. } = result;
         if !arrived_ms.is_empty() {
             arrived_ms.resize(expected, None);
         }
@@ -263,8 +238,8 @@ impl Ballots {
     }
 
     /// Sets the facts of an entry. Without them the patterns and variants of the edition apply.
-    pub fn describe_entry(&mut self, entry: &str, facts: EntryFacts) {
-        self.known_entries.insert(entry.to_owned(), facts);
+    pub fn describe_entry(&mut self, entry: Entry) {
+        self.known_entries.insert(entry.entry.clone(), entry);
     }
 
     /// Sets the family and status of an instance. Without them the family is the text before `-PT-` or `-COL-`, the
@@ -273,12 +248,12 @@ impl Ballots {
         self.known_instances.insert(instance.to_owned(), facts);
     }
 
-    /// Returns the names of all entries that have a ballot, in no particular order.
+    /// Returns the names of all entries that have a result, in no particular order.
     pub fn entry_names(&self) -> impl Iterator<Item = &str> {
         self.entries.names.iter().map(String::as_str)
     }
 
-    /// Returns the names of all instances that have a ballot, in no particular order.
+    /// Returns the names of all instances that have a result, in no particular order.
     pub fn instance_names(&self) -> impl Iterator<Item = &str> {
         self.instances.names.iter().map(String::as_str)
     }
@@ -290,9 +265,9 @@ impl Ballots {
     }
 
     /// Returns the number of an examination.
-    pub(crate) fn examination(&self, name: &str) -> Result<usize, BallotError> {
+    pub(crate) fn examination(&self, name: &str) -> Result<usize, RunResultError> {
         let found = self.examinations.iter().position(|(known, _)| known == name);
-        found.ok_or_else(|| BallotError::UnknownExamination {
+        found.ok_or_else(|| RunResultError::UnknownExamination {
             name: name.to_owned(),
             edition: self.edition.clone(),
             known: self.examinations.iter().map(|(known, _)| known.as_str()).collect::<Vec<_>>().join(", "),
@@ -423,7 +398,7 @@ impl Ballots {
     ///
     /// # Errors
     /// Two rows have the same entry, instance and examination.
-    pub(crate) fn sort_and_filter(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), BallotError> {
+    pub(crate) fn sort_and_filter(&mut self, keep: impl Fn(&str) -> bool) -> Result<(), RunResultError> {
         let kept: Vec<bool> = self.entries.names.iter().map(|name| keep(name)).collect();
         self.rows.retain(|row| kept[row.entry as usize]);
         let used = |numbers: &mut dyn Iterator<Item = u32>, names: &NameTable| {
@@ -450,13 +425,16 @@ impl Ballots {
         });
         match repeated_pair {
             None => Ok(()),
-            Some(pair) => Err(BallotError::RepeatedRun {
-                entry: self.entries.names[pair[0].entry as usize].clone(),
-                instance: self.instances.names[pair[0].instance as usize].clone(),
-                examination: self.examinations[pair[0].examination as usize].0.clone(),
-                first: pair[0].number as usize,
-                second: pair[1].number as usize,
-            }),
+            Some(pair) => {
+                let RunRow { entry, instance, examination, .. } = pair[0];
+                let entry = &self.entries.names[entry as usize];
+                let instance = &self.instances.names[instance as usize];
+                Err(RunResultError::RepeatedRun {
+                    run: run_phrase(entry, instance, &self.examinations[examination as usize].0),
+                    first: pair[0].number as usize,
+                    second: pair[1].number as usize,
+                })
+            }
         }
     }
 }
@@ -554,7 +532,7 @@ impl Values {
         })
     }
 
-    /// Returns the number of a value from its text; None where the text is no value.
+    /// Returns the number of a value from its text; None where the text is not a value.
     pub fn number_of_text(&mut self, text: &str) -> Option<u32> {
         if let Some(number) = self.texts.get(text) {
             return Some(*number);
