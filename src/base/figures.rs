@@ -16,7 +16,7 @@ pub const MOST_KIB: u64 = MOST_BYTES >> 10;
 /// A figure out of its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{key}: {figure} is more than {most} ({bound}), which is no measurement; correct the figure or remove it"
+    "{key}: {figure} is more than {most} ({bound}), which is not a measurement; correct the figure or remove it"
 )]
 pub struct BadFigure {
     key: String,

@@ -1,5 +1,6 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
+use crate::{FileError, OnFile};
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -11,6 +12,17 @@ pub const ARCHIVES: &str = "archives";
 
 /// Name prefix of the temporary folders in which images are built. One that remains is from a build that was killed.
 pub const BUILD_PREFIX: &str = ".building-";
+
+/// Returns random bytes of the kernel.
+///
+/// # Errors
+/// `/dev/urandom` cannot be read.
+pub fn random<const N: usize>() -> Result<[u8; N], FileError> {
+    const PATH: &str = "/dev/urandom";
+    let mut bytes = [0; N];
+    File::open(PATH).and_then(|mut source| source.read_exact(&mut bytes)).on("read", PATH)?;
+    Ok(bytes)
+}
 
 /// Whether an operation failed because the host has no space left for a file, or a quota or size limit is reached.
 pub fn is_full(error: &io::Error) -> bool {

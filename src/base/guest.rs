@@ -210,7 +210,7 @@ fn signal<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     if SIGNALS.contains(&number) {
         Ok(number)
     } else {
-        Err(D::Error::custom(format!("{number} is no signal")))
+        Err(D::Error::custom(format!("{number} is not a signal")))
     }
 }
 
@@ -219,13 +219,13 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(capped(&String::deserialize(from)?, MAX_TEXT))
 }
 
-/// Reads a list of at most `MOST` texts.
-fn texts<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+/// Reads a list of at most `MAX` texts.
+fn texts<'de, const MAX: usize, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let texts = Vec::<String>::deserialize(from)?;
-    if texts.len() <= MOST {
+    if texts.len() <= MAX {
         Ok(texts.iter().map(|text| capped(text, MAX_TEXT)).collect())
     } else {
-        Err(D::Error::custom(format!("a list of {} texts; at most {MOST} are allowed", texts.len())))
+        Err(D::Error::custom(format!("a list of {} texts; at most {MAX} are allowed", texts.len())))
     }
 }
 

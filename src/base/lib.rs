@@ -8,15 +8,18 @@ pub mod child_process;
 pub mod digest;
 pub mod evidence;
 pub mod figures;
+mod file_error;
 pub mod files;
 pub mod guest;
 pub mod guest_kernel_log;
 mod host_state;
+pub mod machine;
 mod mark;
 pub mod names;
 pub mod ordered_map;
 pub mod suggest;
 pub mod text;
 
+pub use file_error::{FileError, OnFile};
 pub use host_state::{Calibration, HostLoad, HostState};
 pub use mark::Mark;

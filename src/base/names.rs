@@ -15,10 +15,10 @@ use serde::Deserialize;
 use std::collections::HashMap;
 
 /// Length limit of a name in bytes: that of a Linux file name.
-pub const LONGEST_NAME: usize = 255;
+pub const MAX_NAME_BYTES: usize = 255;
 
 /// Length limit of the name of a folder in bytes.
-const LONGEST_FOLDER_NAME: usize = 200;
+const MAX_FOLDER_NAME_BYTES: usize = 200;
 
 /// The error for a text that is not a valid name or identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ fn check(name: &str) -> Result<(), &'static str> {
     match name {
         "" => Err("is empty; give it a name"),
         "." | ".." => Err("has a special meaning in paths; give it another name"),
-        _ if name.len() > LONGEST_NAME => Err("is longer than 255 bytes; give it a shorter name"),
+        _ if name.len() > MAX_NAME_BYTES => Err("is longer than 255 bytes; give it a shorter name"),
         _ if name.contains('/') => Err("contains a slash; leave it out"),
         _ => check_characters(name),
     }
@@ -67,7 +67,9 @@ pub fn check_folder(name: &str) -> Result<(), &'static str> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     match name.as_bytes() {
         [] => Err("is empty; give it a name"),
-        bytes if bytes.len() > LONGEST_FOLDER_NAME => Err("is longer than 200 bytes; give it a shorter name"),
+        bytes if bytes.len() > MAX_FOLDER_NAME_BYTES => {
+            Err("is longer than 200 bytes; give it a shorter name")
+        }
         [first, ..] if !first.is_ascii_alphanumeric() => Err("must begin with a letter or a digit"),
         bytes if !bytes.iter().copied().all(safe) => {
             Err("is used as the name of a folder: allowed are letters, digits, `.`, `_`, `+` and `-`")
@@ -93,7 +95,7 @@ pub fn check_task(what: &'static str, name: &str) -> Result<(), BadName> {
 /// Checks a name in a table, without a copy of it. The error names it `what`.
 ///
 /// # Errors
-/// The text is no valid `Name`.
+/// The text is not a valid `Name`.
 pub fn check_name(what: &'static str, name: &str) -> Result<(), BadName> {
     check(name).map_err(|problem| BadName::new(what, name, problem))
 }
@@ -306,7 +308,7 @@ fn check_run_id(id: &str) -> Result<(), &'static str> {
 /// Reads a text that must be a valid `T`; for fields that keep it as a `String`.
 ///
 /// # Errors
-/// The text is no valid `T`.
+/// The text is not a valid `T`.
 pub fn text_of<'de, T, D>(from: D) -> Result<String, D::Error>
 where
     T: TryFrom<String, Error = BadName> + AsRef<str>,
@@ -329,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_name_that_cannot_be_part_of_a_path_is_refused() {
-        let long = "x".repeat(LONGEST_NAME + 1);
+        let long = "x".repeat(MAX_NAME_BYTES + 1);
         for (name, problem) in [
             ("", "is empty"),
             (".", "special meaning"),

@@ -130,7 +130,7 @@ impl LeaseRegistry {
         make_folder(folder, 0o1777).map_err(at(folder))?;
         let own = ControllerLeases {
             pid: std::process::id(),
-            since: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+            since: super::now(),
             campaign: campaign.to_owned(),
             held: vec![],
         };
