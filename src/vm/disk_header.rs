@@ -357,9 +357,9 @@ mod tests {
         let empty = folder.path().join("empty");
         std::fs::write(&empty, "KDMV").unwrap();
         assert!(checked(&empty, "vmdk").unwrap_err().contains("damaged"));
-        assert!(checked(folder.path(), "raw").unwrap_err().contains("no regular file"));
+        assert!(checked(folder.path(), "raw").unwrap_err().contains("not a regular file"));
         let fifo = folder.path().join("fifo");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(checked(&fifo, "qcow2").unwrap_err().contains("no regular file"));
+        assert!(checked(&fifo, "qcow2").unwrap_err().contains("not a regular file"));
     }
 }

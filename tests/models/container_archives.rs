@@ -182,7 +182,7 @@ fn damaged_and_incomplete_archives_are_refused() {
     });
     assert!(said.contains("leads out of the folder"), "{said}");
     for (from, to, reason) in
-        [("sha256:", "sha256:../../../etc/passwd#", "index.json"), ("sha256:", "md5:", "no sha256 digest")]
+        [("sha256:", "sha256:../../../etc/passwd#", "index.json"), ("sha256:", "md5:", "not a sha256 digest")]
     {
         let said = change(&|layout| layout.edit("index.json", from, to));
         assert!(said.contains(reason), "{said}");
