@@ -121,7 +121,7 @@ fn kind(of: FileType) -> Option<&'static str> {
         _ if of.is_socket() => Some("a socket"),
         _ if of.is_char_device() => Some("a character device"),
         _ if of.is_block_device() => Some("a block device"),
-        _ => Some("no regular file"),
+        _ => Some("not a regular file"),
     }
 }
 

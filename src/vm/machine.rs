@@ -21,7 +21,10 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use usage::{BALLOON, Balloon};
+use usage::Balloon;
+
+/// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
+const BALLOON: &str = "/machine/peripheral/balloon0";
 
 /// An output stream of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 mod attempt;
 mod counts;
 pub mod disturbance;
+mod error;
 mod evidence_files;
 mod free_disk;
 mod host_watch;
@@ -12,32 +13,31 @@ mod queue;
 mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, attempt};
+pub use error::ExecutorError;
 pub use free_disk::FreeDisk;
 pub use limits::{Budget, LimitCheck};
 
 use super::RunSettings;
 use counts::{GRACE, counts};
+use error::MAX_CONSECUTIVE_FAILURES;
 use mcc_base::Mark;
 use mcc_base::digest::hex;
 use mcc_base::files::random;
-use mcc_base::names::{EntryName, RunId};
+use mcc_base::names::EntryName;
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{EVIDENCE_SETTING, Run};
-use mcc_store::{Attempt, AttemptDir, Disk, Environment, Outcome, RunState, StoreError};
-use mcc_vm::host::{Lease, LeaseError, Leases, Policy, now};
-use mcc_vm::{DiskError, Guest, MachineSpec, SavedError, SavedStates, Start};
+use mcc_store::{Attempt, AttemptDir, Disk, Environment, Outcome, RunState};
+use mcc_vm::host::{Lease, Leases, Policy, now};
+use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Number of consecutive infrastructure failures that stops a campaign: their cause is the host, not a run.
-const MAX_CONSECUTIVE_FAILURES: u32 = 10;
 
 /// The beginning of the reason of a repetition that no organizer decided.
 const REPEATED: &str = "disturbed: ";
@@ -81,81 +81,6 @@ pub enum Progress<'a> {
         /// Whether the run is now recorded or still open.
         run_state: RunState,
     },
-}
-
-/// Why the open runs of a record cannot all be executed.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecutorError {
-    /// The cores and memory of a run cannot be leased on this host.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
-    /// The record cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Too many consecutive attempts ended as infrastructure failures.
-    #[error(
-        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure failures, the last one at {run}: {reason}; check \
-         the host, then `run` again to resume; nothing recorded is lost"
-    )]
-    ConsecutiveFailures {
-        /// The last of these runs.
-        run: RunId,
-        /// State and reason of its failure.
-        reason: String,
-    },
-    /// A file that machines read has changed since its digest was computed.
-    #[error(
-        "{}, which the machines read, has changed since its digest was computed: {what}; restore it and `run` again, \
-         or begin a new record (another --out); the running attempt is not recorded",
-        path.display()
-    )]
-    DiskChanged {
-        /// The file.
-        path: PathBuf,
-        /// The change.
-        what: String,
-    },
-    /// The host has no free space for an attempt.
-    #[error(
-        "the host has no space left, detected at {run}: {reason}; nothing recorded is lost, and this attempt \
-         is not counted: free space on that disk, then `run` again to resume"
-    )]
-    DiskFull {
-        /// The run.
-        run: RunId,
-        /// The failure of its attempt.
-        reason: String,
-    },
-    /// The host has no free space for the writes of one machine.
-    #[error(
-        "{}: {} MiB are free, but the writes of one machine to its disk may take {} MiB: free space, write the record to \
-         another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
-        path.display(), free >> 20, needed.div_ceil(1 << 20)
-    )]
-    NoSpace {
-        /// The folder of the record.
-        path: PathBuf,
-        /// Free bytes.
-        free: u64,
-        /// Bytes for one machine.
-        needed: u64,
-    },
-    /// A disk of a machine cannot be read.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// CPU flags that rule E-5.2 requires are missing in the guest.
-    #[error(
-        "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
-         accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
-         {mark})", mark = Mark::CPU_FLAGS
-    )]
-    CpuFlags {
-        /// The missing flags, separated by spaces.
-        missing: String,
-    },
-    /// A file cannot be read.
-    #[error(transparent)]
-    File(#[from] mcc_base::FileError),
 }
 
 /// The shared state of the worker threads of one `Executor::run`.

@@ -1,7 +1,6 @@
 //! Starts QEMU as a child of the controller, and its guest.
 
-use super::Machine;
-use super::usage::BALLOON;
+use super::{BALLOON, Machine};
 use crate::channel::Channel;
 use crate::disk_header::{DiskFile, check_disk, check_open_disk};
 use crate::error::VmError;

@@ -1,6 +1,6 @@
 //! What a machine uses, as the host measures it and the guest's kernel reports it.
 
-use super::Machine;
+use super::{BALLOON, Machine};
 use crate::error::VmError;
 use crate::{cpu_time, vcpu_load};
 use serde_json::json;
@@ -8,9 +8,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-
-/// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
-pub(super) const BALLOON: &str = "/machine/peripheral/balloon0";
 
 /// Memory statistics of the guest's kernel, queried over QMP.
 #[derive(Debug, Default)]
