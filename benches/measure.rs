@@ -1,6 +1,7 @@
 //! Compares memory and CPU time of the same tool as measured by host and guest: the values in docs/measurement.md.
 
 #[path = "../tests/support/script.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
 mod script;
 
 use mcc_harness::base::guest::{GuestEvent, Request};

@@ -4,12 +4,10 @@
 
 use super::{MachineSetup, script};
 use mcc_harness::base::Mark;
-use mcc_harness::campaign::Disturbance;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
+use mcc_harness::executor::AttemptResult;
 use mcc_harness::host::Policy;
 use mcc_harness::vm::MachineSpec;
 use std::process::Command;
-use std::time::Duration;
 
 const RUNS: usize = 10;
 
@@ -19,8 +17,6 @@ const COMPUTATION: &str = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done";
 /// Uses its core for 3 of 10 seconds.
 const NEIGHBOUR: &str =
     "while :; do end=$(($(date +%s)+3)); while [ $(date +%s) -lt $end ]; do :; done; sleep 7; done";
-
-const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn series(setup: &MachineSetup) {
     let mut leases = setup.leases();
@@ -54,19 +50,8 @@ fn runs(setup: &MachineSetup, spec: &MachineSpec) -> Vec<AttemptResult> {
 /// Makes an attempt in a machine in which a bash script is the tool.
 pub fn one_run(setup: &MachineSetup, machine: &MachineSpec, script: &str) -> AttemptResult {
     let folder = tempfile::tempdir().unwrap();
-    let spec = AttemptSpec {
-        machine,
-        cpu_flags: &setup.edition.machine.cpu_flags,
-        policy: Policy::AllowDegraded,
-        job: script::job("mcc", "/home/mcc", script),
-        budget: Budget::new(&setup.edition.limits, 1),
-        output_cap: 1 << 20,
-        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
-        disturbance: &Disturbance::default(),
-        crash_is_by_tool: false,
-        folder: folder.path(),
-    };
-    attempt(spec, &mut |_| {})
+    let job = script::job("mcc", "/home/mcc", script);
+    script::attempt(machine, job, &setup.edition.limits, folder.path(), &mut |_| {})
 }
 
 fn show(series: &str, runs: &[AttemptResult]) {

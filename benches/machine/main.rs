@@ -15,10 +15,11 @@ mod starts;
 mod streaming;
 
 use bare_qemu::BareQemu;
-use mcc_harness::campaign::{Disturbance, History, Run};
+use mcc_harness::campaign::{History, Hosts, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{EntryDisks, Executor, FreeDisk};
-use mcc_harness::host::{Accelerator, Leases, Policy, Qemu, Survey};
+use mcc_harness::executor::Executor;
+use mcc_harness::host::Leases;
+use mcc_harness::runner::{CampaignDisks, EntryDisks, Host, RunSettings};
 use mcc_harness::store::{CampaignFacts, Disk, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start, build};
 use std::path::{Path, PathBuf};
@@ -53,9 +54,8 @@ struct MachineSetup<'a> {
     folder: &'a Path,
     inputs: Image,
     edition: Edition,
-    qemu: Qemu,
-    accelerator: Accelerator,
-    survey: Survey,
+    hosts: Hosts,
+    host: Host,
 }
 
 impl<'a> MachineSetup<'a> {
@@ -71,10 +71,9 @@ impl<'a> MachineSetup<'a> {
             &|_| {},
         )
         .unwrap();
-        let qemu = Qemu::find().unwrap();
-        let accelerator = Accelerator::choose(&qemu, Policy::AllowDegraded).unwrap();
-        let (edition, survey) = (Edition::load("mcc-2018").unwrap(), Survey::take().unwrap());
-        Self { folder, inputs, edition, qemu, accelerator, survey }
+        let host = Host::prepare(Backend::Qemu, true).unwrap();
+        let edition = Edition::load("mcc-2018").unwrap();
+        Self { folder, inputs, edition, hosts: Hosts::default(), host }
     }
 
     fn image(name: &str) -> Image {
@@ -87,7 +86,7 @@ impl<'a> MachineSetup<'a> {
         let (kernel, initrd) = image.boot().unwrap();
         MachineSpec {
             backend: Backend::Qemu,
-            accelerator: self.accelerator,
+            accelerator: self.host.accelerator,
             cpu_model: self.edition.machine.cpu_model.clone(),
             memory_mib: self.edition.machine.memory_mib,
             vcpus: 1,
@@ -103,7 +102,7 @@ impl<'a> MachineSetup<'a> {
     }
 
     fn leases(&self) -> Leases {
-        Leases::new(&self.survey.cores, &self.survey.memory)
+        Leases::new(&self.host.survey.cores, &self.host.survey.memory)
     }
 
     fn record(&self, name: &str, runs: &[Run]) -> Record {
@@ -130,31 +129,26 @@ impl<'a> MachineSetup<'a> {
         stop: &'e AtomicBool,
     ) -> Executor<'e> {
         let MachineSpec { guest, disk, .. } = self.spec(image);
-        let disks = EntryDisks { guest, disk, inputs: None, digests: vec![] };
-        Executor {
+        let entry = EntryDisks { guest, disk, inputs: None, digests: vec![] };
+        Executor::new(RunSettings {
             record,
             edition,
-            disks: runs.iter().map(|run| (run.entry.clone(), disks.clone())).collect(),
-            inputs: DiskFile::new(self.inputs.disk(), "raw"),
-            inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
-            states: None,
-            backend: Backend::Qemu,
-            host: mcc_harness::executor::host_facts(&self.survey, self.accelerator, &self.qemu),
-            accelerator: self.accelerator,
-            policy: Policy::AllowDegraded,
-            boot_deadline: Duration::from_secs(120),
-            prepare_deadline: Duration::from_secs(120),
-            collect_deadline: Duration::from_secs(120),
-            stall: Duration::from_secs(10),
-            disturbance: Disturbance::default(),
-            held_files: HeldFiles::default(),
-            free_disk: FreeDisk::default(),
-            jobs: 1,
+            hosts: &self.hosts,
+            host: &self.host,
+            disks: CampaignDisks {
+                entries: runs.iter().map(|run| (run.entry.clone(), entry.clone())).collect(),
+                inputs: DiskFile::new(self.inputs.disk(), "raw"),
+                inputs_digest: Disk::of_file("inputs", &self.inputs.disk()).unwrap(),
+                held_files: HeldFiles::default(),
+            },
+            restore: false,
+            file: Path::new("benchmark"),
+            jobs: Some(1),
             marks: vec![],
             history: History::default(),
             run_attempt: &mcc_harness::executor::attempt,
             stop,
-        }
+        })
     }
 }
 
@@ -186,7 +180,7 @@ fn per_run(setup: &MachineSetup, rounds: usize) {
     println!(
         "ratio                               {:>6.2}   ({rounds} rounds, medians, {})",
         harness.as_secs_f64() / bare.as_secs_f64(),
-        setup.accelerator.word()
+        setup.host.accelerator.word()
     );
 }
 

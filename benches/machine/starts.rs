@@ -6,8 +6,8 @@ use mcc_harness::campaign::Run;
 use mcc_harness::executor::Executor;
 use mcc_harness::host::Qemu;
 use mcc_harness::vm::{
-    Bus, DiskFile, Event, Guest, Image, Login, Machine, MachineSpec, Nic, Original, QemuSockets, SavedStates,
-    Start, argv, overlays,
+    DiskFile, Event, Guest, Image, Machine, MachineSpec, Original, QemuSockets, SavedStates, Start, argv,
+    overlays,
 };
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
@@ -23,12 +23,15 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
     let spec = setup.spec(&image);
     let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
     let kit = Image::open_original(&images.join("kit")).expect("scripts/setup makes it");
-    let login = Login { user: "mcc".into(), key: kit.folder.join("key"), root_key: None };
-    let original = MachineSpec {
-        guest: Guest::Ssh(Original { login: login.clone(), bus: Bus::Virtio, nic: Nic::Virtio }),
-        disk: DiskFile::new(kit.disk(), "vmdk"),
-        ..spec
+    let login = Original {
+        user: "mcc".into(),
+        key: kit.folder.join("key"),
+        root_key: None,
+        disk: Default::default(),
+        nic: Default::default(),
     };
+    let original =
+        MachineSpec { guest: Guest::Ssh(login.clone()), disk: DiskFile::new(kit.disk(), "vmdk"), ..spec };
     // The reference disk has no tool: its BenchKit_head.sh prints one line and ends. That of the kit made for tests
     // executes the reference tool on a small net.
     let ways = ["booted", "restored", "ssh"];
@@ -38,7 +41,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
     let record = setup.record("starts", &runs);
     let stop = AtomicBool::new(false);
     let mut booting = setup.executor(&record, &setup.edition, &image, &runs, &stop);
-    for (entry, disks) in &mut booting.disks {
+    for (entry, disks) in &mut booting.settings.disks.entries {
         if entry.starts_with("ssh") {
             disks.guest = original.guest.clone();
             disks.disk = original.disk.clone();

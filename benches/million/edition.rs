@@ -2,9 +2,9 @@
 //! nodes are lost. At its end every planned run must be recorded once, and there must be no temporary files.
 
 use super::campaign::GeneratedCampaign;
-use super::simulated_machines::{Fault, attempt, drawn, executor, happens, leases, printed, took_ms};
+use super::simulated_machines::{Fault, attempt, drawn, executor, happens, host, leases, printed, took_ms};
 use super::{completeness, number};
-use mcc_harness::campaign::History;
+use mcc_harness::campaign::{History, Hosts};
 use mcc_harness::cluster::{Cluster, collect};
 use mcc_harness::executor::{AttemptSpec, ExecutorError, Progress, State};
 use mcc_harness::store::{CampaignFacts, Record};
@@ -242,8 +242,9 @@ pub fn controller(results: &Path, model: &str, life: u64, seed: u64) {
             }
         }
     };
-    let executor = executor(&record, &edition, &node, history, &machines, &stop);
-    match executor.run(leases(), &|_| true, &show) {
+    let (host, hosts) = (host(&node), Hosts::default());
+    let executor = executor(&record, (&edition, &hosts), &host, history, &machines, &stop);
+    match executor.run(leases(&host), &|_| true, &show) {
         Ok(()) => {}
         Err(ExecutorError::DiskFull { .. }) => std::process::exit(STOPPED),
         Err(error) => panic!("{error}"),

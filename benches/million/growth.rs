@@ -3,8 +3,8 @@
 use super::campaign::GeneratedCampaign;
 use super::measure::{Measurement, line, run};
 use super::number;
-use super::simulated_machines::{AttemptFn, attempt, executor, leases, printed, recorded};
-use mcc_harness::campaign::{History, Run};
+use super::simulated_machines::{AttemptFn, attempt, executor, host, leases, printed, recorded};
+use mcc_harness::campaign::{History, Hosts, Run};
 use mcc_harness::store::{Record, RecordSummary};
 use rusqlite::Connection;
 use std::fs;
@@ -173,6 +173,7 @@ pub fn resume(place: &Path, runs: u64) {
     RecordSummary::at(record.dir()).unwrap().add_run_times_to(&mut history);
     let stop = AtomicBool::new(true);
     let machines: AttemptFn = &|attempt_spec, enter| attempt(attempt_spec, enter, &|_, _| None);
-    let executor = executor(&record, &made.edition, "node", history, machines, &stop);
-    executor.run(leases(), &|_| true, &|_| {}).unwrap();
+    let (host, hosts) = (host("node"), Hosts::default());
+    let executor = executor(&record, (&made.edition, &hosts), &host, history, machines, &stop);
+    executor.run(leases(&host), &|_| true, &|_| {}).unwrap();
 }

@@ -1,16 +1,16 @@
 //! Simulated machines: they enter the states of a run, print the output of a tool, and take its time in virtual time, with
 //! random faults.
 
-use mcc_harness::campaign::{Disturbance, History, Run};
+use mcc_harness::campaign::{History, Hosts, Run};
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, EntryDisks, Executor, FreeDisk, State};
-use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
-use mcc_harness::store::{Attempt, Disk, Environment, HostFacts, Outcome, Record, RunFacts, Sample};
+use mcc_harness::executor::{AttemptResult, AttemptSpec, Executor, State};
+use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy, Qemu, Survey};
+use mcc_harness::runner::{CampaignDisks, EntryDisks, Host, RunSettings};
+use mcc_harness::store::{Attempt, Disk, Environment, Outcome, Record, RunFacts, Sample};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 pub const JOBS: usize = 4;
 
@@ -115,17 +115,28 @@ fn facts(ms: u64) -> RunFacts {
     }
 }
 
-pub fn host(name: &str) -> HostFacts {
-    HostFacts {
-        name: name.to_owned(),
-        cpu: "a processor of nodes like these".to_owned(),
-        cores: 16,
-        usable_cores: None,
-        memory_mib: 131_072,
-        kernel: "6.1.0-18-amd64".to_owned(),
-        accelerator: "kvm".to_owned(),
-        qemu: "QEMU emulator version 7.2.22".to_owned(),
+/// A host with sixteen cores for runs, and the memory for as many machines.
+pub fn host(name: &str) -> Host {
+    let core = |n: u32| Core { cpus: vec![n], ..Core::default() };
+    Host {
+        policy: Policy::Contest,
+        qemu: Qemu { program: PathBuf::from("qemu"), version: "QEMU emulator version 7.2.22".to_owned() },
+        backend: Backend::Qemu,
+        accelerator: Accelerator::Kvm,
+        marks: vec![],
+        survey: Survey {
+            name: name.to_owned(),
+            kernel: "6.1.0-18-amd64".to_owned(),
+            cpu: "a processor of nodes like these".to_owned(),
+            cores: Cores { cores: (0..17).map(core).collect(), allowed: (0..17).collect() },
+            memory: Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None },
+        },
     }
+}
+
+/// The leases of the cores and memory of a host.
+pub fn leases(host: &Host) -> Leases {
+    Leases::new(&host.survey.cores, &host.survey.memory)
 }
 
 /// The attempt of a finished machine, with facts of realistic size.
@@ -140,7 +151,7 @@ pub fn recorded(run: &Run) -> Attempt {
         outcome: Outcome::Finished { exit_code: 0 },
         marks: vec![],
         started_at: "2026-01-01T00:00:00Z".to_owned(),
-        host: host("node-1"),
+        host: host("node-1").facts(),
         disks: ["disk", "kernel", "initrd", "inputs"].map(disk).to_vec(),
         machine: vec![argument; 20],
         environment: Environment { cpu_flags: vec!["sse4_2".to_owned(); 40], ..Environment::default() },
@@ -149,21 +160,13 @@ pub fn recorded(run: &Run) -> Attempt {
     }
 }
 
-/// Leases of sixteen cores and the memory for as many machines.
-pub fn leases() -> Leases {
-    let core = |n: u32| Core { cpus: vec![n], ..Core::default() };
-    let cores = Cores { cores: (0..17).map(core).collect(), allowed: (0..17).collect() };
-    let memory = Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None };
-    Leases::new(&cores, &memory)
-}
-
 pub type AttemptFn<'a> = &'a (dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync);
 
 /// The executor of a record with `campaign::ENTRIES` entries.
 pub fn executor<'a>(
     record: &'a Record,
-    edition: &'a Edition,
-    node: &str,
+    (edition, hosts): (&'a Edition, &'a Hosts),
+    host: &'a Host,
     history: History,
     machines: AttemptFn<'a>,
     stop: &'a AtomicBool,
@@ -175,28 +178,20 @@ pub fn executor<'a>(
         inputs: None,
         digests: vec![],
     };
-    Executor {
+    let entries = record.facts().entries.iter().map(|facts| (facts.entry.clone(), entry.clone())).collect();
+    let inputs_digest = Disk { role: "inputs".to_owned(), sha256: "1".repeat(64), bytes: 1 };
+    Executor::new(RunSettings {
         record,
         edition,
-        disks: record.facts().entries.iter().map(|facts| (facts.entry.clone(), entry.clone())).collect(),
-        inputs: disk,
-        inputs_digest: Disk { role: "inputs".to_owned(), sha256: "1".repeat(64), bytes: 1 },
-        states: None,
-        host: host(node),
-        backend: Backend::Qemu,
-        accelerator: Accelerator::Kvm,
-        policy: Policy::Contest,
-        boot_deadline: Duration::from_secs(60),
-        prepare_deadline: Duration::from_secs(60),
-        collect_deadline: Duration::from_secs(60),
-        stall: Duration::from_secs(10),
-        disturbance: Disturbance::default(),
-        held_files: HeldFiles::default(),
-        free_disk: FreeDisk::default(),
-        jobs: JOBS,
+        hosts,
+        host,
+        disks: CampaignDisks { entries, inputs: disk, inputs_digest, held_files: HeldFiles::default() },
+        restore: false,
+        file: Path::new("simulation"),
+        jobs: Some(JOBS),
         marks: vec![],
         history,
         run_attempt: machines,
         stop,
-    }
+    })
 }

@@ -109,7 +109,7 @@ fn kind(file_type: FileType) -> Option<&'static str> {
         _ if file_type.is_socket() => Some("a socket"),
         _ if file_type.is_char_device() => Some("a character device"),
         _ if file_type.is_block_device() => Some("a block device"),
-        _ => Some("no regular file"),
+        _ => Some("not a regular file"),
     }
 }
 

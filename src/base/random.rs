@@ -1,16 +1,17 @@
 //! Random numbers: of the operating system, and of a generator with a seed.
 
-use super::digest;
+use super::{FileError, OnFile, digest};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 
 /// Returns this number of random bytes as lower-case hexadecimal digits, two for each byte.
 ///
 /// # Errors
 /// `/dev/urandom` cannot be read.
-pub fn hex_digits(bytes: usize) -> io::Result<String> {
+pub fn hex_digits(bytes: usize) -> Result<String, FileError> {
+    const PATH: &str = "/dev/urandom";
     let mut buffer = vec![0; bytes];
-    File::open("/dev/urandom")?.read_exact(&mut buffer)?;
+    File::open(PATH).and_then(|mut source| source.read_exact(&mut buffer)).on("read", PATH)?;
     Ok(digest::hex(&buffer))
 }
 

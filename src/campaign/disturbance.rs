@@ -1,4 +1,4 @@
-//! `[hosts.disturbed]`: from when on a run counts as disturbed, and whether it is repeated.
+//! `[hosts.disturbed]`: when a run counts as disturbed, and whether it is repeated.
 
 use mcc_edition::between;
 use serde::{Deserialize, Serialize};

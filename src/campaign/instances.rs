@@ -56,6 +56,7 @@ impl Campaign {
         mut read: impl FnMut(&str),
     ) -> Result<Vec<InstanceFacts>, CampaignError> {
         let examinations = self.examinations_of(edition)?;
+        self.models.values().try_for_each(|model| model.check_status(edition))?;
         let mut facts = Vec::new();
         for (name, path) in self.archives()? {
             read(&name);

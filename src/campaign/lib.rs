@@ -25,6 +25,7 @@ pub use plan::{Plan, Run, RunFilter};
 pub use publication::{EntryPublication, Licence, Publication};
 pub use slurm::{LostNode, SlurmSettings};
 
+use mcc_base::machine::{Backend, Original};
 use mcc_base::names::EntryName;
 use mcc_edition::{CpuReading, Edition, Gib, MAX_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A campaign: edition, tools, instances, examinations, hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,46 +97,12 @@ pub enum Channel {
     /// An image made by `image build`, with the agent.
     Agent,
     /// An original disk, over SSH.
-    Ssh(Original),
-}
-
-/// Settings of an original disk: the keys of `[[tool]]` that are valid with `channel = "ssh"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Original {
-    /// The user for the login.
-    pub user: String,
-    /// The private key for the login.
-    pub key: PathBuf,
-    /// The private key for root, who then has the control session.
-    pub root_key: Option<PathBuf>,
-    /// The bus of its disks.
-    pub disk: DiskBus,
-    /// Its network device.
-    pub nic: NicModel,
-    /// An inputs disk for this image; None: that of the campaign.
-    pub inputs_disk: Option<PathBuf>,
-}
-
-/// The bus of the disks of a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DiskBus {
-    /// virtio-blk.
-    #[default]
-    Virtio,
-    /// IDE, for disks without a virtio driver.
-    Ide,
-}
-
-/// The network device of a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NicModel {
-    /// virtio-net.
-    #[default]
-    Virtio,
-    /// Intel E1000, for disks without a virtio driver.
-    E1000,
+    Ssh {
+        /// The keys of `[[tool]]` for it.
+        original: Original,
+        /// An inputs disk for this image; None: that of the campaign.
+        inputs_disk: Option<PathBuf>,
+    },
 }
 
 /// The purpose of a campaign.
@@ -196,25 +164,14 @@ pub struct Overrides {
 }
 
 /// Reads a limit with the bounds that editions have.
-fn limit<'de, const LEAST: u64, const MOST: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
+fn limit<'de, const MIN: u64, const MAX: u64, T: TryFrom<u64>, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
-    between::<LEAST, MOST, T, D>(from).map(Some)
-}
-
-/// What starts the machines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backend {
-    /// The controller starts QEMU.
-    #[default]
-    Qemu,
-    /// libvirt starts QEMU.
-    Libvirt,
+    between::<MIN, MAX, T, D>(from).map(Some)
 }
 
 /// `[hosts]`: how runs are executed. No result depends on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hosts {
     /// What starts the machines.
@@ -224,39 +181,43 @@ pub struct Hosts {
     /// Attempts that a run gets after its first one ended in an infrastructure failure.
     #[serde(deserialize_with = "between::<0, 1000, _, _>")]
     pub retries: u32,
-    /// Seconds from the start of QEMU in which the guest must become ready.
-    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
-    pub boot_deadline_s: NonZeroU64,
-    /// Seconds in which the instance must be prepared in the guest.
-    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
-    pub prepare_deadline_s: NonZeroU64,
-    /// Seconds from the end of the tool to the end of its output.
-    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
-    pub collect_deadline_s: NonZeroU64,
-    /// Seconds for which the controller may be unable to observe a machine before the attempt is ended.
-    #[serde(deserialize_with = "between::<1, 86_400, _, _>")]
-    pub stall_s: NonZeroU64,
-    /// From when on a run counts as disturbed.
+    /// From the start of QEMU until the guest is ready.
+    #[serde(rename = "boot_deadline_s", deserialize_with = "seconds")]
+    pub boot_deadline: Duration,
+    /// For preparing the instance, and again for starting the tool.
+    #[serde(rename = "prepare_deadline_s", deserialize_with = "seconds")]
+    pub prepare_deadline: Duration,
+    /// From the end of the tool to the end of its output. Output that is later is lost, with the mark `output-incomplete`;
+    /// the other timeouts are infrastructure failures.
+    #[serde(rename = "collect_deadline_s", deserialize_with = "seconds")]
+    pub collect_deadline: Duration,
+    /// The longest accepted stall: time in which the controller could not check a machine.
+    #[serde(rename = "stall_s", deserialize_with = "seconds")]
+    pub stall: Duration,
+    /// When a run counts as disturbed.
     pub disturbed: Disturbance,
 }
 
 impl Default for Hosts {
     fn default() -> Self {
         // A boot takes seconds, but minutes on a host whose cores are busy with other work.
-        const START_S: NonZeroU64 = NonZeroU64::new(300).unwrap();
-        const COLLECT_S: NonZeroU64 = NonZeroU64::new(60).unwrap();
-        const STALL_S: NonZeroU64 = NonZeroU64::new(10).unwrap();
+        const START: Duration = Duration::from_secs(300);
         Self {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
-            boot_deadline_s: START_S,
-            prepare_deadline_s: START_S,
-            collect_deadline_s: COLLECT_S,
-            stall_s: STALL_S,
+            boot_deadline: START,
+            prepare_deadline: START,
+            collect_deadline: Duration::from_secs(60),
+            stall: Duration::from_secs(10),
             disturbed: Disturbance::default(),
         }
     }
+}
+
+/// Reads a duration: whole seconds, from 1 to a day.
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    between::<1, 86_400, u64, D>(from).map(Duration::from_secs)
 }
 
 /// One limit that the campaign changes, for display.
@@ -361,7 +322,7 @@ impl Campaign {
             settings.insert(EVIDENCE_SETTING.to_owned(), "keep".to_owned());
         }
         for tool in &self.tools {
-            if let Channel::Ssh(Original { user, disk, nic, .. }) = &tool.channel {
+            if let Channel::Ssh { original: Original { user, disk, nic, .. }, .. } = &tool.channel {
                 let channel = format!("ssh as {user}, disk {disk:?}, nic {nic:?}").to_lowercase();
                 settings.insert(format!("channel of {}", tool.entry), channel);
             }

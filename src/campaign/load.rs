@@ -2,10 +2,11 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Backend, Campaign, Channel, DiskBus, GenericProperties, Hosts, Kind, NicModel, Original, Overrides,
-    Phase, Publication, SlurmSettings, Start, Tool,
+    Campaign, Channel, GenericProperties, Hosts, Kind, Overrides, Phase, Publication, SlurmSettings, Start,
+    Tool,
 };
 use globset::Glob;
+use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
 use mcc_base::suggest::with_suggestion;
 use serde::Deserialize;
@@ -391,14 +392,14 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     {
         return Err(source.wrong(user, format!("ssh_user = \"{}\" is not a user name", user.get_ref())));
     }
-    Ok(Channel::Ssh(Original {
+    let original = Original {
         user: user.to_owned(),
         key: path,
         root_key,
         disk: disk.as_ref().map(|disk| *disk.get_ref()).unwrap_or_default(),
         nic: nic.as_ref().map(|nic| *nic.get_ref()).unwrap_or_default(),
-        inputs_disk: inputs_disk.as_ref().map(|disk| folder.join(disk.get_ref())),
-    }))
+    };
+    Ok(Channel::Ssh { original, inputs_disk: inputs_disk.as_ref().map(|disk| folder.join(disk.get_ref())) })
 }
 
 fn models_of(
@@ -417,7 +418,8 @@ fn models_of(
     for row in &raw.model {
         row.get_ref().check().map_err(|message| source.wrong(row, format!("model: {message}")))?;
         let instance = row.get_ref().instance.clone();
-        if models.insert(instance.clone(), row.get_ref().clone()).is_some() {
+        let place = (source.file.to_owned(), source.line(row.span().start));
+        if models.insert(instance.clone(), ModelRow { place, ..row.get_ref().clone() }).is_some() {
             return Err(
                 source.wrong(row, format!("model: instance \"{instance}\" is listed twice; remove one"))
             );

@@ -2,9 +2,10 @@
 
 use super::CampaignError;
 use super::load::{check_name, read};
+use mcc_edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One instance: a `[[model]]` of campaign.toml or a row of models.csv.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,23 +15,33 @@ pub struct ModelRow {
     pub instance: String,
     /// Its family (model).
     pub family: String,
-    /// `known`, `surprise` or `stripped`.
+    /// A status for which the edition has a multiplier, such as `known` or `surprise`.
     pub status: String,
+    /// The file and the line of this row, for errors that are found when the edition is known.
+    #[serde(skip)]
+    pub(super) place: (PathBuf, usize),
 }
 
-const STATUSES: [&str; 3] = ["known", "surprise", "stripped"];
-
 impl ModelRow {
-    /// Checks names and status; the error is a part of a message.
+    /// Checks the names; the error is a part of a message.
     pub(super) fn check(&self) -> Result<(), String> {
         for (key, name) in [("instance", &self.instance), ("family", &self.family)] {
             check_name(name).map_err(|problem| format!("{key} \"{name}\" {problem}"))?;
         }
-        if STATUSES.contains(&self.status.as_str()) {
-            Ok(())
-        } else {
-            Err(format!("status \"{}\"; allowed are {}", self.status, STATUSES.join(", ")))
+        Ok(())
+    }
+
+    /// Checks that the edition has a multiplier for the status.
+    pub(super) fn check_status(&self, edition: &Edition) -> Result<(), CampaignError> {
+        let known = &edition.judging.multipliers;
+        if known.contains_key(&self.status) {
+            return Ok(());
         }
+        let known: Vec<&str> = known.keys().map(String::as_str).collect();
+        let (file, line) = self.place.clone();
+        let message =
+            format!("status \"{}\"; edition {} has {}", self.status, edition.name, known.join(", "));
+        Err(CampaignError::Wrong { file, line, message })
     }
 }
 
@@ -58,7 +69,8 @@ pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, Camp
         let record = record.map_err(broken)?;
         let line = record.position().map_or(1, csv::Position::line);
         let cell = |column: usize| record[column].trim().to_owned();
-        let row = ModelRow { instance: cell(instance), family: cell(family), status: cell(status) };
+        let place = (path.to_owned(), usize::try_from(line).unwrap_or(usize::MAX));
+        let row = ModelRow { instance: cell(instance), family: cell(family), status: cell(status), place };
         row.check().map_err(|message| wrong(line, message))?;
         if let Some(first) = models.insert(row.instance.clone(), row) {
             return Err(wrong(

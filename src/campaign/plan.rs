@@ -99,7 +99,7 @@ impl Plan {
             entries: campaign.tools.iter().map(entry).collect::<Result<_, CampaignError>>()?,
             only: None,
             jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get),
-            longest_run_s: campaign.hosts.boot_deadline_s.get().saturating_add(edition.limits.wall_s),
+            longest_run_s: campaign.hosts.boot_deadline.as_secs().saturating_add(edition.limits.wall_s),
         })
     }
 
@@ -120,11 +120,6 @@ impl Plan {
             })
         });
         all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.matches(&run.id())))
-    }
-
-    /// The largest number of vCPUs of a run.
-    pub fn max_vcpus(&self) -> u32 {
-        self.entries.iter().map(|entry| entry.vcpus).max().unwrap_or(1)
     }
 
     /// Duration in seconds if every run takes `longest_run_s`, with `jobs` runs in parallel and without retries.

@@ -148,7 +148,7 @@ impl Publication {
 }
 
 /// Most people in a list.
-const MOST_PEOPLE: usize = 100;
+const MAX_PEOPLE: usize = 100;
 
 /// Checks a text that is shown: not empty, at most `most` characters, in one line, without characters that hide or
 /// reorder others.
@@ -180,14 +180,14 @@ fn checked<'de, D: Deserializer<'de>>(
     Ok(text)
 }
 
-fn text<'de, const MOST: usize, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    checked(from, |text| check_text(text, MOST))
+fn text<'de, const MAX: usize, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    checked(from, |text| check_text(text, MAX))
 }
 
 fn people<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let people = Vec::<String>::deserialize(from)?;
-    if people.len() > MOST_PEOPLE {
-        return Err(D::Error::custom(format!("more than {MOST_PEOPLE} names; shorten the list")));
+    if people.len() > MAX_PEOPLE {
+        return Err(D::Error::custom(format!("more than {MAX_PEOPLE} names; shorten the list")));
     }
     people.iter().try_for_each(|name| check_text(name, 100)).map_err(D::Error::custom)?;
     Ok(people)

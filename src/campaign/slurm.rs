@@ -22,7 +22,7 @@ pub struct SlurmSettings {
     pub runs_at_once: NonZeroU32,
     /// Folder on each node for copies of the disks.
     pub stage: PathBuf,
-    /// Seconds of a job beside its runs: for copying disks to the node, and for ending and recording the last runs.
+    /// Seconds of a job in addition to its runs: for copying disks to the node, and for ending and recording the last runs.
     pub margin_s: NonZeroU32,
     /// What `submit --resume` does with a model whose node is lost.
     pub lost_node: LostNode,

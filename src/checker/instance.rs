@@ -8,26 +8,13 @@ use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// Examinations with formulas.
-const WITH_FORMULAS: [&str; 9] = [
-    "CTLCardinality",
-    "CTLFireability",
-    "LTLCardinality",
-    "LTLFireability",
-    "ReachabilityCardinality",
-    "ReachabilityDeadlock",
-    "ReachabilityFireability",
-    "UpperBounds",
-    "StateSpace",
-];
-
 /// An instance for whose values evidence is checked. It is read once for any number of files.
 pub struct Instance {
     name: String,
     pub(crate) model: Model,
     unfolded: OnceLock<Result<Unfolded, String>>,
     /// By examination; an error is one of the property file.
-    properties: BTreeMap<&'static str, Result<Vec<Property>, String>>,
+    properties: BTreeMap<String, Result<Vec<Property>, String>>,
     deadlock: Expr,
 }
 
@@ -56,9 +43,9 @@ impl Instance {
     pub fn read(archive: &Archive) -> Result<Instance, CheckError> {
         let model = Model::read(archive)?;
         let mut properties = BTreeMap::new();
-        for examination in WITH_FORMULAS {
+        for examination in archive.examinations() {
             let read = archive.properties(examination).map_err(|error| error.to_string());
-            properties.extend(read.transpose().map(|read| (examination, read)));
+            properties.extend(read.transpose().map(|read| (examination.to_owned(), read)));
         }
         let deadlock = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(Expr::Deadlock))));
         let unfolded = OnceLock::new();

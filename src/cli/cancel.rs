@@ -1,4 +1,3 @@
-use super::failure::cluster_failure;
 use super::{Exit, Failure};
 use mcc_runner::cluster::{BatchSystem, Cluster, Slurm, Task};
 use std::path::PathBuf;
@@ -13,13 +12,13 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
+    let cluster = Cluster::open(&args.results)?;
     let batch_system = Slurm { settings: cluster.facts().settings.clone() };
-    let batches = cluster.batches().map_err(cluster_failure)?;
+    let batches = cluster.batches()?;
     let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
-    let tasks = batch_system.tasks(&names).map_err(cluster_failure)?;
+    let tasks = batch_system.tasks(&names)?;
     let tasks: Vec<Task> = tasks.into_iter().map(|(_, task, _)| task).collect();
-    batch_system.cancel(&tasks).map_err(cluster_failure)?;
+    batch_system.cancel(&tasks)?;
     println!("cancelled jobs: {}", tasks.len());
     Ok(Exit::Done)
 }

@@ -1,10 +1,7 @@
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
-use mcc_base::files::is_wrong_path;
-use mcc_certify::command::{
-    CertificationError, Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify,
-};
+use mcc_certify::command::{Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify};
 use mcc_judge::judgement::Judgement;
 use mcc_judge::show::columns;
 use mcc_store::Record;
@@ -71,7 +68,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         jobs: args.jobs.get() as usize,
     };
     let stop = stop_on_signal()?;
-    let summary = certify(&input, &args.out, &stop, show).map_err(failure)?;
+    let summary = certify(&input, &args.out, &stop, show)?;
     print::result(args.format, &summary, || print::text(&text(&summary, &args)))?;
     Ok(if summary.skipped.is_empty() { Exit::Done } else { Exit::Failed })
 }
@@ -86,15 +83,6 @@ fn show(progress: Progress) {
         Some(reason) => {
             eprintln!("certify: {done} of {all} instances; {instance}: skipped: {}", print::escaped(&reason));
         }
-    }
-}
-
-fn failure(error: CertificationError) -> Failure {
-    match &error {
-        CertificationError::Stopped | CertificationError::Json(_) => error.into(),
-        CertificationError::Write { source, .. } if !is_wrong_path(source) => error.into(),
-        CertificationError::Record(source) if !source.is_usage() => error.into(),
-        _ => Failure::usage(error),
     }
 }
 

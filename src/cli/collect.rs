@@ -1,4 +1,3 @@
-use super::failure::{cluster_failure, store_failure};
 use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_runner::cluster::{Cluster, Collected, collect};
@@ -34,11 +33,11 @@ struct CollectReport {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let cluster = Cluster::open(&args.results).map_err(cluster_failure)?;
+    let cluster = Cluster::open(&args.results)?;
     // This connection is closed at once: SQLite leaves WAL mode, which `run` uses, only on its sole connection.
-    let existing = Record::open_readonly(&args.results).map_err(store_failure)?.facts().clone();
-    let record = Record::create_or_open_shared(&args.results, &existing).map_err(store_failure)?;
-    let collected = collect(&record, &cluster, &args.from).map_err(cluster_failure)?;
+    let existing = Record::open_readonly(&args.results)?.facts().clone();
+    let record = Record::create_or_open_shared(&args.results, &existing)?;
+    let collected = collect(&record, &cluster, &args.from)?;
     let mut missing: BTreeMap<String, u64> = BTreeMap::new();
     for open in record.open_runs() {
         *missing.entry(open?.run.model).or_default() += 1;

@@ -1,4 +1,3 @@
-use super::failure::qualify_failure;
 use super::qualify::{Conditions, Kind};
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
@@ -64,7 +63,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         ..a.clone()
     };
     let contender = |image, settings| {
-        let runs = Qualification::new(settings).map_err(qualify_failure)?;
+        let runs = Qualification::new(settings)?;
         Ok::<_, Failure>(Contender { runs, image, ssh_key: args.ssh_key.as_deref() })
     };
     let comparison = Comparison {
@@ -76,7 +75,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let temporary = tempfile::tempdir()?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
-    let report = comparison.run(repetitions, out).map_err(qualify_failure)?;
+    let report = comparison.run(repetitions, out)?;
     print::result(args.format, &report, || {
         page(&report, args.details).print()?;
         if args.out.is_none() {
@@ -88,7 +87,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 /// Largest number of values that are shown without `--details`.
-const MOST_VALUES: usize = 20;
+const MAX_VALUES: usize = 20;
 
 fn page(report: &ComparisonReport, details: bool) -> Page {
     let mut page = Page::new();
@@ -103,7 +102,7 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         page.item(0, "note:", HEADING, "A and B are the same: every difference is by chance");
     }
     page.gap();
-    let shown = if details { usize::MAX } else { MOST_VALUES };
+    let shown = if details { usize::MAX } else { MAX_VALUES };
     for different in report.different_values.iter().take(shown) {
         page.item(0, "error", ERROR, &values(different));
     }

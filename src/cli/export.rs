@@ -1,7 +1,5 @@
-use super::failure::{export_failure, oracle_failure};
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
-use super::record_source::failure;
 use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
@@ -99,7 +97,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (edition, results) = args.inputs.read(&args.input)?;
     if let Some(folder) = &args.oracle {
         let judge = mcc::Judge::new(&edition, results).map_err(Failure::usage)?;
-        let written = oracle::write(&judge, folder).map_err(oracle_failure)?;
+        let written = oracle::write(&judge, folder)?;
         print::text(&format!("{} (files: {written})\n", folder.display()))?;
         return Ok(Exit::Done);
     }
@@ -110,7 +108,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage(anyhow!("give what to write, such as --csv FILE"))),
     };
     let cores = cores(&args.input)?;
-    let written = export(&edition, results, &cores, layout, out).map_err(export_failure)?;
+    let written = export(&edition, results, &cores, layout, out)?;
     let paths: Vec<String> = written.paths.iter().map(|path| path.display().to_string()).collect();
     print::text(&format!("{} (rows: {})\n", paths.join(", "), written.rows))?;
     Ok(Exit::Done)
@@ -122,7 +120,7 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
         return Ok(Cores::new());
     }
     let record = Record::open_readonly(input).map_err(Failure::usage)?;
-    mcc_archive::cores(&record).map_err(failure)
+    Ok(mcc_archive::cores(&record)?)
 }
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
@@ -135,25 +133,23 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     match &args.tool {
         Some(tool) => {
-            mcc_archive::bundle(&record, &edition, results, tool, staged.path()).map_err(failure)?;
+            mcc_archive::bundle(&record, &edition, results, tool, staged.path())?;
         }
         None => {
             let mut disks = Vec::new();
             if args.with_disks {
-                let kept_entries = mcc_archive::judged_entries(&edition, results.clone()).map_err(failure)?;
-                for (disk, path) in
-                    mcc_archive::disks_of(&record, &kept_entries, &args.disk).map_err(failure)?
-                {
+                let kept_entries = mcc_archive::judged_entries(&edition, results.clone())?;
+                for (disk, path) in mcc_archive::disks_of(&record, &kept_entries, &args.disk)? {
                     files.push((disk.sha256.clone(), path));
                     disks.push(disk);
                 }
             }
             let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
             let inputs = ArchiveInputs { names, overrides, disks };
-            mcc_archive::stage(&record, &edition, results, inputs, staged.path()).map_err(failure)?;
+            mcc_archive::stage(&record, &edition, results, inputs, staged.path())?;
         }
     }
-    mcc_archive::pack(staged.path(), &files, args.sign.as_deref(), out).map_err(failure)?;
+    mcc_archive::pack(staged.path(), &files, args.sign.as_deref(), out)?;
     let bytes = out.metadata()?.len();
     print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
     next(&format!("mcc-harness verify {}", argument(out)));

@@ -1,19 +1,24 @@
-//! Errors with their exit codes.
+//! Errors with their exit codes. This is the only place that maps errors: the code of an error of the library crates does
+//! not depend on the command that met it.
 
 use super::Exit;
-use super::record_source::failure as archive_failure;
-use mcc_base::files::is_wrong_path;
+use mcc_archive::ArchiveError;
+use mcc_base::files::{is_full, is_wrong_path};
+use mcc_certify::command::CertificationError;
 use mcc_judge::WriteError;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::oracle::OracleError;
+use mcc_judge::record::RecordError;
+use mcc_report::ReportError;
 use mcc_runner::RunnerError;
 use mcc_runner::cluster::ClusterError;
 use mcc_runner::executor::ExecutorError;
 use mcc_runner::qualify::QualifyError;
 use mcc_store::StoreError;
+use std::error::Error;
+use std::io;
 
-/// An error with its exit code. The operator `?` uses the exit code of a `RunnerError`, and `Exit::Failed` for other
-/// errors.
+/// An error with its exit code. The operator `?` gives an error that is not of a known type `Exit::Failed`.
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
@@ -22,43 +27,70 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error of usage or input: `Exit::Usage`.
+    /// An error of usage or input, unless its type or a full disk gives it another exit code.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::Usage, error: error.into() }
+        Self::new(error.into(), Exit::Usage)
     }
 
-    /// An error of the host: `Exit::HostCannot`.
-    pub fn host(error: impl Into<anyhow::Error>) -> Self {
-        Self { exit: Exit::HostCannot, error: error.into() }
+    /// `usage` with this message if `is_wrong` is true.
+    pub fn usage_if(is_wrong: bool, message: &'static str) -> Result<(), Self> {
+        if is_wrong { Err(Self::usage(anyhow::anyhow!(message))) } else { Ok(()) }
+    }
+
+    fn new(error: anyhow::Error, otherwise: Exit) -> Self {
+        let is_full_disk = error.chain().any(|cause| cause.downcast_ref().is_some_and(is_full));
+        let exit =
+            if is_full_disk { Exit::Failed } else { error.chain().find_map(known).unwrap_or(otherwise) };
+        Self { exit, error }
     }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        match error.into().downcast::<RunnerError>() {
-            Ok(error) => runner_failure(error),
-            Err(error) => Self { exit: Exit::Failed, error },
-        }
+        Self::new(error.into(), Exit::Failed)
     }
 }
 
-fn runner_failure(error: RunnerError) -> Failure {
-    let exit = match error {
-        RunnerError::Store(error) => return store_failure(error),
-        RunnerError::Cluster(error) => return cluster_failure(error),
-        RunnerError::Archive(error) => return archive_failure(error),
-        RunnerError::Executor(error) => return executor_failure(error),
+/// The exit code of an error of a known type.
+fn known(error: &(dyn Error + 'static)) -> Option<Exit> {
+    let run = error.downcast_ref().map(runner).or_else(|| error.downcast_ref().map(executor));
+    run.or_else(|| error.downcast_ref().map(cluster))
+        .or_else(|| error.downcast_ref().map(qualify))
+        .or_else(|| error.downcast_ref().map(certification))
+        .or_else(|| error.downcast_ref().map(store))
+        .or_else(|| error.downcast_ref().map(archive))
+        .or_else(|| error.downcast_ref().map(record))
+        .or_else(|| error.downcast_ref().map(export))
+        .or_else(|| error.downcast_ref().map(oracle))
+        .or_else(|| error.downcast_ref().map(report))
+        .or_else(|| error.downcast_ref().map(|WriteError::Io { source, .. }| written(source)))
+}
+
+fn usage_or_failed(is_usage: bool) -> Exit {
+    if is_usage { Exit::Usage } else { Exit::Failed }
+}
+
+/// A file that cannot be written: bad input if its path is wrong, else a failure of the host.
+fn written(error: &io::Error) -> Exit {
+    usage_or_failed(is_wrong_path(error))
+}
+
+fn runner(error: &RunnerError) -> Exit {
+    match error {
+        RunnerError::Store(error) => store(error),
+        RunnerError::Cluster(error) => cluster(error),
+        RunnerError::Archive(error) => archive(error),
+        RunnerError::Executor(error) => executor(error),
+        RunnerError::Record(error) => record(error),
         RunnerError::Lease(mcc_vm::host::LeaseError::Stopped { .. }) => Exit::Failed,
-        RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::NoLibvirt => {
+        RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::Backend(_) => {
             Exit::HostCannot
         }
-        #[cfg(feature = "libvirt")]
-        RunnerError::Libvirt(_) => Exit::HostCannot,
         RunnerError::RecordedEdition(_)
         | RunnerError::WrittenEdition(_)
         | RunnerError::Inputs(_)
         | RunnerError::NotSubmitted(_)
-        | RunnerError::Io { .. }
+        | RunnerError::File(_)
         | RunnerError::Measured(_)
         | RunnerError::NotRecorded(_)
         | RunnerError::ReplayFailed { .. } => Exit::Failed,
@@ -76,70 +108,57 @@ fn runner_failure(error: RunnerError) -> Failure {
         | RunnerError::NothingToRerun { .. }
         | RunnerError::NotAJob(_)
         | RunnerError::NoTask { .. }
-        | RunnerError::Record(_)
         | RunnerError::NoSuchRun { .. }
         | RunnerError::NotReplayable { .. }
         | RunnerError::NoDisk(_)
         | RunnerError::Disk(_) => Exit::Usage,
-    };
-    Failure { exit, error: error.into() }
+    }
 }
 
-fn executor_failure(error: ExecutorError) -> Failure {
+fn executor(error: &ExecutorError) -> Exit {
     match error {
         ExecutorError::Lease(_) | ExecutorError::CpuFlags { .. } | ExecutorError::NoSpace { .. } => {
-            Failure::host(error)
+            Exit::HostCannot
         }
-        ExecutorError::DiskChanged { .. } => Failure::usage(error),
-        error => error.into(),
+        ExecutorError::DiskChanged { .. } => Exit::Usage,
+        // Runs were executed, so whatever it is, it is not bad input.
+        ExecutorError::Store(_)
+        | ExecutorError::ConsecutiveFailures { .. }
+        | ExecutorError::DiskFull { .. }
+        | ExecutorError::Disk(_)
+        | ExecutorError::File(_) => Exit::Failed,
     }
 }
 
-/// A file that cannot be written: bad input if its path is wrong, else a failure of the host, such as a full disk.
-pub(super) fn write_failure(error: WriteError) -> Failure {
-    let WriteError::Io { source, .. } = &error;
-    if is_wrong_path(source) { Failure::usage(error) } else { error.into() }
-}
-
-pub(super) fn export_failure(error: ExportError) -> Failure {
+fn store(error: &StoreError) -> Exit {
     match error {
-        ExportError::Write(error) => write_failure(error),
-        error => Failure::usage(error),
+        StoreError::Io { source, .. } => written(source),
+        // A damaged record. A full disk is `WriteFailed`.
+        StoreError::Database { .. } => Exit::Usage,
+        error => usage_or_failed(error.is_usage()),
     }
 }
 
-/// An oracle that cannot be read or has bad lines is bad input.
-pub(super) fn oracle_failure(error: OracleError) -> Failure {
+fn cluster(error: &ClusterError) -> Exit {
     match error {
-        OracleError::Write(error) => write_failure(error),
-        error => Failure::usage(error),
-    }
-}
-
-pub(super) fn store_failure(error: StoreError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { error.into() }
-}
-
-pub(super) fn cluster_failure(error: ClusterError) -> Failure {
-    match error {
-        ClusterError::NotInstalled { .. } => Failure::host(error),
+        ClusterError::NotInstalled { .. } => Exit::HostCannot,
         ClusterError::NotSubmitted(_)
         | ClusterError::NotAShard(_)
         | ClusterError::TooShort { .. }
-        | ClusterError::Bad { .. } => Failure::usage(error),
-        ClusterError::Store(error) => store_failure(error),
-        other => other.into(),
+        | ClusterError::Bad { .. } => Exit::Usage,
+        ClusterError::Store(error) => store(error),
+        ClusterError::Command { .. } | ClusterError::File(_) => Exit::Failed,
     }
 }
 
-pub(super) fn qualify_failure(error: QualifyError) -> Failure {
+fn qualify(error: &QualifyError) -> Exit {
     match error {
-        QualifyError::Runner(error) => error.into(),
-        QualifyError::Store(error) => store_failure(error),
+        QualifyError::Runner(error) => runner(error),
+        QualifyError::Store(error) => store(error),
         QualifyError::Stopped
         | QualifyError::NoPair { .. }
         | QualifyError::Toml(_)
-        | QualifyError::Io { .. } => error.into(),
+        | QualifyError::File(_) => Exit::Failed,
         QualifyError::Instances { .. }
         | QualifyError::NoInstance(_)
         | QualifyError::NoHead(_)
@@ -151,6 +170,113 @@ pub(super) fn qualify_failure(error: QualifyError) -> Failure {
         | QualifyError::Name(_)
         | QualifyError::Archive(_)
         | QualifyError::Dispute(_)
-        | QualifyError::Oracle(_) => Failure::usage(error),
+        | QualifyError::Oracle(_) => Exit::Usage,
+    }
+}
+
+fn certification(error: &CertificationError) -> Exit {
+    match error {
+        CertificationError::Stopped | CertificationError::Json(_) => Exit::Failed,
+        CertificationError::Write { source, .. } => written(source),
+        CertificationError::Record(error) => store(error),
+        _ => Exit::Usage,
+    }
+}
+
+/// An unusable archive or record is bad input.
+fn archive(error: &ArchiveError) -> Exit {
+    match error {
+        ArchiveError::Store(error) => store(error),
+        ArchiveError::Record(error) => record(error),
+        ArchiveError::Write(WriteError::Io { source, .. }) => written(source),
+        ArchiveError::Export(error) => export(error),
+        _ => Exit::Usage,
+    }
+}
+
+/// A record that is damaged or was changed is bad input; open runs are not.
+fn record(error: &RecordError) -> Exit {
+    match error {
+        RecordError::Store(error) => store(error),
+        RecordError::Unfinished { .. } => Exit::Failed,
+        _ => Exit::Usage,
+    }
+}
+
+fn export(error: &ExportError) -> Exit {
+    match error {
+        ExportError::Write(WriteError::Io { source, .. }) => written(source),
+        ExportError::Judge(_) => Exit::Usage,
+    }
+}
+
+fn oracle(error: &OracleError) -> Exit {
+    match error {
+        OracleError::Write(WriteError::Io { source, .. }) => written(source),
+        _ => Exit::Usage,
+    }
+}
+
+fn report(error: &ReportError) -> Exit {
+    match error {
+        ReportError::Record(error) => store(error),
+        error => usage_or_failed(error.is_bad_input()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_base::FileError;
+    use std::path::PathBuf;
+
+    fn path() -> PathBuf {
+        PathBuf::from("results")
+    }
+
+    #[test]
+    fn a_full_disk_has_the_same_exit_code_on_every_route() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let file = || FileError { action: "write", path: path(), source: full() };
+        let write = || WriteError::Io { path: path(), source: full() };
+        let store = || StoreError::Io { action: "write", path: path(), source: full() };
+        let archive = || ArchiveError::Io { path: path(), source: full() };
+        for failure in [
+            Failure::from(full()),
+            Failure::usage(full()),
+            Failure::usage(file()),
+            Failure::usage(write()),
+            Failure::usage(store()),
+            Failure::usage(archive()),
+            Failure::from(RunnerError::from(file())),
+            Failure::from(RunnerError::Archive(archive())),
+            Failure::from(QualifyError::Runner(RunnerError::Store(store()))),
+            Failure::from(ExportError::Write(write())),
+            Failure::from(ReportError::Write { path: path(), source: full() }),
+            Failure::from(anyhow::Error::new(archive()).context("cannot read the archive")),
+        ] {
+            assert_eq!(failure.exit, Exit::Failed, "{}", failure.error);
+        }
+    }
+
+    #[test]
+    fn an_error_has_the_same_exit_code_on_every_route() {
+        let missing = || StoreError::NoRecord { dir: path() };
+        for failure in [
+            Failure::from(missing()),
+            Failure::usage(missing()),
+            Failure::from(RunnerError::Store(missing())),
+            Failure::from(QualifyError::Store(missing())),
+            Failure::from(ClusterError::Store(missing())),
+            Failure::from(ArchiveError::Store(missing())),
+            Failure::from(anyhow::Error::new(missing()).context("cannot read the record")),
+        ] {
+            assert_eq!(failure.exit, Exit::Usage, "{}", failure.error);
+        }
+        let no_space = || ExecutorError::NoSpace { path: path(), free: 1, needed: 2 };
+        for failure in [Failure::usage(no_space()), Failure::from(RunnerError::Executor(no_space()))] {
+            assert_eq!(failure.exit, Exit::HostCannot, "{}", failure.error);
+        }
+        assert_eq!(Failure::from(anyhow::anyhow!("unknown")).exit, Exit::Failed);
     }
 }

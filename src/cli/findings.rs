@@ -8,7 +8,7 @@ use mcc_runner::qualify::{Finding, counted};
 use std::collections::{BTreeSet, HashMap};
 
 /// Largest number of places of a problem that are shown. Wrong values are shown all.
-const MOST_PLACES: usize = 5;
+const MAX_PLACES: usize = 5;
 
 /// Findings with the same problem in several places, or wrong values with the same remedy.
 struct Group<'f> {
@@ -40,10 +40,10 @@ pub fn show(page: &mut Page, findings: &[Finding]) {
             page.gap();
             continue;
         }
-        let shown = places.iter().take(MOST_PLACES).map(String::as_str).collect::<Vec<_>>().join("; ");
+        let shown = places.iter().take(MAX_PLACES).map(String::as_str).collect::<Vec<_>>().join("; ");
         let more = match places.len() {
-            0..=MOST_PLACES => String::new(),
-            many => format!("; and {} more", many - MOST_PLACES),
+            0..=MAX_PLACES => String::new(),
+            many => format!("; and {} more", many - MAX_PLACES),
         };
         if !shown.is_empty() {
             page.item(4, "in:", HEADING, &format!("{shown}{more}"));
@@ -136,9 +136,9 @@ mod tests {
     fn a_problem_of_several_runs_is_one_group_and_errors_come_first() {
         let findings = [
             finding("t/M-PT-1/X", Severity::Warning, "M-PT-1-X-00 has no TECHNIQUES"),
-            finding("t/M-PT-1/X", Severity::Error, "`a` is no value for M-PT-1-X-03"),
-            finding("t/M-PT-22/X", Severity::Error, "`a` is no value for M-PT-22-X-14"),
-            finding("t/M-PT-22/X", Severity::Error, "`b` is no value for M-PT-22-X-14"),
+            finding("t/M-PT-1/X", Severity::Error, "`a` is not a value for M-PT-1-X-03"),
+            finding("t/M-PT-22/X", Severity::Error, "`a` is not a value for M-PT-22-X-14"),
+            finding("t/M-PT-22/X", Severity::Error, "`b` is not a value for M-PT-22-X-14"),
         ];
         let groups = groups(&findings);
         let shown: Vec<_> =
@@ -146,14 +146,14 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("`a` is no value for M-PT-1-X-03", 2),
-                ("`b` is no value for M-PT-22-X-14", 1),
+                ("`a` is not a value for M-PT-1-X-03", 2),
+                ("`b` is not a value for M-PT-22-X-14", 1),
                 ("M-PT-1-X-00 has no TECHNIQUES", 1)
             ]
         );
         assert_eq!(
             groups[0].places,
-            ["M-PT-1/X stdout line 7", "M-PT-22/X stdout line 7: `a` is no value for M-PT-22-X-14"]
+            ["M-PT-1/X stdout line 7", "M-PT-22/X stdout line 7: `a` is not a value for M-PT-22-X-14"]
         );
         assert_eq!(counts(&findings), "3 errors, 1 warning");
     }
@@ -170,7 +170,7 @@ mod tests {
         };
         let findings = [
             wrong("01", 3, "3", "2"),
-            finding("t/M-PT-1/X", Severity::Error, "`a` is no value for M-PT-1-X-03"),
+            finding("t/M-PT-1/X", Severity::Error, "`a` is not a value for M-PT-1-X-03"),
             wrong("05", 7, "2", "1"),
             wrong("06", 8, "3", "2"),
         ];

@@ -120,8 +120,7 @@ impl JudgeInputs {
         for opened in &opened {
             let mut results = self.results(&edition, opened)?;
             if opened.record.is_some()
-                && let Some(publication) =
-                    mcc_archive::publication(&opened.path).map_err(record_source::failure)?
+                && let Some(publication) = mcc_archive::publication(&opened.path)?
             {
                 results.publication = Some(publication);
             }
@@ -181,7 +180,7 @@ impl JudgeInputs {
     fn results(&self, edition: &Edition, opened: &Opened) -> Result<RunResults, Failure> {
         let path = &opened.path;
         Ok(match &opened.record {
-            Some(record) if self.unfinished => read_unfinished(edition, record).map_err(unreadable)?,
+            Some(record) if self.unfinished => read_unfinished(edition, record)?,
             Some(record) => match read_record(edition, record) {
                 // The runs are in the records of the jobs until they are collected.
                 Err(RecordError::Unfinished { recorded, planned }) if path.join("cluster").is_dir() => {
@@ -192,7 +191,7 @@ impl JudgeInputs {
                          collected runs"
                     )));
                 }
-                read => read.map_err(unreadable)?,
+                read => read?,
             },
             None if path.is_dir() => read_results(edition, path).map_err(Failure::usage)?,
             None => source::read_answers(edition, path).map_err(Failure::usage)?,
@@ -253,13 +252,4 @@ fn edition_of_all(opened: &[Opened]) -> Result<Edition, Failure> {
     }
     let missing = || Failure::usage(anyhow!("a table of answers does not name its edition; give --edition"));
     found.map(|(_, edition)| edition).ok_or_else(missing)
-}
-
-/// A record that is damaged or was changed is bad input. Open runs, and errors of the host, are not.
-fn unreadable(error: RecordError) -> Failure {
-    match error {
-        RecordError::Store(error) if !error.is_usage() => error.into(),
-        RecordError::Unfinished { .. } => error.into(),
-        error => Failure::usage(error),
-    }
 }

@@ -1,7 +1,6 @@
 //! `judge` for the other contests, SV-COMP and CRV.
 
-use super::failure::write_failure;
-use super::judge::{no_entry_competes, reject_if, written};
+use super::judge_print::{no_entry_competes, written};
 use super::terminal::note;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::OtherEdition;
@@ -27,11 +26,11 @@ pub(super) fn judge(
             svcomp::judge(edition, results.map_err(Failure::usage)?).map_err(Failure::usage)?
         }
         OtherEdition::Crv(edition) => {
-            reject_if(categories.is_some(), "--categories is for editions of SV-COMP")?;
+            Failure::usage_if(categories.is_some(), "--categories is for editions of SV-COMP")?;
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
-    mcc_other_contests::write(&judgement, out).map_err(write_failure)?;
+    mcc_other_contests::write(&judgement, out)?;
     for text in &judgement.notes {
         note(text);
     }

@@ -19,6 +19,7 @@ mod import;
 mod judge;
 mod judge_inputs;
 mod judge_other;
+mod judge_print;
 mod lint;
 mod man;
 mod measure;

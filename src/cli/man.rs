@@ -1,4 +1,3 @@
-use super::failure::write_failure;
 use super::{Exit, Failure, print};
 use anyhow::Context;
 use mcc_judge::WriteError;
@@ -14,7 +13,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = || format!("cannot write the man pages to {}", args.out.display());
-    let refused = |source| write_failure(WriteError::Io { path: args.out.clone(), source });
+    let refused = |source| WriteError::Io { path: args.out.clone(), source };
     std::fs::create_dir_all(&args.out).map_err(refused)?;
     // clap adds a command `help`, which has no page.
     let mut command = super::command().disable_help_subcommand(true);

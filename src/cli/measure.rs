@@ -3,7 +3,7 @@
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
-use mcc_campaign::Backend;
+use mcc_base::machine::Backend;
 use mcc_edition::Edition;
 use mcc_runner::Host;
 use mcc_runner::measure::Measurement;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[group(id = "measurement")]
 pub struct Args {
     /// Measure fixed workloads in machines with this image, such as build/images/reference: how much equal computations
-    /// differ alone, beside loaded neighbours and restored. It takes some minutes.
+    /// differ alone, next to loaded neighbours and restored. It takes some minutes.
     #[arg(long, value_name = "IMAGE")]
     measure: Option<PathBuf>,
     /// With --measure: number of machines at once for which the host is to be fit [default: as many as cores and memory

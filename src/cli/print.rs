@@ -1,6 +1,5 @@
 //! Output of the commands: results on stdout, errors on stderr.
 
-use super::failure::write_failure;
 use super::{Failure, Format};
 use mcc_base::text::visible;
 use mcc_judge::WriteError;
@@ -10,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Largest number of characters of an error that is shown: a name in it may be very long.
-const LONGEST_ERROR: usize = 2000;
+const MAX_ERROR_CHARS: usize = 2000;
 
 /// Prints text that may contain text from input files: control characters are escaped.
 pub fn text(text: &str) -> Result<(), Failure> {
@@ -52,8 +51,8 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
 
 /// Writes a file under a temporary name and renames it, so that it is complete or absent.
 pub fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    mcc_base::text::write(path, text)
-        .map_err(|source| write_failure(WriteError::Io { path: path.to_owned(), source }))
+    mcc_base::text::write(path, text).map_err(|source| WriteError::Io { path: path.to_owned(), source })?;
+    Ok(())
 }
 
 /// The text of an error with its causes, each once, with control characters escaped.
@@ -67,9 +66,9 @@ pub fn error(error: &anyhow::Error) -> String {
         }
     }
     let length = message.chars().count();
-    if length > LONGEST_ERROR {
-        let cut: String = message.chars().take(LONGEST_ERROR).collect();
-        message = format!("{cut}... ({} more characters)", length - LONGEST_ERROR);
+    if length > MAX_ERROR_CHARS {
+        let cut: String = message.chars().take(MAX_ERROR_CHARS).collect();
+        message = format!("{cut}... ({} more characters)", length - MAX_ERROR_CHARS);
     }
     escaped(&message)
 }

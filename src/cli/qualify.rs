@@ -1,5 +1,4 @@
 use super::ci_reports::CiReports;
-use super::failure::qualify_failure;
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
@@ -135,7 +134,7 @@ impl From<Kind> for mcc_campaign::Kind {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let purpose = Purpose::Qualification;
     let settings = args.conditions.settings(purpose, &args.instances, args.repeat, args.oracle.clone())?;
-    let qualification = Qualification::new(settings).map_err(qualify_failure)?;
+    let qualification = Qualification::new(settings)?;
     let temporary = tempfile::tempdir()?;
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
@@ -156,7 +155,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             qualification.run_in_machines(&machines, &out)
         }
     };
-    let report = report.map_err(qualify_failure)?;
+    let report = report?;
     args.ci_reports.write(&Checked {
         name: format!("qualify {}", report.tool),
         runs: report.runs.keys().cloned().collect(),

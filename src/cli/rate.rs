@@ -1,5 +1,4 @@
 use super::judge_inputs::JudgeInputs;
-use super::report::fail;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
@@ -75,7 +74,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         super::terminal::note(note);
     }
     if let Some(out) = &args.out {
-        write_rating(&rating, out).map_err(fail)?;
+        write_rating(&rating, out)?;
         super::terminal::note(&format!("the rating is in {}", super::terminal::argument(out)));
     }
     print::result(args.format, &rating, || print::text(&rating.to_string()))?;

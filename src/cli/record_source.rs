@@ -1,7 +1,6 @@
 use super::Failure;
-use super::failure::{export_failure, write_failure};
 use anyhow::{Context, anyhow};
-use mcc_archive::{ArchiveError, ArchiveLimits, unpack_part};
+use mcc_archive::{ArchiveLimits, unpack_part};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +31,7 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
     let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
         "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
     )?;
-    unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted).map_err(failure)?;
+    unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
 }
 
@@ -65,15 +64,4 @@ pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Jud
         )));
     }
     Ok(JudgementSource { folder, record: Some(source.folder.clone()), _archive: Some(source) })
-}
-
-/// Maps an error of the archive module: an unusable archive or record is bad input, a file that cannot be written is
-/// not.
-pub fn failure(error: ArchiveError) -> Failure {
-    match error {
-        ArchiveError::Store(error) if !error.is_usage() => error.into(),
-        ArchiveError::Write(error) => write_failure(error),
-        ArchiveError::Export(error) => export_failure(error),
-        error => Failure::usage(error),
-    }
 }

@@ -2,7 +2,7 @@ use super::record_source::{no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_report::{ReportError, SiteInput, Year, write_years};
+use mcc_report::{SiteInput, Year, write_years};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
@@ -37,10 +37,6 @@ enum Embargo {
     Off,
 }
 
-pub(super) fn fail(error: ReportError) -> Failure {
-    if error.is_bad_input() { Failure::usage(error) } else { error.into() }
-}
-
 /// Writes the site of several years. Judgements are read one after the other, because one can fill gigabytes.
 fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
     let mut years = Vec::new();
@@ -53,7 +49,7 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
         }
         years.push(Year::from_judgement(&Judgement::read(folder).map_err(Failure::usage)?));
     }
-    write_years(years, out).map_err(fail)?;
+    write_years(years, out)?;
     print::text(&format!("{}: years: {}\n", out.join("index.html").display(), folders.len()))?;
     Ok(Exit::Done)
 }
@@ -75,21 +71,21 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         if matches!(args.embargo, Embargo::On) {
             return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
         }
-        let pages = mcc_report::write_other_site(&judgement, judgement_dir, &args.out).map_err(fail)?;
+        let pages = mcc_report::write_other_site(&judgement, judgement_dir, &args.out)?;
         print::text(&format!("{}: category pages: {pages}\n", args.out.join("index.html").display()))?;
         return Ok(Exit::Done);
     }
     let judgement = Judgement::read(judgement_dir).map_err(Failure::usage)?;
     let record = args.record.as_ref().or(source.record.as_ref()).map(|dir| Record::open_readonly(dir));
-    let record = record.transpose().map_err(|error| fail(error.into()))?;
+    let record = record.transpose()?;
     let unfinished = |record: &Record| record.summary().map(|counts| counts.recorded < counts.planned);
     let embargo = match (args.embargo, &record) {
         (Embargo::On, _) => true,
-        (Embargo::Auto, Some(record)) => unfinished(record).map_err(|error| fail(error.into()))?,
+        (Embargo::Auto, Some(record)) => unfinished(record)?,
         (Embargo::Off, _) | (Embargo::Auto, None) => false,
     };
     let material = SiteInput { judgement_dir: Some(judgement_dir), record: record.as_ref(), embargo };
-    let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out).map_err(fail)?;
+    let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out)?;
     let hidden = match written.hidden {
         0 => String::new(),
         hidden => format!("; instances of surprise models that are not named (embargo, M-6): {hidden}"),

@@ -1,7 +1,7 @@
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
-use mcc_campaign::{Campaign, Run, RunFilter, Start};
-use mcc_runner::{CampaignEnd, CampaignOptions, CampaignRunner, Host, PreparedCampaign, history_of, rerun};
+use mcc_campaign::{Campaign, Run, RunFilter};
+use mcc_runner::{CampaignEnd, CampaignRunner, Host, PreparedCampaign, RunSettings, history_of, rerun};
 use mcc_store::{CampaignFacts, Record};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZero;
@@ -39,7 +39,7 @@ pub struct Args {
     /// With --rerun: the examination, such as UpperBounds.
     #[arg(long, value_name = "X", requires = "rerun")]
     examination: Option<String>,
-    /// With --rerun: the reason that is shown beside the superseded attempts.
+    /// With --rerun: the reason that is shown with the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
     /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
@@ -58,7 +58,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
     let prepared = PreparedCampaign::new(campaign)?;
-    let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
+    let PreparedCampaign { campaign, edition, .. } = &prepared;
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
     // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none.
     let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
@@ -73,22 +73,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
         );
     }
-    let options = CampaignOptions {
-        record: &record,
-        edition,
-        hosts: &campaign.hosts,
-        restore: campaign.start == Start::Restore,
-        disks,
-        file: &args.campaign,
+    let stop = stop_on_signal()?;
+    let settings = RunSettings {
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
-        max_vcpus: plan.max_vcpus(),
-        marks: vec![],
         history: history_of(&args.history)?,
-        run_attempt: &mcc_runner::executor::attempt,
-        stop: &*stop_on_signal()?,
+        ..prepared.settings(&host, (&record, disks), &stop)
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));
-    let runner = CampaignRunner::new(&host, options)?;
+    let runner = CampaignRunner::new(settings)?;
     if let [first, ..] = runner.other_hosts() {
         terminal::warning(&format!(
             "runs of this record were made on another host ({first}): times and memory of a model whose runs used \

@@ -1,4 +1,3 @@
-use super::failure::qualify_failure;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_edition::Edition;
@@ -64,7 +63,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         memory_mib: args.memory_mib.get(),
     };
     let time = Duration::from_secs(args.time.get().into());
-    let reduced = dispute.reduce(&archive, time, &args.out).map_err(qualify_failure)?;
+    let reduced = dispute.reduce(&archive, time, &args.out)?;
     print::result(args.format, &reduced, || {
         print::text(&format!(
             "{}: {} or {}; reduced from {} to {} places and transitions in {} attempts\n",

@@ -1,4 +1,3 @@
-use super::failure::{cluster_failure, store_failure};
 use super::print::escaped;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
@@ -171,13 +170,13 @@ fn report(args: &Args) -> Result<StatusReport, Failure> {
     let cluster = match Cluster::open(&args.results) {
         Ok(cluster) => Some(cluster),
         Err(ClusterError::NotSubmitted(_)) => None,
-        Err(error) => return Err(cluster_failure(error)),
+        Err(error) => return Err(error.into()),
     };
     let (mut record_summary, models, collected) = match &cluster {
-        None => (RecordSummary::at(&args.results).map_err(store_failure)?, vec![], None),
+        None => (RecordSummary::at(&args.results)?, vec![], None),
         Some(cluster) => {
-            let record_summary = cluster.record_summary().map_err(cluster_failure)?;
-            let models = models_of(cluster, &record_summary).map_err(cluster_failure)?;
+            let record_summary = cluster.record_summary()?;
+            let models = models_of(cluster, &record_summary)?;
             let collected =
                 RecordSummary::models_at(&args.results)?.values().map(|(_, recorded)| recorded).sum();
             (record_summary, models, Some(collected))

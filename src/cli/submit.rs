@@ -1,4 +1,3 @@
-use super::failure::cluster_failure;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
@@ -56,7 +55,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         Ok(cluster) => Some(cluster),
         Err(ClusterError::NotSubmitted(_)) => None,
-        Err(error) => return Err(cluster_failure(error)),
+        Err(error) => return Err(error.into()),
     };
     let settings = campaign.slurm.clone();
     let batch_system = Slurm { settings: settings.clone() };
@@ -64,18 +63,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (limit_s, max_tasks) = if args.dry_run && submitted.is_none() {
         (None, u32::MAX)
     } else {
-        let limit_s = batch_system.time_limit(settings.partition.as_deref()).map_err(cluster_failure)?;
-        (limit_s, batch_system.max_tasks().map_err(cluster_failure)?)
+        let limit_s = batch_system.time_limit(settings.partition.as_deref())?;
+        (limit_s, batch_system.max_tasks()?)
     };
     let prepared = PreparedCampaign::new(campaign)?;
     let (run_s, margin_s) = (prepared.plan.longest_run_s, u64::from(settings.margin_s.get()));
     if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < run_s + margin_s) {
         let partition = settings.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
-        return Err(cluster_failure(ClusterError::TooShort { partition, run_s, margin_s, limit_s }));
+        return Err(ClusterError::TooShort { partition, run_s, margin_s, limit_s }.into());
     }
     let needs = demands(&prepared, &args.history)?;
     let wanted = match &submitted {
-        Some(cluster) => open_models(cluster, &batch_system, settings.lost_node).map_err(cluster_failure)?,
+        Some(cluster) => open_models(cluster, &batch_system, settings.lost_node)?,
         None => needs.iter().map(|need| (need.model.clone(), Placement::default())).collect(),
     };
     if wanted.is_empty() {
@@ -118,10 +117,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         history: args.history.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
         needs,
     };
-    let cluster = Cluster::create(&args.out, facts).map_err(cluster_failure)?;
+    let cluster = Cluster::create(&args.out, facts)?;
     let reason = if submitted.is_some() { Reason::Resume } else { Reason::Submit };
     for (model, place) in &wanted {
-        place.prepare(&cluster, &batch_system, model).map_err(cluster_failure)?;
+        place.prepare(&cluster, &batch_system, model)?;
     }
     let needs = &cluster.facts().needs;
     for (batch, mixed_host) in placed_batches(needs, &wanted, &limits, || cluster.new_name()) {
@@ -133,7 +132,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         {
             created.kept = true;
         }
-        println!("{}", submission_line(&job.map_err(cluster_failure)?, &batch));
+        println!("{}", submission_line(&job?, &batch));
     }
     next(&format!(
         "`mcc-harness status {results}` shows the state; `mcc-harness collect {results}` when jobs have ended"

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 /// The width of a terminal whose size is not known, and of reports in a pipe or file.
 const DEFAULT_WIDTH: usize = 80;
 /// Text is not wrapped narrower than this.
-const LEAST_WIDTH: usize = 40;
+const MIN_WIDTH: usize = 40;
 
 /// An error, or a check that failed.
 pub const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -26,7 +26,7 @@ pub const HEADING: Style = Style::new().bold();
 /// The size of a terminal in columns and lines; None: not a terminal, or not known.
 pub fn size(stream: impl AsFd) -> Option<(usize, usize)> {
     let (width, height) = terminal_size::terminal_size_of(stream)?;
-    Some((usize::from(width.0).max(LEAST_WIDTH), height.0.into()))
+    Some((usize::from(width.0).max(MIN_WIDTH), height.0.into()))
 }
 
 /// The width of the terminal at standard output.

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::record_source::{failure, is_archive as is_archive_file, open};
+use super::record_source::{is_archive as is_archive_file, open};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
@@ -38,7 +38,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     if args.input.is_file() && !is_archive_file(&args.input) {
         return Err(Failure::usage(anyhow!(
-            "{} is no archive (.tar.zst, from `export --archive`); give an archive, the folder of an unpacked one, or the \
+            "{} is not an archive (.tar.zst, from `export --archive`); give an archive, the folder of an unpacked one, or the \
              folder of a record",
             args.input.display()
         )));
@@ -53,8 +53,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
-    let mut verified =
-        mcc_archive::verify(&record_source.folder, args.allowed_signers.as_deref()).map_err(failure)?;
+    let mut verified = mcc_archive::verify(&record_source.folder, args.allowed_signers.as_deref())?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();
@@ -63,7 +62,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         match args.inputs.read(&record_source.folder) {
-            Ok((edition, results)) => verified.recompute(&edition, results, judgement).map_err(failure)?,
+            Ok((edition, results)) => verified.recompute(&edition, results, judgement)?,
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));
             }

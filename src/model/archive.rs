@@ -121,6 +121,13 @@ impl Archive {
         self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
 
+    /// The examinations with a property file (`NAME.xml`), by name.
+    pub fn examinations(&self) -> impl Iterator<Item = &str> {
+        let names = self.files().filter_map(|(name, _)| name.strip_suffix(".xml"));
+        // Files of MCC archives that are about the net, not about an examination.
+        names.filter(|name| !name.starts_with("GenericProperties"))
+    }
+
     /// Reads the net as a stream.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub fn disk_limits(campaign: &Campaign, edition: &Edition) -> BTreeMap<EntryName
         }
         let image = match tool.channel {
             Channel::Agent => Image::open(&tool.image).ok()?,
-            Channel::Ssh(_) => Image::open_original(&tool.image).ok()?,
+            Channel::Ssh { .. } => Image::open_original(&tool.image).ok()?,
         };
         Some(limits.disk_limit_bytes(free_bytes(&image.disk_file()).ok()?))
     };

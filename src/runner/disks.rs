@@ -2,11 +2,11 @@
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
-use crate::executor::EntryDisks;
+use mcc_base::OnFile;
 use mcc_base::names::EntryName;
-use mcc_campaign::Campaign;
+use mcc_campaign::{Campaign, Channel, Tool};
 use mcc_store::Disk;
-use mcc_vm::{Bus, DiskFile, Guest, HeldFile, HeldFiles, Image, Login, Nic, Original};
+use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles, Image};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,19 +15,30 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// An image cannot be opened, or does not fit its channel.
 pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
-    let open = |tool: &mcc_campaign::Tool| {
+    let open = |tool: &Tool| {
         let image = match tool.channel {
-            mcc_campaign::Channel::Agent => Image::open(&tool.image)
+            Channel::Agent => Image::open(&tool.image)
                 .and_then(|image| image.boot().map(|_| image))
                 .map_err(|error| error.to_string()),
-            mcc_campaign::Channel::Ssh(_) => {
-                Image::open_original(&tool.image).map_err(|error| error.to_string())
-            }
+            Channel::Ssh { .. } => Image::open_original(&tool.image).map_err(|error| error.to_string()),
         };
         let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
         Ok((tool.entry.clone(), image))
     };
     campaign.tools.iter().map(open).collect()
+}
+
+/// The disks of one entry and their digests.
+#[derive(Clone, Debug)]
+pub struct EntryDisks {
+    /// The channel to the guest, with kernel and initrd for the agent.
+    pub guest: Guest,
+    /// The disk of the tool.
+    pub disk: DiskFile,
+    /// The inputs disk of the entry with its digest; None: the inputs disk of the campaign.
+    pub inputs: Option<(DiskFile, Disk)>,
+    /// The digests of disk, kernel and initrd.
+    pub digests: Vec<Disk>,
 }
 
 /// All disks of the machines of a campaign, with their digests.
@@ -73,13 +84,13 @@ impl CampaignDisks {
             }
             let file = |role: &str| files[role].0.clone();
             let (guest, format, own) = match &tool.channel {
-                mcc_campaign::Channel::Agent => {
+                Channel::Agent => {
                     image.boot()?;
                     (Guest::Agent { kernel: file("kernel"), initrd: file("initrd") }, "qcow2", None)
                 }
-                mcc_campaign::Channel::Ssh(original) => {
+                Channel::Ssh { original, inputs_disk } => {
                     let format = image.facts.original.as_ref().map_or("raw", |facts| &facts.format);
-                    (Guest::Ssh(of_original(original)), format, original.inputs_disk.as_deref())
+                    (Guest::Ssh(original.clone()), format, inputs_disk.as_deref())
                 }
             };
             let inputs = match own {
@@ -102,6 +113,13 @@ impl CampaignDisks {
             inputs_digest,
             held_files: digested.held_files,
         })
+    }
+
+    /// The digests of all disks of a machine of `entry`.
+    pub(super) fn digests_of(&self, entry: &EntryName) -> Vec<Disk> {
+        let entry = &self.entries[entry];
+        let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
+        entry.digests.iter().chain([inputs]).cloned().collect()
     }
 
     /// The disks for the facts of a record: the inputs disk, and those of each entry by role and entry (`disk LoLA`).
@@ -131,8 +149,7 @@ impl DigestedFiles<'_> {
         if !self.known.contains_key(path) {
             let (place, file, disk) = match self.staged {
                 None => {
-                    let digested = HeldFile::open_digested(path).map_err(RunnerError::io(path));
-                    let (file, sha256, bytes) = digested?;
+                    let (file, sha256, bytes) = HeldFile::open_digested(path).on("read", path)?;
                     (path.to_owned(), file, Disk { role: role.to_owned(), sha256, bytes })
                 }
                 Some(staged) => {
@@ -148,24 +165,5 @@ impl DigestedFiles<'_> {
         }
         let (place, disk) = &self.known[path];
         Ok((place.clone(), disk.clone()))
-    }
-}
-
-/// Converts the settings of an original disk from the campaign to those of the machine.
-fn of_original(original: &mcc_campaign::Original) -> Original {
-    Original {
-        login: Login {
-            user: original.user.clone(),
-            key: original.key.clone(),
-            root_key: original.root_key.clone(),
-        },
-        bus: match original.disk {
-            mcc_campaign::DiskBus::Virtio => Bus::Virtio,
-            mcc_campaign::DiskBus::Ide => Bus::Ide,
-        },
-        nic: match original.nic {
-            mcc_campaign::NicModel::Virtio => Nic::Virtio,
-            mcc_campaign::NicModel::E1000 => Nic::E1000,
-        },
     }
 }

@@ -1,6 +1,7 @@
 //! Checks whether this host can run a campaign, and what would be degraded.
 
 use mcc_base::Mark;
+use mcc_base::OnFile;
 use mcc_edition::Machine;
 use mcc_vm::Isolation;
 use mcc_vm::build::PROGRAMS;
@@ -344,8 +345,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
 
 /// The free space in the folder of the record.
 fn disk(folder: &Path) -> Result<Check, HostError> {
-    let space = nix::sys::statvfs::statvfs(folder)
-        .map_err(|source| HostError::Read { path: folder.to_owned(), source: source.into() })?;
+    let space = nix::sys::statvfs::statvfs(folder).on("read", folder)?;
     // Block counts and sizes differ in width by platform.
     #[allow(clippy::unnecessary_cast)]
     let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;

@@ -11,7 +11,6 @@ use mcc_store::StoreError;
 use mcc_vm::build::BuildError;
 use mcc_vm::host::{HostError, LeaseError};
 use mcc_vm::{ImageError, OriginalError};
-use std::io;
 use std::path::PathBuf;
 
 /// Why a campaign cannot be prepared or run to its end.
@@ -38,17 +37,9 @@ pub enum RunnerError {
     /// The lease registry cannot be used, or a lease is not possible.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// The campaign requires libvirt, but the program was built without it.
-    #[error(
-        "backend = \"libvirt\": this mcc-harness was built without it; remove the key from [hosts], or install the \
-         package libvirt-dev and build with it: RUSTFLAGS=\"\" cargo build --release --features libvirt --target-dir \
-         target/libvirt"
-    )]
-    NoLibvirt,
-    /// libvirt cannot be used on this host.
-    #[cfg(feature = "libvirt")]
+    /// The backend of the campaign cannot be used.
     #[error(transparent)]
-    Libvirt(mcc_vm::VmError),
+    Backend(mcc_vm::VmError),
     /// An image cannot be used.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -118,13 +109,8 @@ pub enum RunnerError {
     #[error("{}: this disk was not part of the submitted campaign; submit the changed campaign with another --out", .0.display())]
     NotSubmitted(PathBuf),
     /// A file cannot be read or written.
-    #[error("cannot read or write {}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -135,7 +121,7 @@ pub enum RunnerError {
     #[error(transparent)]
     Executor(#[from] ExecutorError),
     /// A rerun needs a reason.
-    #[error("--reason is empty; give the reason that is shown beside the superseded attempts")]
+    #[error("--reason is empty; give the reason that is shown with the superseded attempts")]
     NoReason,
     /// There is no recorded run to repeat.
     #[error(
@@ -204,12 +190,4 @@ pub enum RunnerError {
         /// The reason.
         reason: String,
     },
-}
-
-impl RunnerError {
-    /// Returns a function for `map_err` that adds `path` to an error.
-    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { path, source }
-    }
 }

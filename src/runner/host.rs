@@ -2,10 +2,12 @@
 
 use super::RunnerError;
 use mcc_base::Mark;
-use mcc_vm::Backend;
+use mcc_base::machine::Backend;
+use mcc_store::HostFacts;
 use mcc_vm::host::{Accelerator, HostError, LeaseRegistry, Leases, Policy, Qemu, Survey};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// This host: its cores and memory, its QEMU, and the accelerator of its machines.
 pub struct Host {
@@ -28,10 +30,12 @@ impl Host {
     ///
     /// # Errors
     /// The host does not meet the machine requirements; with `allow_degraded`: it cannot run machines.
-    pub fn prepare(backend: mcc_campaign::Backend, allow_degraded: bool) -> Result<Self, RunnerError> {
+    pub fn prepare(backend: Backend, allow_degraded: bool) -> Result<Self, RunnerError> {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find()?;
-        let backend = self::backend(backend)?;
+        if backend == Backend::Libvirt {
+            mcc_vm::libvirt::check(Duration::from_secs(120)).map_err(RunnerError::Backend)?;
+        }
         let accelerator = Accelerator::choose(&qemu, policy)?;
         let accelerator = match mcc_vm::check_kvm_access() {
             Err(evidence) if backend == Backend::Qemu && accelerator == Accelerator::Kvm => match policy {
@@ -50,25 +54,26 @@ impl Host {
         Ok(Self { policy, qemu, backend, accelerator, marks, survey })
     }
 
+    /// The facts of this host for the record.
+    pub fn facts(&self) -> HostFacts {
+        let Survey { name, kernel, cpu, cores, memory } = &self.survey;
+        HostFacts {
+            name: name.clone(),
+            cpu: cpu.clone(),
+            cores: u32::try_from(cores.cores.len()).unwrap_or(u32::MAX),
+            usable_cores: u32::try_from(cores.usable_cores().count()).ok(),
+            memory_mib: memory.total_mib,
+            kernel: kernel.clone(),
+            accelerator: self.accelerator.word().to_owned(),
+            qemu: self.qemu.version.clone(),
+        }
+    }
+
     /// The leases of cores and memory, in the lease registry that all controllers of the host share. The registry shows
     /// the name of the campaign file.
     pub(super) fn leases(&self, campaign: &Path, stop: &AtomicBool) -> Result<Leases, RunnerError> {
         let name = campaign.file_name().unwrap_or_default().to_string_lossy();
         let registry = LeaseRegistry::of_this_host(&name, stop)?;
         Ok(Leases::new(&self.survey.cores, &self.survey.memory).with_registry(registry))
-    }
-}
-
-/// The requested backend, if this build and this host support it.
-fn backend(requested: mcc_campaign::Backend) -> Result<Backend, RunnerError> {
-    match requested {
-        mcc_campaign::Backend::Qemu => Ok(Backend::Qemu),
-        #[cfg(feature = "libvirt")]
-        mcc_campaign::Backend::Libvirt => {
-            mcc_vm::libvirt::check(std::time::Duration::from_secs(120)).map_err(RunnerError::Libvirt)?;
-            Ok(Backend::Libvirt)
-        }
-        #[cfg(not(feature = "libvirt"))]
-        mcc_campaign::Backend::Libvirt => Err(RunnerError::NoLibvirt),
     }
 }

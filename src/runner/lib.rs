@@ -13,54 +13,25 @@ pub mod measure;
 mod prepare;
 pub mod qualify;
 mod replay;
+mod settings;
 mod shard;
 
 pub use disk_limits::disk_limits;
-pub use disks::{CampaignDisks, StagedDisks, open_images};
+pub use disks::{CampaignDisks, EntryDisks, StagedDisks, open_images};
 pub use error::RunnerError;
 pub use host::Host;
 pub use inputs::{InputsEvent, check_archives, packed_inputs};
 pub use prepare::{PreparedCampaign, rerun};
 pub use replay::Replay;
+pub use settings::RunSettings;
 pub use shard::{BoundElsewhere, Shard};
 
-use crate::executor::{AttemptFn, Executor, FreeDisk, Progress, leased_memory_mib};
-use mcc_campaign::{History, Hosts, Run};
-use mcc_edition::Edition;
+use crate::executor::{Executor, Progress};
+use mcc_campaign::{History, Run};
 use mcc_store::{Record, RecordSummary, Summary};
-use mcc_vm::SavedStates;
 use mcc_vm::host::{Leases, restrict_to_cpus};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// The options of a `CampaignRunner`.
-pub struct CampaignOptions<'a> {
-    /// The record with the runs.
-    pub record: &'a Record,
-    /// The effective edition (`Campaign::effective`).
-    pub edition: &'a Edition,
-    /// Timeouts of every run.
-    pub hosts: &'a Hosts,
-    /// Whether machines start from a saved state instead of booting.
-    pub restore: bool,
-    /// The disks of the machines.
-    pub disks: CampaignDisks,
-    /// The campaign file. Its name is written to the lease registry of the host.
-    pub file: &'a Path,
-    /// Runs at once; None: as many machines with `max_vcpus` as cores and memory allow.
-    pub jobs: Option<usize>,
-    /// The largest number of vCPUs of a run.
-    pub max_vcpus: u32,
-    /// Marks of every run, in addition to those of its attempt.
-    pub marks: Vec<mcc_base::Mark>,
-    /// Durations of runs in earlier campaigns; the runner adds those of `record`.
-    pub history: History,
-    /// Makes one attempt.
-    pub run_attempt: &'a AttemptFn<'a>,
-    /// Stop request, set by the caller: no new run is started, running ones end normally.
-    pub stop: &'a AtomicBool,
-}
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 /// Runs the open runs of one record on this host.
 pub struct CampaignRunner<'a> {
@@ -78,7 +49,7 @@ pub enum CampaignEnd {
     Complete,
     /// At least one run is recorded as infrastructure.
     Infrastructure,
-    /// Stopped by `CampaignOptions::stop` while runs are open.
+    /// Stopped by `RunSettings::stop` while runs are open.
     Stopped,
 }
 
@@ -87,74 +58,34 @@ impl<'a> CampaignRunner<'a> {
     ///
     /// # Errors
     /// The lease registry or the record cannot be read.
-    pub fn new(host: &Host, options: CampaignOptions<'a>) -> Result<Self, RunnerError> {
-        let CampaignOptions {
-            record,
-            edition,
-            hosts,
-            restore,
-            disks,
-            mut marks,
-            mut history,
-            run_attempt,
-            stop,
-            ..
-        } = options;
-        marks.extend_from_slice(&host.marks);
-        let leases = host.leases(options.file, stop)?;
+    pub fn new(mut settings: RunSettings<'a>) -> Result<Self, RunnerError> {
+        let record = settings.record;
+        let leases = settings.host.leases(settings.file, settings.stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
-        record_summary.add_run_times_to(&mut history);
-        let memory_mib = leased_memory_mib(edition.machine.memory_mib, restore);
-        let capacity = leases.capacity(options.max_vcpus, memory_mib).max(1) as usize;
-        let mut executor = Executor {
-            record,
-            edition,
-            disks: disks.entries,
-            inputs: disks.inputs,
-            inputs_digest: disks.inputs_digest,
-            states: restore.then(|| SavedStates::new(record.dir().join("running"))),
-            host: crate::executor::host_facts(&host.survey, host.accelerator, &host.qemu),
-            backend: host.backend,
-            accelerator: host.accelerator,
-            policy: host.policy,
-            boot_deadline: Duration::from_secs(hosts.boot_deadline_s.get()),
-            prepare_deadline: Duration::from_secs(hosts.prepare_deadline_s.get()),
-            collect_deadline: Duration::from_secs(hosts.collect_deadline_s.get()),
-            stall: Duration::from_secs(hosts.stall_s.get()),
-            disturbance: hosts.disturbed.clone(),
-            held_files: disks.held_files,
-            free_disk: FreeDisk::default(),
-            jobs: options.jobs.unwrap_or(capacity),
-            marks,
-            history,
-            run_attempt,
-            stop,
-        };
+        record_summary.add_run_times_to(&mut settings.history);
+        let mut executor = Executor::new(settings);
         let mut other_hosts: Vec<String> =
             record_summary.last.iter().map(|last| last.host.name.clone()).collect();
-        other_hosts.retain(|name| !name.is_empty() && *name != executor.host.name);
+        other_hosts.retain(|name| !name.is_empty() && *name != executor.settings.host.survey.name);
         other_hosts.dedup();
+        let wanted = executor.jobs(&leases);
         executor.free_disk = executor.free_disk()?;
-        let space = &executor.free_disk;
-        // Without space for one, `run` refuses.
-        let machines = space.machines().max(1);
-        let too_little_space = (machines < executor.jobs).then(|| {
+        let (jobs, space) = (executor.jobs(&leases), &executor.free_disk);
+        let too_little_space = (jobs < wanted).then(|| {
             format!(
-                "runs at once: {machines} instead of {}, because {} MiB are free in {} and the writes of each machine to \
+                "runs at once: {jobs} instead of {wanted}, because {} MiB are free in {} and the writes of each machine to \
                  its disk may take {} MiB (`disk_gib` below [limits])",
-                executor.jobs,
                 space.free >> 20,
                 record.dir().display(),
                 space.per_machine.div_ceil(1 << 20)
             )
         });
-        executor.jobs = executor.jobs.min(machines);
         Ok(Self { executor, leases, before: record_summary.summary(), other_hosts, too_little_space })
     }
 
     /// The record with the runs.
     pub fn record(&self) -> &'a Record {
-        self.executor.record
+        self.executor.settings.record
     }
 
     /// The summary of the record when this runner was created.
@@ -174,12 +105,12 @@ impl<'a> CampaignRunner<'a> {
 
     /// Durations of earlier runs, those of the record included.
     pub fn history(&self) -> &History {
-        &self.executor.history
+        &self.executor.settings.history
     }
 
     /// The largest number of runs at once.
     pub fn jobs(&self) -> usize {
-        self.executor.jobs
+        self.executor.jobs(&self.leases)
     }
 
     /// Runs the open runs for which `wanted` is true. `show` is called with every event, by several threads.
@@ -195,8 +126,9 @@ impl<'a> CampaignRunner<'a> {
         // E-5.5: this thread, its threads and its processes must not use the cores that runs lease.
         let _kept = restrict_to_cpus(leases.housekeeping())?;
         executor.run(leases, wanted, show)?;
-        let summary = executor.record.summary()?;
-        Ok(if executor.stop.load(Ordering::Relaxed) && summary.recorded < summary.planned {
+        let RunSettings { record, stop, .. } = executor.settings;
+        let summary = record.summary()?;
+        Ok(if stop.load(Ordering::Relaxed) && summary.recorded < summary.planned {
             CampaignEnd::Stopped
         } else if summary.outcomes.contains_key("infrastructure") {
             CampaignEnd::Infrastructure

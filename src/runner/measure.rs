@@ -2,11 +2,11 @@
 //! contest with some machines at once.
 
 use super::{Host, RunnerError};
-use mcc_base::clock;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request};
+use mcc_base::{OnFile, clock};
 use mcc_edition::Machine as MachineRules;
 use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
-use mcc_vm::host::{Accelerator, Lease, Leases, restrict_to_cpus};
+use mcc_vm::host::{Accelerator, Lease, Leases, now, restrict_to_cpus};
 use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 const WORKLOADS: &str = include_str!("workloads.bash");
 
 /// Their number, and the length of the line that each prints.
-const COUNT: usize = 6;
-const LINE: usize = 48;
+const WORKLOAD_COUNT: usize = 6;
+const LINE_BYTES: usize = 48;
 
 /// Longest accepted time of a boot, and of all workloads of one machine.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(300);
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Time between two looks at the output of a machine.
+/// Time between two checks of the output of a machine.
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// What is measured.
@@ -42,7 +42,7 @@ pub struct Measurement<'a> {
     pub machines: Option<u32>,
     /// Number of repetitions under each condition.
     pub repetitions: u32,
-    /// Stop request, see `CampaignOptions::stop`.
+    /// Stop request, see `RunSettings::stop`.
     pub stop: &'a AtomicBool,
     /// Called with a text before each repetition.
     pub show: &'a dyn Fn(&str),
@@ -99,7 +99,7 @@ impl Measurement<'_> {
         let figures = figures(&series);
         Ok(MeasuredHost {
             format: MEASURED_HOST_FORMAT,
-            host: crate::executor::host_facts(&host.survey, host.accelerator, &host.qemu),
+            host: host.facts(),
             measured_at: clock::now_text(),
             machines,
             vcpus: self.vcpus,
@@ -132,8 +132,7 @@ impl Measurement<'_> {
 
     /// Runs the workloads under all conditions. The conditions alternate, so that a change of the host shifts all of them.
     fn measure(&self, specs: &[MachineSpec]) -> Result<Vec<Series>, RunnerError> {
-        let folder = tempfile::tempdir()
-            .map_err(|source| RunnerError::Io { path: "the folder for temporary files".into(), source })?;
+        let folder = tempfile::tempdir().on("use", "the folder for temporary files")?;
         let [measured, neighbours @ ..] = specs else { return Ok(vec![]) };
         let states = SavedStates::new(folder.path().join("states"));
         let saved = states.get_or_boot(measured, "", BOOT_TIMEOUT);
@@ -155,7 +154,7 @@ impl Measurement<'_> {
                     let Workload { name, cpu, guest_cpu_ms, wall } = found;
                     let known = |figures: &Series| figures.condition == condition && figures.workload == name;
                     if !series.iter().any(known) {
-                        if number >= COUNT {
+                        if number >= WORKLOAD_COUNT {
                             return Err(RunnerError::Measured(format!("unknown workload {name}")));
                         }
                         let (cpu_ms, guest_cpu_ms, wall_ms) = (vec![], vec![], vec![]);
@@ -232,8 +231,7 @@ fn in_machine(
     script: &str,
     during: impl FnOnce(&mut Machine, &Path) -> Result<(), RunnerError>,
 ) -> Result<(Machine, tempfile::TempDir), RunnerError> {
-    let folder = tempfile::tempdir()
-        .map_err(|source| RunnerError::Io { path: "the folder for temporary files".into(), source })?;
+    let folder = tempfile::tempdir().on("use", "the folder for temporary files")?;
     let mut machine = Machine::start(spec, folder.path(), 1 << 20, BOOT_TIMEOUT).map_err(failed)?;
     if matches!(spec.start, Start::Restore(_)) {
         machine.send(&Request::Ready).map_err(failed)?;
@@ -286,20 +284,20 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
         };
         let deadline = Instant::now() + TIMEOUT;
         let (mut before, mut began) = (machine.cpu_time().map_err(failed)?, Instant::now());
-        while times.len() < COUNT {
+        while times.len() < WORKLOAD_COUNT {
             match machine.wait(Instant::now() + INTERVAL).map_err(failed)? {
                 Event::Guest(GuestEvent::Ended { exit, .. }) if exit != Exit::Code(0) => {
                     return Err(wrong(&format!("the workloads failed ({exit:?})")));
                 }
                 // Nothing follows the end of all output.
                 Event::Guest(GuestEvent::OutputComplete { stdout_bytes, .. })
-                    if stdout_bytes < (COUNT * LINE) as u64 =>
+                    if stdout_bytes < (WORKLOAD_COUNT * LINE_BYTES) as u64 =>
                 {
                     return Err(wrong("workloads are missing"));
                 }
                 Event::Guest(_) | Event::OutputLimit(_) | Event::Deadline => {}
             }
-            if machine.received().0 as usize >= (times.len() + 1) * LINE {
+            if machine.received().0 as usize >= (times.len() + 1) * LINE_BYTES {
                 let (cpu, now) = (machine.cpu_time().map_err(failed)?, Instant::now());
                 times.push((cpu.saturating_sub(before), now - began));
                 (before, began) = (cpu, now);
@@ -310,7 +308,7 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
         Ok(())
     })?;
     let stdout = folder.path().join("stdout");
-    let text = fs::read(&stdout).map_err(|source| RunnerError::Io { path: stdout, source })?;
+    let text = fs::read(&stdout).on("read", stdout)?;
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().zip(times).map(|(line, (cpu, wall))| {
         let unreadable = || RunnerError::Measured(format!("a workload failed: {line}"));

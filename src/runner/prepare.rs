@@ -60,7 +60,7 @@ impl PreparedCampaign {
 }
 
 /// Reopens the recorded runs of an entry, or of a tool with all its variants, in one examination, and returns their
-/// number. `reason` is shown beside the superseded attempts.
+/// number. `reason` is shown with the superseded attempts.
 ///
 /// # Errors
 /// `reason` is empty, or no such run is recorded.

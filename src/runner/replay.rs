@@ -1,8 +1,8 @@
 //! Executes recorded runs again.
 
-use super::{CampaignDisks, CampaignOptions, CampaignRunner, Host, RunnerError};
-use crate::executor::EntryDisks;
+use super::{CampaignDisks, CampaignRunner, EntryDisks, Host, RunSettings, RunnerError};
 use mcc_archive::DiskFinder;
+use mcc_base::OnFile;
 use mcc_base::names::RunId;
 use mcc_base::suggest::run_hint;
 use mcc_campaign::benchkit::Answers;
@@ -68,21 +68,21 @@ impl<'a> Replay<'a> {
         let run = &self.original.run;
         let replayed = Record::create_or_open(folder, self.record.facts(), |_| {})?;
         replayed.plan_runs(std::slice::from_ref(run))?;
-        let options = CampaignOptions {
+        let settings = RunSettings {
             record: &replayed,
             edition: &self.edition,
             hosts: &hosts_of(&self.record.facts().campaign),
             restore: self.original.last.marks.iter().any(|mark| mark == "restored"),
             disks: self.disks.clone(),
+            host,
             file: Path::new("replay"),
             jobs: Some(1),
-            max_vcpus: run.vcpus,
             marks: vec![],
             history: History::default(),
             run_attempt: &crate::executor::attempt,
             stop: &AtomicBool::new(false),
         };
-        CampaignRunner::new(host, options)?.run(&|_| true, &|_| {})?;
+        CampaignRunner::new(settings)?.run(&|_| true, &|_| {})?;
         let Some(replay) = replayed.records().next().transpose()? else {
             return Err(RunnerError::NotRecorded(run.id()));
         };
@@ -142,9 +142,9 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
         let path = places.find(disk)?;
         // It is digested again when it is open, because it was found by its name.
-        let (file, found, _) = HeldFile::open_digested(&path).map_err(RunnerError::io(&path))?;
+        let (file, found, _) = HeldFile::open_digested(&path).on("read", &path)?;
         if found != disk.sha256 {
-            return Err(RunnerError::io(&path)(io::Error::other("it was changed meanwhile")));
+            Err(io::Error::other("it was changed meanwhile")).on("use", &path)?;
         }
         held_files.add(&path, file);
         Ok((path, disk.clone()))

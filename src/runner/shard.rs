@@ -1,7 +1,7 @@
 //! Runs one model of a campaign in a job of a batch system.
 
 use super::{
-    CampaignDisks, CampaignEnd, CampaignOptions, CampaignRunner, Host, RunnerError, StagedDisks, history_of,
+    CampaignDisks, CampaignEnd, CampaignRunner, Host, RunSettings, RunnerError, StagedDisks, history_of,
     open_images, packed_inputs,
 };
 use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm, SlurmTask, StagingFolder};
@@ -122,7 +122,8 @@ impl Shard {
         let bind_lock = Mutex::new(());
         let run_attempt =
             |spec: AttemptSpec, enter: &mut dyn FnMut(State)| self.bind(&bind_lock, attempt(spec, enter));
-        let options = CampaignOptions {
+        let settings = RunSettings {
+            host: &host,
             record: &record,
             edition: &edition,
             hosts: &campaign.hosts,
@@ -130,13 +131,12 @@ impl Shard {
             disks,
             file: &cluster.facts().campaign,
             jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
-            max_vcpus: runs.iter().map(|run| run.vcpus).max().unwrap_or(1),
             marks: if other_host { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
             run_attempt: &run_attempt,
             stop,
         };
-        let ended = CampaignRunner::new(&host, options).and_then(run);
+        let ended = CampaignRunner::new(settings).and_then(run);
         Ok((ended, record.summary()?))
     }
 

@@ -3,6 +3,7 @@
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
 use crate::host::find_program;
+use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
@@ -100,13 +101,8 @@ pub enum BuildError {
         remedy: String,
     },
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The tool's folder is unusable.
     #[error("{}: {reason}", path.display())]
     Tool {
@@ -115,8 +111,8 @@ pub enum BuildError {
         /// The cause.
         reason: &'static str,
     },
-    /// The folder to make exists and is no image folder, so it is not replaced.
-    #[error("{} exists already and is no image folder, so it is not replaced: choose another folder", .0.display())]
+    /// The folder to make exists and is not an image folder, so it is not replaced.
+    #[error("{} exists already and is not an image folder, so it is not replaced: choose another folder", .0.display())]
     NotAnImage(PathBuf),
     /// The file to write exists.
     #[error("{} exists already, so it is not replaced: remove it or choose another name", .0.display())]
@@ -185,7 +181,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
                     rootfs_for(base.as_ref(), before.as_ref(), &packages, out, progress)?;
                 listed = packages;
                 if base.is_none() {
-                    rootfs_sha256 = Some(digest::file(&rootfs).map_err(io_at(&rootfs))?.0);
+                    rootfs_sha256 = Some(digest::file(&rootfs).on("read", &rootfs)?.0);
                     progress("making kernel and initrd");
                     recipe("boot", BOOT, out, &[("AGENT", build.agent.as_os_str())], progress)?;
                 }
@@ -262,12 +258,12 @@ fn container_disk(
 ) -> Result<ContainerSource, BuildError> {
     base.boot()?;
     let (spool, root) = (out.join("contents"), out.join("root"));
-    fs::create_dir(&spool).map_err(io_at(&spool))?;
+    fs::create_dir(&spool).on("create", &spool)?;
     let source = fill(&spool, &root, progress).map_err(BuildError::Container)?;
     progress("making the disk");
     recipe("container", CONTAINER, out, &[("ROOT", root.as_os_str()), ("SIZE", size.as_ref())], progress)?;
     for folder in [spool, root] {
-        fs::remove_dir_all(&folder).map_err(io_at(&folder))?;
+        fs::remove_dir_all(&folder).on("remove", &folder)?;
     }
     Ok(source)
 }
@@ -281,7 +277,7 @@ pub(super) fn check_root() -> Result<(), BuildError> {
 pub(super) fn check_rootfs(reference: &Image) -> Result<(), BuildError> {
     let Some(stated) = &reference.facts.rootfs_sha256 else { return Ok(()) };
     let path = reference.folder.join("rootfs.tar");
-    let (found, _) = digest::file(&path).map_err(io_at(&path))?;
+    let (found, _) = digest::file(&path).on("read", &path)?;
     if found == *stated {
         return Ok(());
     }
@@ -300,11 +296,11 @@ pub(super) fn made_from(
 ) -> Result<MadeFrom, BuildError> {
     let reference = reference.map(|image| {
         let disk = image.disk();
-        let (sha256, _) = digest::file(&disk).map_err(io_at(&disk))?;
+        let (sha256, _) = digest::file(&disk).on("read", &disk)?;
         Ok::<_, BuildError>(Source { name: last_part(&image.folder), sha256 })
     });
     let tool = tool.map(|folder| {
-        let sha256 = digest::folder(folder).map_err(io_at(folder))?;
+        let sha256 = digest::folder(folder).on("read", folder)?;
         Ok::<_, BuildError>(Source { name: last_part(folder), sha256 })
     });
     Ok(MadeFrom {
@@ -336,9 +332,9 @@ pub(super) fn tool_or_placeholder(tool: Option<&Path>, out: &Path) -> Result<Pat
     if let Some(tool) = tool {
         return Ok(tool.to_owned());
     }
-    fs::create_dir(&placeholder).map_err(io_at(&placeholder))?;
+    fs::create_dir(&placeholder).on("create", &placeholder)?;
     let head = placeholder.join("BenchKit_head.sh");
-    fs::write(&head, REFERENCE_HEAD).map_err(io_at(&head))?;
+    fs::write(&head, REFERENCE_HEAD).on("write", &head)?;
     Ok(placeholder)
 }
 
@@ -347,7 +343,10 @@ const PLACEHOLDER_TOOL: &str = "no-tool";
 
 pub(super) fn remove_placeholder_tool(out: &Path) -> Result<(), BuildError> {
     let placeholder = out.join(PLACEHOLDER_TOOL);
-    if placeholder.exists() { fs::remove_dir_all(&placeholder).map_err(io_at(&placeholder)) } else { Ok(()) }
+    if placeholder.exists() {
+        fs::remove_dir_all(&placeholder).on("remove", &placeholder)?;
+    }
+    Ok(())
 }
 
 /// Makes `rootfs.tar` in `out`, with Debian or with `base` and more packages. Returns the packages that it contains.
@@ -363,7 +362,7 @@ pub(super) fn rootfs(
         error => error,
     })?;
     let list = out.join("packages");
-    let text = fs::read_to_string(&list).map_err(io_at(&list))?;
+    let text = fs::read_to_string(&list).on("read", &list)?;
     remove(&list)?;
     Ok(text.lines().map(str::to_owned).collect())
 }
@@ -387,11 +386,11 @@ pub fn inputs(
     build_atomically(out, &["bash", "mke2fs", "debugfs"], |out| {
         progress(&format!("packing instances: {}", archives.len()));
         let staging = out.join(ARCHIVES);
-        fs::create_dir(&staging).map_err(io_at(&staging))?;
+        fs::create_dir(&staging).on("create", &staging)?;
         let mut instances = vec![];
         for (instance, archive) in archives {
-            copy(archive, &staging.join(format!("{instance}.tgz"))).map_err(io_at(archive))?;
-            let (sha256, _) = digest::file(archive).map_err(io_at(archive))?;
+            copy(archive, &staging.join(format!("{instance}.tgz"))).on("read", archive)?;
+            let (sha256, _) = digest::file(archive).on("read", archive)?;
             instances.push(PackedInstance { instance: instance.clone(), sha256 });
         }
         recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())], progress)?;
@@ -426,22 +425,22 @@ pub(super) fn build_atomically(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(parent).map_err(io_at(parent))?;
+    fs::create_dir_all(parent).on("create", parent)?;
     // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     let mut temp_folder = tempfile::Builder::new();
     let temp_folder = temp_folder.prefix(BUILD_PREFIX).permissions(permissions);
-    let temp_folder = temp_folder.tempdir_in(parent).map_err(io_at(parent))?;
-    let work = fs::canonicalize(temp_folder.path()).map_err(io_at(temp_folder.path()))?;
+    let temp_folder = temp_folder.tempdir_in(parent).on("create", parent)?;
+    let work = fs::canonicalize(temp_folder.path()).on("find", temp_folder.path())?;
     let facts = build(&work)?;
     let json = work.join("image.json");
     let text = serde_json::to_string_pretty(&facts).expect("facts are plain data") + "\n";
-    fs::write(&json, text).map_err(io_at(&json))?;
+    fs::write(&json, text).on("write", &json)?;
     if out.exists() {
-        fs::remove_dir_all(out).map_err(io_at(out))?;
+        fs::remove_dir_all(out).on("remove", out)?;
     }
     let built = temp_folder.keep();
-    fs::rename(&built, out).map_err(io_at(out))?;
+    fs::rename(&built, out).on("rename", out)?;
     Ok(Image::open(out)?)
 }
 
@@ -457,12 +456,11 @@ pub(super) fn recipe(
     settings: &[(&str, &std::ffi::OsStr)],
     progress: Progress,
 ) -> Result<(), BuildError> {
-    let at = || io_at(Path::new("bash"));
-    let (reader, writer) = io::pipe().map_err(at())?;
+    let (reader, writer) = io::pipe().on("start", "bash")?;
     let mut bash = child_process::command("bash", Purpose::Download);
     bash.args(["-c", script, name]).env("OUT", out).envs(settings.iter().copied()).stdin(Stdio::null());
-    bash.stdout(writer.try_clone().map_err(at())?).stderr(writer);
-    let mut child = bash.spawn().map_err(at())?;
+    bash.stdout(writer.try_clone().on("start", "bash")?).stderr(writer);
+    let mut child = bash.spawn().on("start", "bash")?;
     // It holds the pipe open.
     drop(bash);
     let (sender, lines) = mpsc::channel();
@@ -488,7 +486,7 @@ pub(super) fn recipe(
         }
     }
     let _ = reader.join();
-    if child.wait().map_err(at())?.success() {
+    if child.wait().on("start", "bash")?.success() {
         Ok(())
     } else {
         Err(BuildError::Recipe { recipe: name, output })
@@ -551,16 +549,12 @@ fn packages_failed(packages: &str, output: &str) -> BuildError {
 }
 
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
-    fs::copy(from, to).map(|_| ()).map_err(io_at(from))
+    fs::copy(from, to).on("copy", from)?;
+    Ok(())
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
-    fs::remove_file(path).map_err(io_at(path))
-}
-
-pub(super) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + use<> {
-    let path = path.to_owned();
-    move |source| BuildError::Io { path, source }
+    Ok(fs::remove_file(path).on("remove", path)?)
 }
 
 #[cfg(test)]

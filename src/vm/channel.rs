@@ -41,7 +41,7 @@ impl Channel {
         })
     }
 
-    /// Returns the next message, without waiting; `Received::Invalid` for a line of the agent's port that is no message.
+    /// Returns the next message, without waiting; `Received::Invalid` for a line of the agent's port that is not a message.
     #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<Received>, VmError> {
         let lines = match self {

@@ -2,6 +2,7 @@
 //! which QEMU would open. Such disks are refused before any program opens them. Sources: QEMU's `docs/interop/qcow2.txt`
 //! and VMware's "Virtual Disk Format 1.1".
 
+use mcc_base::OnFile;
 use nix::fcntl::OFlag;
 use std::fs::File;
 use std::io;
@@ -27,14 +28,9 @@ impl DiskFile {
 /// A disk that cannot be used, with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The disk.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The disk is refused.
     #[error("{}: {problem}", path.display())]
     Refused {
@@ -119,22 +115,21 @@ fn not_alone(other: &str) -> Problem {
 }
 
 pub(super) fn open(path: &Path) -> Result<File, DiskError> {
-    let io_at = |source| DiskError::Io { path: path.to_owned(), source };
     // Without blocking, if it is a FIFO.
     let flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let file = File::options().read(true).custom_flags(flags.bits()).open(path).map_err(io_at)?;
-    if file.metadata().map_err(io_at)?.is_file() {
+    let file = File::options().read(true).custom_flags(flags.bits()).open(path).on("read", path)?;
+    if file.metadata().on("read", path)?.is_file() {
         Ok(file)
     } else {
         Err(DiskError::Refused {
             path: path.to_owned(),
-            problem: "it is no regular file; give a disk file".into(),
+            problem: "it is not a regular file; give a disk file".into(),
         })
     }
 }
 
 fn length(file: &File, path: &Path) -> Result<u64, DiskError> {
-    Ok(file.metadata().map_err(|source| DiskError::Io { path: path.to_owned(), source })?.len())
+    Ok(file.metadata().on("read", path)?.len())
 }
 
 /// Reads at most `limit` bytes at `offset`; fewer at the end of the file.
@@ -146,7 +141,7 @@ pub(super) fn read(file: &File, offset: u64, limit: usize, path: &Path) -> Resul
             Ok(0) => break,
             Ok(n) => have += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(DiskError::Io { path: path.to_owned(), source }),
+            Err(error) => Err(error).on("read", path)?,
         }
     }
     bytes.truncate(have);
@@ -362,9 +357,9 @@ mod tests {
         let empty = folder.path().join("empty");
         std::fs::write(&empty, "KDMV").unwrap();
         assert!(checked(&empty, "vmdk").unwrap_err().contains("damaged"));
-        assert!(checked(folder.path(), "raw").unwrap_err().contains("no regular file"));
+        assert!(checked(folder.path(), "raw").unwrap_err().contains("not a regular file"));
         let fifo = folder.path().join("fifo");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(checked(&fifo, "qcow2").unwrap_err().contains("no regular file"));
+        assert!(checked(&fifo, "qcow2").unwrap_err().contains("not a regular file"));
     }
 }

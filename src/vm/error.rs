@@ -47,6 +47,13 @@ pub enum VmError {
     /// The port of the guest agent was closed, and QEMU did not end.
     #[error("the port of the guest agent was closed, and {QEMU} did not end")]
     PortClosed,
+    /// The program was built without libvirt.
+    #[error(
+        "backend = \"libvirt\": this mcc-harness was built without it; remove the key from [hosts], or install the \
+         package libvirt-dev and build with it: RUSTFLAGS=\"\" cargo build --release --features libvirt --target-dir \
+         target/libvirt"
+    )]
+    NoLibvirt,
     /// libvirt failed.
     #[cfg(feature = "libvirt")]
     #[error("libvirt: {0}")]
@@ -110,13 +117,8 @@ pub enum VmError {
     #[error("guest agent: {0}")]
     Agent(String),
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
 }
 
 /// How a guest ended its machine. A host that ends a machine is another error.
@@ -141,7 +143,7 @@ impl fmt::Display for GuestEnd {
 }
 
 impl VmError {
-    /// Whether the guest alone can be the cause. No guest can turn such an error into another one.
+    /// Whether the guest alone can be the cause. No guest can change such an error into another one.
     pub fn is_by_guest(&self) -> bool {
         matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_) | Self::DiskLimit { .. })
     }
@@ -160,7 +162,7 @@ impl VmError {
     pub fn is_full_disk(&self) -> bool {
         match self {
             Self::Disk { full, .. } => *full,
-            Self::Io { source, .. } => mcc_base::files::is_full(source),
+            Self::File(error) => mcc_base::files::is_full(&error.source),
             _ => false,
         }
     }

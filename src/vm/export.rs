@@ -1,8 +1,9 @@
 //! Exports images as `.vmdk` disks that a BIOS boots and that accept logins over ssh, without booting them.
 
-use super::build::{BuildError, Progress, check_programs, io_at, recipe};
+use super::build::{BuildError, Progress, check_programs, recipe};
 use super::disk_header::check_disk;
 use super::image::{Image, ImageError};
+use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use std::fs;
@@ -61,9 +62,9 @@ pub fn vmdk(
         return Err(BuildError::Exists(existing.to_owned()));
     }
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(io_at(parent))?;
-    let work = tempfile::Builder::new().prefix(".exporting-").tempdir_in(parent).map_err(io_at(parent))?;
-    let work = fs::canonicalize(work.path()).map(|path| (path, work)).map_err(io_at(parent))?;
+    fs::create_dir_all(parent).on("create", parent)?;
+    let work = tempfile::Builder::new().prefix(".exporting-").tempdir_in(parent).on("create", parent)?;
+    let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", parent)?;
     let made = work.0.join("disk.vmdk");
     let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
     let is_system = boots_itself.is_none() && opened.facts.kind != "inputs";
@@ -71,7 +72,7 @@ pub fn vmdk(
         check_programs(&NEEDED)?;
         let kernel = kernel(&opened, reference)?;
         progress("making a bootable disk");
-        let (source, size) = (fs::canonicalize(opened.disk()).map_err(io_at(image))?, bytes.to_string());
+        let (source, size) = (fs::canonicalize(opened.disk()).on("find", image)?, bytes.to_string());
         let settings = [
             ("DISK", source.as_os_str()),
             ("BYTES", size.as_ref()),
@@ -81,21 +82,21 @@ pub fn vmdk(
         ];
         recipe("vmdk/recipe", RECIPE, &work.0, &settings, progress)?;
         for (name, to) in ["key", "key.pub"].into_iter().zip(&keys) {
-            fs::rename(work.0.join(name), to).map_err(io_at(to))?;
+            fs::rename(work.0.join(name), to).on("rename", to)?;
         }
     } else {
         check_programs(&["qemu-img"])?;
         progress("converting the disk");
-        let source = fs::canonicalize(opened.disk()).map_err(io_at(image))?;
+        let source = fs::canonicalize(opened.disk()).on("find", image)?;
         let mut convert = child_process::command("qemu-img", Purpose::Local);
         convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&source).arg(&made);
-        let done = convert.output().map_err(io_at(Path::new("qemu-img")))?;
+        let done = convert.output().on("start", Path::new("qemu-img"))?;
         if !done.status.success() {
             let output = String::from_utf8_lossy(&done.stderr).into_owned();
             return Err(BuildError::Recipe { recipe: "vmdk (qemu-img convert)", output });
         }
     }
-    fs::rename(&made, out).map_err(io_at(out))?;
+    fs::rename(&made, out).on("rename", out)?;
     let [key, _] = keys;
     Ok(Exported { key: is_system.then_some(key), boots: is_system || boots_itself == Some(true) })
 }
@@ -118,12 +119,12 @@ fn kernel(image: &Image, reference: Option<&Path>) -> Result<PathBuf, BuildError
     }
     let digest = |image: &Image| {
         let (kernel, _) = image.boot()?;
-        Ok::<_, BuildError>(digest::file(&kernel).map_err(io_at(&kernel))?.0)
+        Ok::<_, BuildError>(digest::file(&kernel).on("read", &kernel)?.0)
     };
     if digest(image)? != digest(&reference)? {
         let reason =
             "its kernel is not that of the image: give the reference image on which the image was built";
         return Err(bad(&reference.folder, reason).into());
     }
-    fs::canonicalize(&package).map_err(io_at(&package))
+    Ok(fs::canonicalize(&package).on("find", &package)?)
 }

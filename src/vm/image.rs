@@ -3,6 +3,7 @@
 use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk};
 use super::original_disk::OriginalFacts;
+use mcc_base::FileError;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -134,16 +135,11 @@ impl ImageFacts {
 /// An error of opening an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The folder has no `image.json`.
-    #[error("{} is no image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
+    #[error("{} is not an image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
     NotAnImage(PathBuf),
     /// The disk cannot be used.
     #[error(transparent)]
@@ -170,7 +166,7 @@ impl Image {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 ImageError::NotAnImage(folder.to_owned())
             }
-            _ => ImageError::Io { path: path.clone(), source },
+            _ => FileError { action: "read", path: path.clone(), source }.into(),
         })?;
         let bad = |reason: String| ImageError::Bad { path: path.clone(), reason };
         let facts: ImageFacts = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;

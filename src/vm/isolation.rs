@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The users to run QEMU as if the controller is root: the first one that the host has.
 const USERS: [&str; 2] = ["mcc-qemu", "nobody"];
 
-/// Memory of QEMU beside the guest's memory: TCG keeps up to 1 GiB of translated code.
+/// Memory of QEMU in addition to the guest's memory: TCG keeps up to 1 GiB of translated code.
 const OVERHEAD_MIB: u64 = 2048;
 
 /// The largest number of open files of QEMU: it has about 20.

@@ -2,10 +2,11 @@
 //! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
-    BuildError, Progress, build_atomically, check_root, check_rootfs, check_tool, copy, inputs, io_at,
-    made_from, recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
+    BuildError, Progress, build_atomically, check_root, check_rootfs, check_tool, copy, inputs, made_from,
+    recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
 };
 use super::image::{Image, ImageError, ImageFacts};
+use mcc_base::OnFile;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -98,14 +99,14 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
             )?;
             let disk = packed.disk();
             recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", disk.as_os_str())], progress)?;
-            fs::remove_dir_all(&packed.folder).map_err(io_at(&packed.folder))?;
+            fs::remove_dir_all(&packed.folder).on("remove", &packed.folder)?;
         }
         for (name, text) in [("BenchKitStart.sh", START), ("README.md", README)] {
             let path = out.join(name);
-            fs::write(&path, text).map_err(io_at(&path))?;
+            fs::write(&path, text).on("write", &path)?;
         }
         let start = out.join("BenchKitStart.sh");
-        fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).map_err(io_at(&start))?;
+        fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).on("change", &start)?;
         let disk = out.join("disk.vmdk");
         let facts = Image::open_original(&disk).map_err(BuildError::from)?.facts;
         Ok(ImageFacts { packages: listed, made_from, ..facts })

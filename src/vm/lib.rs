@@ -17,7 +17,7 @@ pub mod host;
 mod image;
 mod isolation;
 pub mod kit;
-#[cfg(feature = "libvirt")]
+#[cfg_attr(not(feature = "libvirt"), path = "no_libvirt.rs")]
 pub mod libvirt;
 mod machine;
 mod original_disk;
@@ -42,9 +42,10 @@ pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
+pub use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
 pub use qmp::{Lines, Qmp};
 pub use saved_state::SavedState;
-pub use spec::{Backend, Bus, Guest, Login, MachineSpec, Nic, Original, QemuSockets, Start, argv};
+pub use spec::{Guest, MachineSpec, QemuSockets, Start, argv};
 pub use states::{SavedError, SavedStates};
 pub use vcpu_load::VcpuLoad;

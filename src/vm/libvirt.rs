@@ -15,6 +15,7 @@ use super::qmp::poll_readable;
 use super::spec::{Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
 use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE};
 use crate::host::{Accelerator, Qemu, find_program};
+use mcc_base::OnFile;
 use mcc_base::files::tail;
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -113,19 +114,15 @@ fn with_timeout<T: Send + 'static>(
 
 /// Starts the machine without running its guest. The overlay is unlinked as soon as QEMU has opened it.
 pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Result<StartedQemu, VmError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| VmError::Io { path, source }
-    };
-    let folder = fs::canonicalize(folder).map_err(at(folder))?;
+    let folder = fs::canonicalize(folder).on("find", folder)?;
     let log = folder.join("qemu.log");
-    File::create(&log).map_err(at(&log))?;
+    File::create(&log).on("create", &log)?;
     // A folder that other users cannot list, and in it a folder whose random name only QEMU receives: other users
     // cannot find the sockets.
     let prefix = format!("{PREFIX}{}-", std::process::id());
     let private = |folder: &Path| {
-        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).map_err(at(folder))?;
-        fs::set_permissions(new.path(), Permissions::from_mode(0o711)).map_err(at(new.path()))?;
+        let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).on("create", folder)?;
+        fs::set_permissions(new.path(), Permissions::from_mode(0o711)).on("change", new.path())?;
         Ok::<_, VmError>(new)
     };
     remove_stale(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
@@ -133,20 +130,20 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let inner = private(outer.path())?;
     let listeners = SOCKETS.map(|end| {
         let path = inner.path().join(end);
-        let listener = UnixListener::bind(&path).map_err(at(&path))?;
-        fs::set_permissions(&path, Permissions::from_mode(0o666)).map_err(at(&path))?;
+        let listener = UnixListener::bind(&path).on("create", &path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o666)).on("change", &path)?;
         Ok::<_, VmError>(listener)
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let overlay_file = folder.join("overlay.qcow2");
     let bytes = spec.disks().iter().map(check_disk).collect::<Result<Vec<_>, _>>()?[0];
-    let overlay = File::create(&overlay_file).map_err(at(&overlay_file))?;
-    overlay::write(&overlay, bytes).map_err(at(&overlay_file))?;
+    let overlay = File::create(&overlay_file).on("create", &overlay_file)?;
+    overlay::write(&overlay, bytes).on("write", &overlay_file)?;
 
     let inputs = (spec.clone(), name.clone(), inner.path().to_owned(), overlay_file.clone());
     let left = deadline.saturating_duration_since(Instant::now());
     let created = with_timeout(left, move || create(&inputs.0, &inputs.1, &inputs.2, &inputs.3));
-    let unlinked = fs::remove_file(&overlay_file).map_err(at(&overlay_file));
+    let unlinked = fs::remove_file(&overlay_file).on("remove", &overlay_file);
     let (handle, isolation) = created?;
     unlinked?;
 

@@ -3,6 +3,7 @@
 use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk, format_of};
 use super::image::{Image, ImageError, ImageFacts};
+use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -43,14 +44,9 @@ pub enum OriginalError {
     /// qemu-img does not start.
     #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
     NoQemuImg(#[source] io::Error),
-    /// A file cannot be read.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// qemu-img cannot read the disk.
     #[error("{}: qemu-img cannot read it: {message}", path.display())]
     Unreadable {
@@ -91,7 +87,7 @@ impl Image {
             None => Err(ImageError::Bad {
                 path: path.to_owned(),
                 reason: format!(
-                    "an image of kind {:?} is no original disk: remove channel = \"ssh\"",
+                    "an image of kind {:?} is not an original disk: remove channel = \"ssh\"",
                     image.facts.kind
                 ),
             }
@@ -117,15 +113,11 @@ pub enum OpenError {
 /// The disk cannot be read, has an unsupported format, or refers to other files. The latter is refused because a guest
 /// could read files of the host that the disk's author named, and because the digest of one file would not cover them.
 pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
-    let io_at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| OriginalError::Io { path, source }
-    };
     let format = format_of(path)?.to_owned();
     let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
     // An absolute path: qemu-img would take a relative `nbd:...` for an address.
-    let disk = std::fs::canonicalize(path).map_err(io_at(path))?;
-    let folder = tempfile::tempdir().map_err(io_at(&std::env::temp_dir()))?;
+    let disk = std::fs::canonicalize(path).on("find", path)?;
+    let folder = tempfile::tempdir().on("create", std::env::temp_dir())?;
     let first = folder.path().join("first");
     let named = |option: &str, path: &Path| {
         let mut named = OsString::from(option);
@@ -134,7 +126,7 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     };
     let read = ["dd", "-f", &format, "-O", "raw", "bs=512", "count=1"].map(OsString::from);
     qemu_img(&[&read[..], &[named("if=", &disk), named("of=", &first)]].concat(), path)?;
-    let (bootable, partitions) = partition_table(&std::fs::read(&first).map_err(io_at(&first))?);
+    let (bootable, partitions) = partition_table(&std::fs::read(&first).on("read", &first)?);
     Ok(OriginalFacts { format, virtual_bytes, bootable, partitions })
 }
 

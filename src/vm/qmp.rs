@@ -73,7 +73,7 @@ pub enum MachineEnd {
 }
 
 impl MachineEnd {
-    /// Reads an event of QEMU; None: it is no event about the end of the machine.
+    /// Reads an event of QEMU; None: it is not an event about the end of the machine.
     ///
     /// The member `guest` of `SHUTDOWN` is set by QEMU; no guest can choose a reason of the host.
     pub fn from_event(event: &Value) -> Option<Self> {

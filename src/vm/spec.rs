@@ -5,19 +5,9 @@ use super::held_files::HeldFiles;
 use super::overlay;
 use super::saved_state::SavedState;
 use crate::host::Accelerator;
+use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-
-/// The program that starts QEMU.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backend {
-    /// The controller itself.
-    #[default]
-    Qemu,
-    /// The libvirt of this host.
-    #[cfg(feature = "libvirt")]
-    Libvirt,
-}
 
 /// The specification of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,46 +55,6 @@ pub enum Guest {
     Ssh(Original),
 }
 
-/// The users and keys of ssh logins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Login {
-    /// Name of the guest's user who runs the tool.
-    pub user: String,
-    /// Path of the private key on the host.
-    pub key: PathBuf,
-    /// Path of the private key for root, who then has the control session; None: the user has it.
-    pub root_key: Option<PathBuf>,
-}
-
-/// The settings of an original disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Original {
-    /// User and key for ssh.
-    pub login: Login,
-    /// The bus of the disks.
-    pub bus: Bus,
-    /// The network card.
-    pub nic: Nic,
-}
-
-/// The bus of the disks of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bus {
-    /// virtio: `/dev/vda`.
-    Virtio,
-    /// IDE: `/dev/sda`, as in BenchKit's QEMU of 2017.
-    Ide,
-}
-
-/// The network card of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nic {
-    /// virtio.
-    Virtio,
-    /// Intel E1000.
-    E1000,
-}
-
 /// How a machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -118,10 +68,10 @@ pub enum Start {
 
 impl MachineSpec {
     /// The bus of the disks.
-    fn bus(&self) -> Bus {
+    fn bus(&self) -> DiskBus {
         match &self.guest {
-            Guest::Agent { .. } => Bus::Virtio,
-            Guest::Ssh(original) => original.bus,
+            Guest::Agent { .. } => DiskBus::Virtio,
+            Guest::Ssh(original) => original.disk,
         }
     }
 
@@ -132,7 +82,7 @@ impl MachineSpec {
 
     /// Returns the disks to which the guest writes: each needs an overlay.
     pub fn overlay_disks(&self) -> Vec<&DiskFile> {
-        let read_only = self.read_only_disks.iter().filter(|_| self.bus() == Bus::Ide);
+        let read_only = self.read_only_disks.iter().filter(|_| self.bus() == DiskBus::Ide);
         [&self.disk].into_iter().chain(read_only).collect()
     }
 
@@ -274,8 +224,8 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         // name the network interface after its slot.
         arg("-device", "VGA,addr=2");
         let nic = match original.nic {
-            Nic::Virtio => "virtio-net-pci",
-            Nic::E1000 => "e1000",
+            NicModel::Virtio => "virtio-net-pci",
+            NicModel::E1000 => "e1000",
         };
         arg("-device", &format!("{nic},netdev=net,addr=3"));
     }
@@ -372,8 +322,8 @@ impl BlockNodes<'_> {
 fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String)> {
     let bus = spec.bus();
     let device = |node: &str, unit: usize, errors: &str| match bus {
-        Bus::Virtio => ("-device", format!("virtio-blk-pci,drive={node},{errors}")),
-        Bus::Ide => {
+        DiskBus::Virtio => ("-device", format!("virtio-blk-pci,drive={node},{errors}")),
+        DiskBus::Ide => {
             ("-device", format!("ide-hd,drive={node},bus=ide.{},unit={},{errors}", unit / 2, unit % 2))
         }
     };
@@ -392,12 +342,12 @@ fn disks(spec: &MachineSpec, sockets: &QemuSockets) -> Vec<(&'static str, String
     for (i, disk) in spec.read_only_disks.iter().enumerate() {
         let name = format!("ro{i}");
         let errors = match bus {
-            Bus::Virtio => {
+            DiskBus::Virtio => {
                 nodes.disk(&name, i + 1, disk);
                 REPORT_WRITES
             }
             // IDE has no read-only disks: QEMU opens the file read-only and discards writes.
-            Bus::Ide => {
+            DiskBus::Ide => {
                 let base = format!("{name}-base");
                 nodes.disk(&base, i + 1, disk);
                 nodes.overlay(&name, &base);
@@ -530,8 +480,13 @@ mod tests {
 
     #[test]
     fn an_original_disk_boots_itself_and_has_only_the_ssh_port() {
-        let login = Login { user: "mcc".into(), key: "/i/key".into(), root_key: None };
-        let original = Original { login, bus: Bus::Ide, nic: Nic::E1000 };
+        let original = Original {
+            user: "mcc".into(),
+            key: "/i/key".into(),
+            root_key: None,
+            disk: DiskBus::Ide,
+            nic: NicModel::E1000,
+        };
         let disk = DiskFile::new("/i/lola.vmdk".into(), "vmdk");
         let spec = MachineSpec { guest: Guest::Ssh(original), disk, ..spec() };
         let found = nodes(&spec);

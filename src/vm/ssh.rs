@@ -5,10 +5,11 @@
 use super::error::VmError;
 use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
-use super::spec::Login;
 use super::stream_file::{LOG_CAP, TRUNCATED};
+use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
+use mcc_base::machine::Original;
 use mcc_base::random;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -45,7 +46,7 @@ const MAX_DROPPED_LINES: usize = 10_000;
 
 /// The ssh channel of one machine.
 pub struct Ssh {
-    login: Login,
+    login: Original,
     port: u16,
     /// The folder of the attempt.
     folder: PathBuf,
@@ -90,17 +91,16 @@ impl Ssh {
     /// # Errors
     /// The host gives no random bytes.
     pub fn new(
-        login: &Login,
+        login: &Original,
         port: u16,
         folder: &Path,
         outputs: (OwnedFd, OwnedFd),
     ) -> Result<Self, VmError> {
-        let digits = random::hex_digits(16).map_err(VmError::Start)?;
         Ok(Self {
             login: login.clone(),
             port,
             folder: folder.to_owned(),
-            guest_folder: format!("/tmp/mcc-{digits}"),
+            guest_folder: format!("/tmp/mcc-{}", random::hex_digits(16)?),
             stage: Stage::Booting,
             probing: Some((vec![], Instant::now())),
             lost: None,
@@ -138,7 +138,7 @@ impl Ssh {
         Ok(())
     }
 
-    /// Returns the next message, without waiting. While the guest boots, lines that are no messages are dropped.
+    /// Returns the next message, without waiting. While the guest boots, lines that are not messages are dropped.
     ///
     /// # Errors
     /// The guest does not boot as it must (it sends too many such lines, for example), or a signal on the host ended an ssh process.
@@ -315,7 +315,7 @@ impl Ssh {
         let (host_side, peer_side) = UnixStream::pair().map_err(VmError::Start)?;
         host_side.set_nonblocking(true).map_err(VmError::Start)?;
         let log = File::options().create(true).append(true).open(self.folder.join(LOG));
-        let log = log.map_err(|source| VmError::Io { path: self.folder.join(LOG), source })?;
+        let log = log.on("create", self.folder.join(LOG))?;
         let mut ssh = match &self.login.root_key {
             Some(key) => self.command("root", key),
             None => {
@@ -506,7 +506,8 @@ mod tests {
     fn a_guest_that_prints_without_end_while_it_boots_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let output = || OwnedFd::from(tempfile::tempfile().unwrap());
-        let login = Login { user: "mcc".into(), key: "key".into(), root_key: None };
+        let (disk, nic) = Default::default();
+        let login = Original { user: "mcc".into(), key: "key".into(), root_key: None, disk, nic };
         let mut ssh = Ssh::new(&login, 1, folder.path(), (output(), output())).unwrap();
         let (host_side, mut guest) = UnixStream::pair().unwrap();
         host_side.set_nonblocking(true).unwrap();

@@ -5,25 +5,21 @@ use super::error::VmError;
 use super::machine::{Event, Machine};
 use super::saved_state::SavedState;
 use super::spec::{MachineSpec, QemuSockets, Start, argv};
+use mcc_base::OnFile;
 use mcc_base::guest::GuestEvent;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// An error of making a saved state.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// A folder cannot be made.
-    #[error("cannot write below {}: {source}", path.display())]
-    Io {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The kernel refuses a file in memory, or its seal.
     #[error("cannot keep the state of a machine in memory: {0}")]
     Memory(#[source] io::Error),
@@ -36,14 +32,17 @@ pub enum SavedError {
 }
 
 /// Bytes of memory that machines may add to a saved state; then it is copied without them, in some tenths of a second.
-const MOST_GROWTH: u64 = 1 << 30;
+const MAX_GROWTH: u64 = 1 << 30;
 
 /// The saved states of a controller, one for each specification of a machine. Each takes about 460 MiB of memory, and what
 /// restored machines add to it: each page that one of them is the first to touch.
 pub struct SavedStates {
     folder: PathBuf,
-    made: Mutex<BTreeMap<String, SavedState>>,
+    made: Mutex<BTreeMap<String, Place>>,
 }
+
+/// The state of one specification; None: it is not made yet.
+type Place = Arc<Mutex<Option<SavedState>>>;
 
 impl SavedStates {
     /// `folder`: the logs of a machine that is saved are in a temporary folder there.
@@ -64,21 +63,30 @@ impl SavedStates {
         timeout: Duration,
     ) -> Result<SavedState, SavedError> {
         let key = format!("{}\n{content_key}", argv(spec, &QemuSockets::placeholder()).join("\n"));
-        // Locked while a state is made, so that two threads do not make the same state.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(saved) = made.get_mut(&key) {
-            if saved.growth().map_err(SavedError::Memory)? > MOST_GROWTH {
+        // Locked while the state is made, so that two threads do not make the same one. Others can make theirs meanwhile.
+        let place = self.place(key);
+        let mut made = lock(&place);
+        if let Some(saved) = &mut *made {
+            if saved.growth().map_err(SavedError::Memory)? > MAX_GROWTH {
                 *saved = saved.without_growth().map_err(SavedError::Memory)?;
             }
             return Ok(saved.clone());
         }
-        let io_at = |source| SavedError::Io { path: self.folder.clone(), source };
-        fs::create_dir_all(&self.folder).map_err(io_at)?;
-        let logs = tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder).map_err(io_at)?;
-        let saved = boot_and_save(spec, &fs::canonicalize(logs.path()).map_err(io_at)?, timeout)?;
-        made.insert(key, saved.clone());
+        fs::create_dir_all(&self.folder).on("create", &self.folder)?;
+        let logs =
+            tempfile::Builder::new().prefix("saving-").tempdir_in(&self.folder).on("create", &self.folder)?;
+        let saved = boot_and_save(spec, &fs::canonicalize(logs.path()).on("create", &self.folder)?, timeout)?;
+        *made = Some(saved.clone());
         Ok(saved)
     }
+
+    fn place(&self, key: String) -> Place {
+        Arc::clone(lock(&self.made).entry(key).or_default())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn boot_and_save(spec: &MachineSpec, logs: &Path, timeout: Duration) -> Result<SavedState, SavedError> {
@@ -97,4 +105,18 @@ fn boot_and_save(spec: &MachineSpec, logs: &Path, timeout: Duration) -> Result<S
     machine.halt()?;
     saved.seal().map_err(SavedError::Memory)?;
     Ok(saved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_that_is_made_delays_only_those_who_need_it() {
+        let states = SavedStates::new(PathBuf::new());
+        let first = states.place("first".to_owned());
+        let _boots = lock(&first);
+        assert!(states.place("second".to_owned()).try_lock().is_ok());
+        assert!(states.place("first".to_owned()).try_lock().is_err());
+    }
 }

@@ -436,7 +436,7 @@ fn a_partition_that_ends_jobs_before_a_run_can_end_is_refused() {
     let printed = submit(&folder, 2);
     assert!(
         printed.contains("ends jobs after 3600 s")
-            && printed.contains("a job needs 600 s beside it")
+            && printed.contains("a job needs 600 s in addition")
             && printed.contains("choose another partition"),
         "{printed}"
     );

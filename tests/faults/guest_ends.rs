@@ -3,10 +3,8 @@
 use crate::support::images;
 use crate::support::script;
 
-use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::{CpuReading, Edition, Limits};
-use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, Timeouts, attempt};
-use mcc_harness::host::Policy;
+use mcc_harness::executor::AttemptResult;
 use mcc_harness::store::Outcome;
 use mcc_harness::vm::{MachineSpec, SavedStates, Start};
 use std::time::Duration;
@@ -28,23 +26,10 @@ fn run(user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
 fn run_in(machine: &MachineSpec, user: &str, script: &str, cpu_s: u64) -> (AttemptResult, String) {
     let limits = Limits { cpu_s, cpu_reading: CpuReading::PerVcpu, wall_s: 900, ..limits() };
     let folder = tempfile::tempdir().unwrap();
-    let edition = Edition::load("mcc-2018").unwrap();
     let mut job = script::job(user, "/", script);
     job.env.insert("HOME".to_owned(), "/home/mcc".to_owned());
     job.memory_reserve_kib = 96 << 10;
-    let attempt_spec = AttemptSpec {
-        machine,
-        cpu_flags: &edition.machine.cpu_flags,
-        policy: Policy::AllowDegraded,
-        job,
-        budget: Budget::new(&limits, 1),
-        output_cap: 1 << 20,
-        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
-        disturbance: &Disturbance::default(),
-        crash_is_by_tool: false,
-        folder: folder.path(),
-    };
-    let ended = attempt(attempt_spec, &mut |_| {});
+    let ended = script::attempt(machine, job, &limits, folder.path(), &mut |_| {});
     let stdout = std::fs::read_to_string(folder.path().join("stdout")).unwrap();
     (ended, stdout)
 }

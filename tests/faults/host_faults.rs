@@ -467,10 +467,10 @@ fn a_fifo_among_the_leases_is_ignored_and_named() {
     nix::unistd::mkfifo(&leases.join("9-x.json"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let run = folder.run(&[]).success();
     assert!(stderr(&run).contains("lease file ignored: "), "{}", stderr(&run));
-    assert!(stderr(&run).contains("9-x.json: it is no regular file"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("9-x.json: it is not a regular file"), "{}", stderr(&run));
     let doctor = folder.harness(&["doctor", "--allow-degraded"]).output().unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
-    assert!(doctor.contains("9-x.json: it is no regular file"), "{doctor}");
+    assert!(doctor.contains("9-x.json: it is not a regular file"), "{doctor}");
 }
 
 #[test]

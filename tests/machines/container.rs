@@ -164,7 +164,7 @@ fn a_hostile_container_leaves_no_image_and_no_other_file() {
     for layer in layers {
         let layout = Layout::new(&[layer], &config(""));
         let said = stderr(&build(layout.path(), &work.path().join("image")).assert().failure());
-        assert!(said.contains("entry \"") || said.contains("\"mcc\" is no folder"), "{said}");
+        assert!(said.contains("entry \"") || said.contains("\"mcc\" is not a folder"), "{said}");
         assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
         assert_eq!(fs::read_dir(work.path()).unwrap().count(), 1, "only the target remains");
     }

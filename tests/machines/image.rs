@@ -65,7 +65,7 @@ fn folders_that_are_no_tool_or_no_image_are_rejected() {
         .arg(work.path().join("tool"));
     let said = foreign.arg("--out").arg(&empty).assert().failure().get_output().stderr.clone();
     let said = String::from_utf8(said).unwrap();
-    assert!(said.contains("exists already and is no image folder"), "{said}");
+    assert!(said.contains("exists already and is not an image folder"), "{said}");
     let left: Vec<_> = fs::read_dir(work.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "only the folders made here: {left:?}");
 }

@@ -4,10 +4,7 @@ use crate::support::images;
 use crate::support::script;
 
 use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
-use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::Edition;
-use mcc_harness::executor::{AttemptSpec, Budget, Timeouts, attempt};
-use mcc_harness::host::Policy;
 use mcc_harness::vm::{Event, HeldFile, Machine, MachineSpec, Start, Stream};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -100,24 +97,11 @@ fn a_job_runs_as_its_user_and_all_its_output_arrives() {
 #[test]
 fn answers_arrive_in_order_while_the_tool_still_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let edition = Edition::load("mcc-2018").unwrap();
+    let limits = Edition::load("mcc-2018").unwrap().limits;
     let machine = &spec(1024, 1);
     let script = "echo log; echo FORMULA a TRUE; sleep 3; printf 'log\\nFORMULA b '; sleep 3; echo TRUE; sleep 3; \
                   printf 'log\\nFORMULA c TRUE'";
-    let timeouts = Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT };
-    let attempt_spec = AttemptSpec {
-        machine,
-        cpu_flags: &edition.machine.cpu_flags,
-        policy: Policy::AllowDegraded,
-        job: job(script),
-        budget: Budget::new(&edition.limits, 1),
-        output_cap: 1 << 20,
-        timeouts,
-        crash_is_by_tool: false,
-        disturbance: &Disturbance::default(),
-        folder: folder.path(),
-    };
-    let facts = attempt(attempt_spec, &mut |_| {}).facts.unwrap();
+    let facts = script::attempt(machine, job(script), &limits, folder.path(), &mut |_| {}).facts.unwrap();
     let arrivals = facts.arrivals.unwrap();
     let [(2, a), (4, b), (6, c)] = arrivals.lines[..] else { panic!("{arrivals:?}") };
     // A busy host notices the start of the tool and a line late, so a time is shorter than that of the guest.

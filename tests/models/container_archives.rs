@@ -90,7 +90,7 @@ fn hard_links_share_the_file_that_exists_before_them() {
     assert_eq!(paths(&[lower, upper]), ["a 5 bytes", "b 5 bytes", "dir/", "dir/c 5 bytes"]);
     for (target, reason) in [
         ("none", "hard link to \"none\", which does not exist"),
-        ("../../etc/passwd", "hard link to \"../../etc/passwd\", which is no name in the container"),
+        ("../../etc/passwd", "hard link to \"../../etc/passwd\", which is not a name in the container"),
         ("d", "hard link to the folder \"d\""),
     ] {
         assert_refused(&[Layer::new().folder("d").hard_link("x", target)], &["entry \"x\"", reason]);
@@ -182,7 +182,7 @@ fn damaged_and_incomplete_archives_are_refused() {
     });
     assert!(said.contains("leads out of the folder"), "{said}");
     for (from, to, reason) in
-        [("sha256:", "sha256:../../../etc/passwd#", "index.json"), ("sha256:", "md5:", "no sha256 digest")]
+        [("sha256:", "sha256:../../../etc/passwd#", "index.json"), ("sha256:", "md5:", "not a sha256 digest")]
     {
         let said = change(&|layout| layout.edit("index.json", from, to));
         assert!(said.contains(reason), "{said}");
@@ -277,9 +277,9 @@ fn a_container_that_cannot_start_the_tool_is_refused() {
         (bash().program("usr/bin/env", "x").file(head, "#!/usr/bin/env python3\n"), "", "names python3"),
         (bash().file(head, ""), r#""User": "tool""#, "its USER is \"tool\""),
         (bash().file(head, ""), r#""Env": ["A-B=1"]"#, "which no shell can set"),
-        (bash().file(head, "").link("dev", "/tmp"), "", "\"dev\" is no folder"),
+        (bash().file(head, "").link("dev", "/tmp"), "", "\"dev\" is not a folder"),
         (bash().file(head, "").file("etc/passwd", "mcc:x:0:0::/home/mcc:/bin/bash\n"), "", "run as root"),
-        (bash().link("home/mcc", "/srv").file(head, ""), "", "\"mcc\" is no folder"),
+        (bash().link("home/mcc", "/srv").file(head, ""), "", "\"mcc\" is not a folder"),
     ] {
         let layer = if reason.contains("\"mcc\"") { layer.folder("srv") } else { layer };
         let layout = Layout::new(&[layer], &config(settings));

@@ -2,9 +2,13 @@
 
 use crate::support::data;
 
+use mcc_harness::benchkit::{Answers, Questions, Reading};
+use mcc_harness::edition::Edition;
+use mcc_harness::judge::oracle;
 use mcc_harness::model::{Archive, NetKind, Severity, validate};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn archives(mut paths: Vec<PathBuf>) -> Vec<Archive> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "tgz"));
@@ -284,4 +288,42 @@ fn an_archive_under_another_name_is_an_error() {
         found[0].to_string().contains("the archive holds the folder Philosophers-PT-000005"),
         "{found:?}"
     );
+}
+
+/// The recipe of CONTRIBUTING.md, step 1.
+#[test]
+fn an_invented_examination_is_one_entry_in_an_edition() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("invented.toml");
+    let entry = "[[examination]]\nname = \"ReachabilityInvented\"\nanswers = \"boolean\"\nvalues = 16\n\
+                 [[podium]]\ncategory = \"Invented\"\nexaminations = [\"ReachabilityInvented\"]\n";
+    fs::write(&file, format!("{}\n{entry}", include_str!("../../editions/mcc-2018.toml"))).unwrap();
+    let edition = Edition::load(file.to_str().unwrap()).unwrap();
+    let (_, examination) = edition.examination("ReachabilityInvented").unwrap();
+
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("pnml-fixtures/DiningTable-PT-03.tgz");
+    let unpacked = Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(folder.path()).status().unwrap();
+    assert!(unpacked.success());
+    let instance = folder.path().join("DiningTable-PT-03");
+    let known = fs::read_to_string(instance.join("ReachabilityCardinality.xml")).unwrap();
+    let properties = known.replace("ReachabilityCardinality", "ReachabilityInvented");
+    let write = |text: &str| fs::write(instance.join("ReachabilityInvented.xml"), text).unwrap();
+    write(&properties);
+
+    let archive = Archive::open(&instance).unwrap();
+    assert_eq!(validate(&archive), []);
+    let questions = Questions::of(&archive, examination).unwrap();
+    let ids = questions.ids.clone().unwrap();
+    assert_eq!((ids.len(), ids[1].as_str()), (16, "DiningTable-PT-03-ReachabilityInvented-01"));
+    let printed = format!("FORMULA {} FALSE TECHNIQUES EXPLICIT\n", ids[1]);
+    let answers = Answers::read(printed.as_bytes(), &questions, Reading::default()).unwrap();
+    assert_eq!((answers.values[1].clone(), answers.anomalies.len()), (Some("F".parse().unwrap()), 0));
+    let oracle = oracle::file(Path::new("o"), "DiningTable-PT-03", &examination.name);
+    assert_eq!(oracle.unwrap(), Path::new("o/DiningTable-PT-03-ReachabilityInvented.out"));
+
+    let place = properties.split("<place>").nth(1).unwrap().split("</place>").next().unwrap();
+    write(&properties.replace(&format!("<place>{place}</place>"), "<place>nowhere</place>"));
+    let findings = validate(&Archive::open(&instance).unwrap());
+    assert_eq!(findings[0].file, "DiningTable-PT-03/ReachabilityInvented.xml");
+    assert_eq!(findings[0].message, "the net has no place \"nowhere\"");
 }

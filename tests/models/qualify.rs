@@ -62,10 +62,10 @@ fn expected_findings(home: &str, attempts: usize) -> Vec<String> {
         "StateSpace stdout 4: MAX_TOKEN_IN_PLACE is 7, but the model is known to be safe".to_owned(),
         format!("UpperBounds stdout 2: {} is a negative number", id("UpperBounds-00")),
         format!("UpperBounds stdout 3: {} is 9, but the known value is 2", id("UpperBounds-01")),
-        "ReachabilityDeadlock stdout 1: `CANNOT COMPUTE` is no keyword".to_owned(),
+        "ReachabilityDeadlock stdout 1: `CANNOT COMPUTE` is not a keyword".to_owned(),
         "ReachabilityDeadlock  null: processes of the tool still run".to_owned(),
         "ReachabilityCardinality stderr 2: 16 values printed on stderr only; the first is ".to_owned(),
-        "ReachabilityFireability  null: the tool was ended at the limit without an answer".to_owned(),
+        "ReachabilityFireability  null: the tool was terminated at the limit without an answer".to_owned(),
         "CTLCardinality  null: exit code 0 without an answer".to_owned(),
         "CTLFireability stdout 2: CANNOT_COMPUTE inside a result line".to_owned(),
         format!(
@@ -452,7 +452,7 @@ fn a_bad_line_of_an_oracle_is_a_warning() {
     fs::create_dir(folder.path().join("table")).unwrap();
     fs::write(folder.path().join(format!("table/{INSTANCE}.csv")), table).unwrap();
     let (bad, all) = qualify("table");
-    assert!(bad.contains(&format!("{INSTANCE}.csv:3: TRANSITIONS: `many` is no value")), "{bad}");
+    assert!(bad.contains(&format!("{INSTANCE}.csv:3: TRANSITIONS: `many` is not a value")), "{bad}");
     assert!(all.iter().any(|found| found.starts_with(wrong)), "{all:#?}");
 }
 
@@ -543,7 +543,7 @@ fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
         (vec!["--native", "models"], "models: contains no BenchKit_head.sh; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
-        (vec!["absent"], "absent is no image folder"),
+        (vec!["absent"], "absent is not an image folder"),
         (vec!["tool"], "`qualify --native tool` runs it on this host"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
@@ -687,7 +687,7 @@ fn qualify_never_overwrites_campaign_files_of_others() {
     fs::write(folder.path().join("demo/v2.toml"), "other = 1\n").unwrap();
     for _ in 0..2 {
         let (_, said) = qualify("demo/v2.results");
-        assert!(said.contains("absent is no image folder"), "{said}");
+        assert!(said.contains("absent is not an image folder"), "{said}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("demo/v2.toml")).unwrap(), "other = 1\n");
     assert!(folder.path().join("demo/v2.results.toml").is_file());

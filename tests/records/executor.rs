@@ -1,17 +1,17 @@
 //! The executor, with functions instead of machines.
 
 use mcc_harness::base::{HostLoad, HostState};
-use mcc_harness::campaign::{Disturbance, EntryFacts, History, InstanceFacts, Kind, Run};
+use mcc_harness::campaign::{Disturbance, EntryFacts, History, Hosts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::disturbance::reasons;
-use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, EntryDisks, Executor, FreeDisk, State};
-use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy};
-use mcc_harness::store::{CampaignFacts, Disk, HostFacts, Outcome, Record};
+use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, Executor, State};
+use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy, Qemu, Survey};
+use mcc_harness::runner::{CampaignDisks, EntryDisks, Host, RunSettings};
+use mcc_harness::store::{CampaignFacts, Disk, Outcome, Record};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 fn run(examination: &str) -> Run {
     Run {
@@ -55,43 +55,42 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
     let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
     let guest = Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") };
     let entry = EntryDisks { guest, disk: disk.clone(), inputs: None, digests: vec![] };
-    let executor = Executor {
-        record,
-        edition,
-        disks: [("tool".parse().unwrap(), entry)].into(),
-        inputs: disk,
-        inputs_digest: Disk { role: "inputs".into(), sha256: "1".repeat(64), bytes: 1 },
-        states: None,
-        host: HostFacts {
-            name: "node".into(),
-            cpu: "some cpu".into(),
-            cores: 4,
-            usable_cores: None,
-            memory_mib: 1 << 20,
-            kernel: "6.1".into(),
-            accelerator: "kvm".into(),
-            qemu: "7.2.22".into(),
-        },
+    let core = |n| Core { cpus: vec![n], ..Core::default() };
+    let host = Host {
+        policy: Policy::Contest,
+        qemu: Qemu { program: PathBuf::from("qemu"), version: "7.2.22".into() },
         backend: Backend::Qemu,
         accelerator: Accelerator::Kvm,
-        policy: Policy::Contest,
-        boot_deadline: Duration::from_secs(300),
-        prepare_deadline: Duration::from_secs(300),
-        collect_deadline: Duration::from_secs(60),
-        stall: Duration::from_secs(10),
-        disturbance,
-        held_files: HeldFiles::default(),
-        free_disk: FreeDisk::default(),
-        jobs: 2,
+        marks: vec![],
+        survey: Survey {
+            name: "node".into(),
+            kernel: "6.1".into(),
+            cpu: "some cpu".into(),
+            cores: Cores { cores: (0..3).map(core).collect(), allowed: (0..3).collect() },
+            memory: Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None },
+        },
+    };
+    let settings = RunSettings {
+        record,
+        edition,
+        hosts: &Hosts { disturbed: disturbance, ..Hosts::default() },
+        host: &host,
+        disks: CampaignDisks {
+            entries: [("tool".parse().unwrap(), entry)].into(),
+            inputs: disk,
+            inputs_digest: Disk { role: "inputs".into(), sha256: "1".repeat(64), bytes: 1 },
+            held_files: HeldFiles::default(),
+        },
+        restore: false,
+        file: Path::new("campaign.toml"),
+        jobs: Some(2),
         marks: vec![],
         history: History::default(),
         run_attempt,
         stop: &AtomicBool::new(false),
     };
-    let core = |n| Core { cpus: vec![n], ..Core::default() };
-    let cores = Cores { cores: (0..3).map(core).collect(), allowed: (0..3).collect() };
-    let memory = Memory { total_mib: 1 << 20, available_mib: 1 << 20, limited_by: None };
-    executor.run(Leases::new(&cores, &memory), &|_| true, &|_| {}).unwrap();
+    let leases = Leases::new(&host.survey.cores, &host.survey.memory);
+    Executor::new(settings).run(leases, &|_| true, &|_| {}).unwrap();
 }
 
 #[test]

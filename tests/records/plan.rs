@@ -341,9 +341,10 @@ mod facts {
     use mcc_harness::edition::Edition;
     use mcc_harness::store::CampaignFacts;
 
+    /// The edition 2017 has all three statuses.
     fn facts(folder: &Folder) -> Vec<InstanceFacts> {
         let campaign = Campaign::load(&folder.campaign()).unwrap();
-        campaign.instance_facts(&Edition::load("mcc-2018").unwrap(), |_| {}).unwrap()
+        campaign.instance_facts(&Edition::load("mcc-2017").unwrap(), |_| {}).unwrap()
     }
 
     #[test]
@@ -369,7 +370,9 @@ mod facts {
         assert_eq!(facts(&folder)[0].family, "Ants");
         assert_eq!(facts(&folder)[0].status, "surprise");
         fs::write(&table, "instance,family,status\nA-PT-2,Ants,known\nZ-PT-1,Z,odd\n").unwrap();
-        assert!(folder.refusal(&[]).contains("year.csv:3: status \"odd\""));
+        assert!(
+            folder.refusal(&[]).contains("year.csv:3: status \"odd\"; edition mcc-2018 has known, surprise")
+        );
         fs::write(&table, "instance,status\nA-PT-2,known\n").unwrap();
         assert!(folder.refusal(&[]).contains("no column `family`"));
         fs::write(&table, "instance,family,status\nA-PT-2,Ants\n").unwrap();

@@ -380,7 +380,7 @@ fn a_cut_or_foreign_archive_is_refused_with_a_remedy() {
         let refused = harness(folder.path(), &["verify", "cut.tar.zst"]).code(2);
         assert!(
             stderr(&refused).contains("download it again")
-                || stderr(&refused).contains("cut.tar.zst is no archive"),
+                || stderr(&refused).contains("cut.tar.zst is not an archive"),
             "{}",
             stderr(&refused)
         );

@@ -39,7 +39,7 @@ fn a_report_is_wrapped_and_coloured_as_the_terminal_allows() {
     for without in [[("NO_COLOR", "1")], [("CLICOLOR", "0")], [("TERM", "dumb")]] {
         let plain = on_terminal(folder.path(), &without);
         assert!(!plain.contains('\x1b'), "{without:?}: {plain:?}");
-        assert!(plain.contains("`STATESPACE` is no keyword"), "{plain}");
+        assert!(plain.contains("`STATESPACE` is not a keyword"), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= 60), "{plain}");
         assert!(plain.lines().count() > 8, "long messages are wrapped: {plain}");
     }
@@ -55,7 +55,7 @@ fn a_report_in_a_pipe_has_80_columns_and_no_codes() {
     let output = run(&["lint", "stdout", "--examination", "StateSpace"]);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.stderr.is_empty(), "hints are for people at a terminal: {:?}", output.stderr);
-    assert!(printed.contains("line 1: error: `STATESPACE` is no keyword"), "{printed}");
+    assert!(printed.contains("line 1: error: `STATESPACE` is not a keyword"), "{printed}");
     assert!(!printed.contains('\x1b') && printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     // A message on stderr is one line, for logs.
     let output = run(&["lint", "stdout", "--examination", "Statespace"]);

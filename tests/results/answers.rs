@@ -129,7 +129,7 @@ fn the_last_value_counts_and_a_contradiction_is_recorded() {
         ["3: x-00 was T in line 1 and is F now: the last value counts; print a value only when it is final"]
     );
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 CANNOT_COMPUTE");
-    assert_eq!(text(&answers), "T ?", "CANNOT_COMPUTE is no value");
+    assert_eq!(text(&answers), "T ?", "CANNOT_COMPUTE is not a value");
     assert!(anomalies(&answers)[0].contains("CANNOT_COMPUTE for x-00 after its value in line 1"));
 }
 
@@ -177,16 +177,16 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
     let cases = [
         (
             "\nCANNOT COMPUTE",
-            "2: `CANNOT COMPUTE` is no keyword: it is ignored; write CANNOT_COMPUTE with underscores, alone on its line",
+            "2: `CANNOT COMPUTE` is not a keyword: it is ignored; write CANNOT_COMPUTE with underscores, alone on its line",
         ),
         (
             "DO NOT COMPETE",
-            "1: `DO NOT COMPETE` is no keyword: it is ignored; write DO_NOT_COMPETE with underscores, alone on its line",
+            "1: `DO NOT COMPETE` is not a keyword: it is ignored; write DO_NOT_COMPETE with underscores, alone on its line",
         ),
         ("FORMULA x-00 CANNOT COMPUTE", "write CANNOT_COMPUTE with underscores"),
         ("FORMULA x-00 CANNOT_COMPUTE TECHNIQUES A", "write FORMULA x-00 CANNOT_COMPUTE and nothing else"),
         ("FORMULA x-00 DO_NOT_COMPETE", "use DO_NOT_COMPETE for a whole examination only"),
-        ("FORMULA x-00 true TECHNIQUES A", "1: `true` is no value for x-00; write TRUE or FALSE"),
+        ("FORMULA x-00 true TECHNIQUES A", "1: `true` is not a value for x-00; write TRUE or FALSE"),
         ("FORMULA x-00", "1: x-00 has no value; write TRUE or FALSE"),
         ("FORMULA x-00 TRUE in 3 s", "`in` follows the value of x-00: the line is ignored"),
         (
@@ -205,12 +205,12 @@ fn mistakes_of_tools_are_reported_with_line_and_remedy() {
         ),
         (
             "FORMULAE x-00 TRUE TECHNIQUES A",
-            "1: `FORMULAE` is no keyword: the line is ignored; write FORMULA",
+            "1: `FORMULAE` is not a keyword: the line is ignored; write FORMULA",
         ),
-        ("Formula x-00 TRUE TECHNIQUES A", "`Formula` is no keyword"),
-        ("DO_NOT_COMPETES", "`DO_NOT_COMPETES` is no keyword: the line is ignored; write DO_NOT_COMPETE"),
+        ("Formula x-00 TRUE TECHNIQUES A", "`Formula` is not a keyword"),
+        ("DO_NOT_COMPETES", "`DO_NOT_COMPETES` is not a keyword: the line is ignored; write DO_NOT_COMPETE"),
         ("CANNOT-COMPUTE", "write CANNOT_COMPUTE"),
-        ("FORMULA x-00 CANOT_COMPUTE", "`CANOT_COMPUTE` is no keyword"),
+        ("FORMULA x-00 CANOT_COMPUTE", "`CANOT_COMPUTE` is not a keyword"),
         ("really CANNOT_COMPUTE", "CANNOT_COMPUTE is not alone on its line"),
         (
             "DO_NOT_COMPETE\nCANNOT_COMPUTE",
@@ -233,13 +233,21 @@ fn results_that_nearly_follow_the_protocol_are_reported() {
         (
             &state_space,
             "STATE SPACE STATES 14 TECHNIQUES A",
-            "`STATE SPACE` is no keyword: the line is ignored",
+            "`STATE SPACE` is not a keyword: the line is ignored",
         ),
-        (&state_space, "states: STATE SPACE STATES 14", "`STATE SPACE` is no keyword: the line is ignored"),
-        (&state_space, "STATESPACE TRANSITIONS 14", "`STATESPACE` is no keyword: the line is ignored"),
-        (&state_space, "STATE-SPACE TRANSITIONS 14 TECHNIQUES A", "`STATE-SPACE` is no keyword"),
-        (&upper_bounds, "FORMULA foo TRUE", "`TRUE` is no value for foo; write a number in decimal digits"),
-        (&upper_bounds, "FORMULA foo FALSE TECHNIQUES A", "`FALSE` is no value for foo"),
+        (
+            &state_space,
+            "states: STATE SPACE STATES 14",
+            "`STATE SPACE` is not a keyword: the line is ignored",
+        ),
+        (&state_space, "STATESPACE TRANSITIONS 14", "`STATESPACE` is not a keyword: the line is ignored"),
+        (&state_space, "STATE-SPACE TRANSITIONS 14 TECHNIQUES A", "`STATE-SPACE` is not a keyword"),
+        (
+            &upper_bounds,
+            "FORMULA foo TRUE",
+            "`TRUE` is not a value for foo; write a number in decimal digits",
+        ),
+        (&upper_bounds, "FORMULA foo FALSE TECHNIQUES A", "`FALSE` is not a value for foo"),
     ] {
         let beside = format!("{good}\n{output}\n");
         let answers = read_as(beside.as_bytes(), questions, Reading::default());
@@ -588,7 +596,7 @@ fn lint_prints_values_by_position_and_wrong_lines() {
         lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-01 TRUE\nFORMULA n-01 maybe");
     assert_eq!(code, 1);
     assert!(out.contains("line 1: warning: n-01 has no TECHNIQUES: the value counts;"), "{out}");
-    assert!(out.contains("line 2: error: `maybe` is no value for n-01; write TRUE or FALSE"), "{out}");
+    assert!(out.contains("line 2: error: `maybe` is not a value for n-01; write TRUE or FALSE"), "{out}");
 
     let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
     assert_eq!(code, 1);

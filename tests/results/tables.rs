@@ -163,11 +163,11 @@ fn a_bad_row_of_the_contests_table_is_refused_with_its_place() {
         ),
         (
             good.replace("1200", "1.2.3").replacen('a', "b", 1),
-            "raw.csv:3: column CPU (ms): `1.2.3` is no number",
+            "raw.csv:3: column CPU (ms): `1.2.3` is not a number",
         ),
         (
             good.replace("244.14", "-1").replacen('a', "b", 1),
-            "raw.csv:3: column max memory (MB): `-1` is no number",
+            "raw.csv:3: column max memory (MB): `-1` is not a number",
         ),
         (good.clone(), "raw.csv:3: the same tool, instance and examination as in line 2"),
         ("b,F-PT-1,ReachabilityDeadlock\n".to_owned(), "raw.csv:3: 3 columns, the header has 17"),

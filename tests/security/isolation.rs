@@ -7,10 +7,10 @@ use crate::support::script;
 
 use campaign::{Folder, stderr, until};
 use mcc_harness::campaign::Disturbance;
-use mcc_harness::edition::{CpuReading, Edition, Limits};
+use mcc_harness::edition::{CpuReading, Limits};
 use mcc_harness::executor::disturbance::may_repeat;
-use mcc_harness::executor::{AttemptResult, AttemptSpec, Budget, State, Timeouts, attempt};
-use mcc_harness::host::{Policy, Survey, find_program};
+use mcc_harness::executor::{AttemptResult, State};
+use mcc_harness::host::{Survey, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
 use mcc_harness::vm::{Machine, MachineSpec};
 use std::fs::{self, Permissions};
@@ -31,20 +31,7 @@ fn spec(memory_mib: u64) -> MachineSpec {
 fn as_root(script: &str, limits: &Limits) -> AttemptResult {
     let folder = tempfile::tempdir().unwrap();
     let job = script::job("root", "/", script);
-    let edition = Edition::load("mcc-2018").unwrap();
-    let attempt_spec = AttemptSpec {
-        machine: &spec(512),
-        cpu_flags: &edition.machine.cpu_flags,
-        policy: Policy::AllowDegraded,
-        job,
-        budget: Budget::new(limits, 1),
-        output_cap: 1 << 20,
-        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
-        disturbance: &Disturbance::default(),
-        crash_is_by_tool: false,
-        folder: folder.path(),
-    };
-    attempt(attempt_spec, &mut |_| {})
+    script::attempt(&spec(512), job, limits, folder.path(), &mut |_| {})
 }
 
 /// The CPU of a core that others use as little as possible: the last one that this process may use.
@@ -56,24 +43,12 @@ fn last_cpu() -> u32 {
 fn a_run_beside_a_busy_process_on_its_core_is_marked() {
     let cpu = last_cpu();
     let machine = MachineSpec { vcpu_cpus: vec![cpu], ..spec(512) };
-    let edition = Edition::load("mcc-2018").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let thresholds = Disturbance::default();
-    let attempt_spec = AttemptSpec {
-        machine: &machine,
-        cpu_flags: &edition.machine.cpu_flags,
-        policy: Policy::AllowDegraded,
-        job: script::job("mcc", "/home/mcc", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"),
-        budget: Budget::new(&LIMITS, 1),
-        output_cap: 1 << 20,
-        timeouts: Timeouts { boot: TIMEOUT, prepare: TIMEOUT, collect: TIMEOUT, stall: TIMEOUT },
-        disturbance: &thresholds,
-        crash_is_by_tool: false,
-        folder: folder.path(),
-    };
+    let job = script::job("mcc", "/home/mcc", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done");
     // Its priority is high if this test runs as root. It starts with the tool, so that the guest boots quickly.
     let mut neighbour = None;
-    let ended = attempt(attempt_spec, &mut |state| {
+    let ended = script::attempt(&machine, job, &LIMITS, folder.path(), &mut |state| {
         if state == State::Examining {
             let mut busy = Command::new("taskset");
             busy.args(["-c", &cpu.to_string(), "nice", "-n", "-10", "sh", "-c", "while :; do :; done"]);

@@ -1,8 +1,13 @@
 //! Machines and jobs for tests and measurements.
 
 use mcc_harness::base::guest::Job;
-use mcc_harness::host::Accelerator;
+use mcc_harness::campaign::Hosts;
+use mcc_harness::edition::{Edition, Limits};
+use mcc_harness::executor::{self, AttemptResult, AttemptSpec, State};
+use mcc_harness::host::{Accelerator, Policy};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start};
+use std::path::Path;
+use std::time::Duration;
 
 /// A machine that boots from an image of mcc-harness, under TCG, so that it is the same on every host, and unpinned.
 pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
@@ -37,4 +42,28 @@ pub fn job(user: &str, cwd: &str, script: &str) -> Job {
         env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
         ..Job::default()
     }
+}
+
+/// Makes an attempt with these limits, at most 1 MiB of output and long timeouts. Missing CPU flags are a mark.
+pub fn attempt(
+    machine: &MachineSpec,
+    job: Job,
+    limits: &Limits,
+    folder: &Path,
+    enter: &mut dyn FnMut(State),
+) -> AttemptResult {
+    const TIMEOUT: Duration = Duration::from_secs(300);
+    let mut edition = Edition::load("mcc-2018").unwrap();
+    edition.limits = Limits { output_bytes: 1 << 20, ..limits.clone() };
+    let hosts = Hosts { collect_deadline: TIMEOUT, stall: TIMEOUT, ..Hosts::default() };
+    let attempt_spec = AttemptSpec {
+        machine,
+        edition: &edition,
+        hosts: &hosts,
+        policy: Policy::AllowDegraded,
+        job,
+        crash_is_by_tool: false,
+        folder,
+    };
+    executor::attempt(attempt_spec, enter)
 }

@@ -14,7 +14,7 @@
 use super::anomaly::Anomaly;
 use super::grammar::{StatedResult, Statement, is_result, is_technique, statements, words};
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
-use super::lines::{LONGEST_RESULT, Line, Truncation, for_each_candidate};
+use super::lines::{Line, MAX_RESULT_BYTES, Truncation, for_each_candidate};
 use super::{Questions, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::{Severity, position_order};
@@ -77,7 +77,7 @@ pub struct Answers {
     pub repeated: Vec<Option<Repeat>>,
     /// The last declaration. It is `CannotCompute` for a tool without values that printed CANNOT_COMPUTE for single positions.
     pub declared: Option<Declaration>,
-    /// The first `MOST_ANOMALIES` anomalies, by line.
+    /// The first `MAX_ANOMALIES` anomalies, by line.
     pub anomalies: Vec<Anomaly>,
     /// Number of further anomalies.
     pub anomalies_dropped: u64,
@@ -85,7 +85,7 @@ pub struct Answers {
 
 /// Limit for the number of anomalies that are kept. Further ones are counted only, so that an output of 10 GB does not fill
 /// memory.
-pub const MOST_ANOMALIES: usize = 1000;
+pub const MAX_ANOMALIES: usize = 1000;
 
 impl Answers {
     /// Reads the output of a tool, which may contain any bytes.
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
             return false;
         }
         if cut_off {
-            let problem = format!("a result longer than {LONGEST_RESULT} bytes: the result is ignored");
+            let problem = format!("a result longer than {MAX_RESULT_BYTES} bytes: the result is ignored");
             self.error(problem, "print the number in plain decimal digits, nothing else");
             return false;
         }
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
                 Some(keyword) => self.misspelt(text, keyword),
                 None => {
                     let id = self.shown(known, subject);
-                    self.error(format!("`{}` is no value for {id}", cut(text)), self.expected());
+                    self.error(format!("`{}` is not a value for {id}", cut(text)), self.expected());
                 }
             },
         }
@@ -402,11 +402,11 @@ impl<'a> Reader<'a> {
 
     fn keyword_split(&mut self, found: &str, meant: Declaration) {
         let fix = format!("write {} with underscores, alone on its line", meant.keyword());
-        self.error(format!("`{found}` is no keyword: it is ignored"), fix);
+        self.error(format!("`{found}` is not a keyword: it is ignored"), fix);
     }
 
     fn misspelt(&mut self, word: &[u8], keyword: &str) {
-        let problem = format!("`{}` is no keyword: the line is ignored", cut(word));
+        let problem = format!("`{}` is not a keyword: the line is ignored", cut(word));
         self.error(problem, format!("write {keyword}"));
     }
 
@@ -428,7 +428,10 @@ impl<'a> Reader<'a> {
             [] => None,
         });
         if let Some((found, keyword)) = found {
-            self.error(format!("`{found}` is no keyword: the line is ignored"), format!("write {keyword}"));
+            self.error(
+                format!("`{found}` is not a keyword: the line is ignored"),
+                format!("write {keyword}"),
+            );
         }
     }
 
@@ -509,7 +512,7 @@ impl<'a> Reader<'a> {
         problem: impl Into<String>,
         fix: impl Into<String>,
     ) -> Option<&mut Anomaly> {
-        if self.anomalies.len() == MOST_ANOMALIES {
+        if self.anomalies.len() == MAX_ANOMALIES {
             self.dropped += 1;
             return None;
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// Most lines of an output whose arrival is kept. Further ones are counted only, so that an output of any size needs little
 /// memory and little space in the record. An examination has at most 16 values.
-pub const MOST_ANSWER_LINES: usize = 1000;
+pub const MAX_ANSWER_LINES: usize = 1000;
 
 /// When the lines with a word of the answer protocol arrived. Their numbers are those of `Answers::lines`.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl AnswerLines {
 }
 
 fn keep(arrived: &mut Vec<(u64, Instant)>, dropped: &mut u64, line: u64, at: Instant) {
-    if arrived.len() < MOST_ANSWER_LINES { arrived.push((line, at)) } else { *dropped += 1 }
+    if arrived.len() < MAX_ANSWER_LINES { arrived.push((line, at)) } else { *dropped += 1 }
 }
 
 #[cfg(test)]
@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn lines_beyond_the_cap_are_counted() {
-        let many = b"FORMULA a TRUE\n".repeat(MOST_ANSWER_LINES);
+        let many = b"FORMULA a TRUE\n".repeat(MAX_ANSWER_LINES);
         let (kept, dropped) = lines(&[&many, b"CANNOT_COMPUTE\nx\nFORMULA b", b" TRUE"]);
-        assert_eq!((kept.len(), dropped), (MOST_ANSWER_LINES, 2));
-        assert_eq!(kept.last(), Some(&(MOST_ANSWER_LINES as u64, 10)));
+        assert_eq!((kept.len(), dropped), (MAX_ANSWER_LINES, 2));
+        assert_eq!(kept.last(), Some(&(MAX_ANSWER_LINES as u64, 10)));
     }
 
     #[test]

@@ -157,7 +157,7 @@ pub fn megabytes(kib: u64, form: Form) -> String {
 /// Parses a decimal number and multiplies it by `factor`, rounded half up to an integer. None for an empty text.
 ///
 /// # Errors
-/// The text is no decimal number, or the product overflows.
+/// The text is not a decimal number, or the product overflows.
 pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -165,7 +165,7 @@ pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
     }
     let wrong = || {
         let shown: String = text.chars().take(40).collect();
-        format!("`{shown}` is no number; write digits with at most one decimal point, or leave it empty")
+        format!("`{shown}` is not a number; write digits with at most one decimal point, or leave it empty")
     };
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.len() + part.len() == 0 || ![whole, part].concat().bytes().all(|byte| byte.is_ascii_digit()) {
@@ -259,7 +259,7 @@ mod tests {
             "99999999999999999999999999999999999999999",
             "٣",
         ] {
-            assert!(decimal(wrong, 1).unwrap_err().contains("is no number"), "{wrong}");
+            assert!(decimal(wrong, 1).unwrap_err().contains("is not a number"), "{wrong}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use std::sync::LazyLock;
 
 /// Limit for the length of a result in bytes.
-pub(super) const LONGEST_RESULT: usize = if cfg!(test) { 200 } else { super::value::MOST_DIGITS };
+pub(super) const MAX_RESULT_BYTES: usize = if cfg!(test) { 200 } else { super::value::MAX_DIGITS };
 
 /// A line, or the part of it that may have a result.
 pub(super) struct Line<'a> {
@@ -110,11 +110,11 @@ impl KeptLine {
         const BEFORE: usize = 1;
         const HALF_KEYWORD: usize = "STATE_SPACE".len();
         while self.cut != Truncation::End && !part.is_empty() {
-            let space = LONGEST_RESULT + 1 - self.text.len();
+            let space = MAX_RESULT_BYTES + 1 - self.text.len();
             let (piece, rest) = part.split_at(part.len().min(space));
             self.text.extend_from_slice(piece);
             part = rest;
-            if self.text.len() <= LONGEST_RESULT {
+            if self.text.len() <= MAX_RESULT_BYTES {
                 continue;
             }
             let from = match first_keyword(&self.text) {
@@ -123,7 +123,7 @@ impl KeptLine {
             };
             self.cut = if from == 0 { Truncation::End } else { Truncation::Front };
             self.text.drain(..from);
-            self.text.truncate(LONGEST_RESULT);
+            self.text.truncate(MAX_RESULT_BYTES);
         }
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             prop_assert_eq!(lines.clone().count(), whole.len());
             for ((at, line), (number, text, cut)) in lines.zip(&whole) {
                 prop_assert_eq!(at as u64 + 1, *number);
-                prop_assert_eq!(line.len() <= LONGEST_RESULT, *cut == Truncation::Complete);
+                prop_assert_eq!(line.len() <= MAX_RESULT_BYTES, *cut == Truncation::Complete);
                 let shown = if *cut == Truncation::Complete { line } else { &line[line.len() - text.len()..] };
                 prop_assert!(*cut == Truncation::End || shown.as_bytes() == text);
             }

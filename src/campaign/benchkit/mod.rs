@@ -15,8 +15,8 @@ mod questions;
 mod value;
 
 pub use anomaly::Anomaly;
-pub use answers::{Answers, Declaration, MOST_ANOMALIES, Reading, Repeat, abridged};
-pub use arrivals::{AnswerLines, MOST_ANSWER_LINES};
+pub use answers::{Answers, Declaration, MAX_ANOMALIES, Reading, Repeat, abridged};
+pub use arrivals::{AnswerLines, MAX_ANSWER_LINES};
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};
 pub use questions::{Questions, STATE_SPACE};

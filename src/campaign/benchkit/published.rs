@@ -81,7 +81,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
 
 /// Limit for the size of a row or header in bytes. 16 values of the greatest length fit; compressed input that expands
 /// without limit must not fill memory.
-const LONGEST_ROW: u64 = 8 << 20;
+const MAX_ROW_BYTES: u64 = 8 << 20;
 
 /// A comma-separated table with a header, read row by row.
 pub struct Table {
@@ -123,9 +123,9 @@ struct CheckedSource {
 
 impl Read for CheckedSource {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.in_row.get() > LONGEST_ROW {
+        if self.in_row.get() > MAX_ROW_BYTES {
             let longest =
-                format!("a row is longer than {LONGEST_ROW} bytes; check that its quotes are closed");
+                format!("a row is longer than {MAX_ROW_BYTES} bytes; check that its quotes are closed");
             return Err(io::Error::other(longest));
         }
         let read = self.source.read(into)?;
@@ -308,7 +308,9 @@ pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
     let fits = |word: &str| word.len() == 2 && word.parse::<usize>().is_ok_and(|position| position < values);
     match wrong.split(' ').find(|word| !word.is_empty() && !fits(word)) {
         None => Ok(()),
-        Some(word) => Err(format!("column wrong: `{word}` is no position; expected 00 to {:02}", values - 1)),
+        Some(word) => {
+            Err(format!("column wrong: `{word}` is not a position; expected 00 to {:02}", values - 1))
+        }
     }
 }
 

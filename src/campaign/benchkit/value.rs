@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The value of one position as a tool gave it. Numbers are exact: a state count can have 24,000 decimal digits.
 ///
 /// The text form is `F`, `T`, a decimal number, `inf`, `d.ddddE+dddd`, `Inf` or `X`; parsing it returns the same value. A
-/// negative number stands for "not given" in the answer protocol and is no value.
+/// negative number stands for "not given" in the answer protocol and is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Value {
@@ -37,11 +37,11 @@ pub enum Value {
 
 /// Limit for the number of digits, ten times those of the longest known count. Parsing and formatting take time in the
 /// square of the length.
-pub(super) const MOST_DIGITS: usize = 256 << 10;
+pub(super) const MAX_DIGITS: usize = 256 << 10;
 
-/// The error for a text that is no value.
+/// The error for a text that is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]
+#[error("`{0}` is not a value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]
 pub struct NotAValue(
     /// The text, truncated.
     pub String,
@@ -116,7 +116,7 @@ impl FromStr for Value {
             "Inf" => Some(Self::Overflow),
             "X" => Some(Self::NotKept),
             _ if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) => {
-                (text.len() <= MOST_DIGITS).then(|| text.parse().ok().map(Self::Number)).flatten()
+                (text.len() <= MAX_DIGITS).then(|| text.parse().ok().map(Self::Number)).flatten()
             }
             _ => rounded_form(text.as_bytes()),
         };
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_number_longer_than_the_limit_is_no_value() {
-        assert!("9".repeat(MOST_DIGITS + 1).parse::<Value>().is_err());
+        assert!("9".repeat(MAX_DIGITS + 1).parse::<Value>().is_err());
         assert!("9".repeat(30_000).parse::<Value>().is_ok());
     }
 

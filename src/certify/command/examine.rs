@@ -275,9 +275,7 @@ fn runs(witness: &mcc_checker::Witness) -> String {
             format!("firing sequence of {steps} transitions, of which those after {start} repeat forever")
         }
         (None, Some(start)) => {
-            format!(
-                "firing sequence of {steps} transitions, of which those after {start} add tokens forever"
-            )
+            format!("firing sequence of {steps} transitions, of which those after {start} add tokens forever")
         }
         (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),
         (None, None) => format!("firing sequence of {steps} transitions"),

@@ -5,9 +5,7 @@ use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
-use crate::input::run_results::{
-    InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow,
-};
+use crate::input::run_results::{InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};

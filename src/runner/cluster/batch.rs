@@ -34,7 +34,7 @@ pub struct Resources {
 
 /// Memory of the controller.
 const CONTROLLER_MIB: u64 = 512;
-/// Memory of QEMU itself, beside the memory of the guest.
+/// Memory of QEMU itself, in addition to the memory of the guest.
 const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {

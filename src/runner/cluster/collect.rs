@@ -1,6 +1,7 @@
 //! Merges the shards of a campaign into its record.
 
 use super::{Cluster, ClusterError};
+use mcc_base::OnFile;
 use mcc_store::{MergeCounts, Record, RecordPart, StoreError};
 use serde::Serialize;
 use std::fs;
@@ -83,8 +84,8 @@ fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
         return Ok(vec![folder.to_owned()]);
     }
     let mut shards = vec![];
-    for item in fs::read_dir(folder).map_err(ClusterError::io("list", folder))? {
-        let path = item.map_err(ClusterError::io("list", folder))?.path();
+    for item in fs::read_dir(folder).on("list", folder)? {
+        let path = item.on("list", folder)?.path();
         if path.join("record.db").exists() {
             shards.push(path);
         }

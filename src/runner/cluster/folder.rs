@@ -1,7 +1,7 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
-use mcc_base::{clock, random};
+use mcc_base::{FileError, OnFile, clock, random};
 use mcc_campaign::SlurmSettings;
 use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
@@ -114,22 +114,21 @@ impl Cluster {
     pub fn create(results: &Path, facts: ClusterFacts) -> Result<Self, ClusterError> {
         let cluster = Self { results: absolute(results)?, facts };
         for folder in [cluster.logs(), cluster.folder().join("batches"), cluster.results.join("shards")] {
-            fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
+            fs::create_dir_all(&folder).on("create", &folder)?;
         }
         cluster.create_keys()?;
         // A copy: the program may be rebuilt while the campaign runs, and nodes may not have its folder.
-        let program = std::env::current_exe().map_err(ClusterError::io("find", "mcc-harness"))?;
+        let program = std::env::current_exe().on("find", "mcc-harness")?;
         let (beside, place) = (cluster.folder().join(".program"), cluster.program());
-        fs::copy(&program, &beside).map_err(ClusterError::io("copy", &program))?;
-        fs::rename(&beside, &place).map_err(ClusterError::io("rename", &place))?;
+        fs::copy(&program, &beside).on("copy", &program)?;
+        fs::rename(&beside, &place).on("rename", &place)?;
         let script = format!(
             "#!/bin/sh\n# A job: the runs of one model. The argument is the name of the batch.\n\
              exec {} shard {} --batch \"$1\"\n",
             quoted(&place),
             quoted(&cluster.results)
         );
-        mcc_base::text::write(&cluster.script(), &script)
-            .map_err(ClusterError::io("write", cluster.script()))?;
+        mcc_base::text::write(&cluster.script(), &script).on("write", cluster.script())?;
         write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
         Ok(cluster)
     }
@@ -196,7 +195,7 @@ impl Cluster {
         if hosts.nodes.last().is_none_or(|last| last != node) {
             hosts.nodes.push(node.to_owned());
             let shard = self.shard(model);
-            fs::create_dir_all(&shard).map_err(ClusterError::io("create", &shard))?;
+            fs::create_dir_all(&shard).on("create", &shard)?;
             write(&shard.join("host.json"), &hosts)?;
         }
         Ok(())
@@ -206,17 +205,17 @@ impl Cluster {
     fn create_keys(&self) -> Result<(), ClusterError> {
         let folder = self.folder().join("keys");
         let made = fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder);
-        made.map_err(ClusterError::io("create", &folder))?;
+        made.on("create", &folder)?;
         for need in &self.facts.needs {
             let path = self.key_path(&need.model);
             let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
             let mut file = match file {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                file => file.map_err(ClusterError::io("create", &path))?,
+                file => file.on("create", &path)?,
             };
-            let key = random::hex_digits(32).map_err(ClusterError::io("read", "/dev/urandom"))?;
+            let key = random::hex_digits(32)?;
             let written = writeln!(file, "{key}").and_then(|()| file.sync_all());
-            written.map_err(ClusterError::io("write", &path))?;
+            written.on("write", &path)?;
         }
         Ok(())
     }
@@ -231,8 +230,8 @@ impl Cluster {
     /// The file of the key cannot be read, is not one that `create` wrote, or other users can read it.
     pub fn key(&self, model: &str) -> Result<SealKey, ClusterError> {
         let path = self.key_path(model);
-        let mode = fs::metadata(&path).map_err(ClusterError::io("read", &path))?.mode();
-        let text = mcc_base::text::read(&path).map_err(ClusterError::io("read", &path))?;
+        let mode = fs::metadata(&path).on("read", &path)?.mode();
+        let text = mcc_base::text::read(&path).on("read", &path)?;
         let bad = |problem: &str| ClusterError::Bad { path: path.clone(), problem: problem.to_owned() };
         if mode & 0o077 != 0 {
             return Err(bad(
@@ -258,8 +257,8 @@ impl Cluster {
         let free = (1..).map(|n| self.superseded(model, n)).find(|folder| !folder.exists());
         let place = free.expect("some number is free");
         let folder = self.results.join("superseded");
-        fs::create_dir_all(&folder).map_err(ClusterError::io("create", &folder))?;
-        fs::rename(&shard, &place).map_err(ClusterError::io("rename", &shard))
+        fs::create_dir_all(&folder).on("create", &folder)?;
+        Ok(fs::rename(&shard, &place).on("rename", &shard)?)
     }
 
     /// Returns a name for a batch that is unique in the cluster.
@@ -275,8 +274,8 @@ impl Cluster {
     pub fn batches(&self) -> Result<Vec<(String, BatchFacts)>, ClusterError> {
         let folder = self.folder().join("batches");
         let mut found = vec![];
-        for item in fs::read_dir(&folder).map_err(ClusterError::io("list", &folder))? {
-            let path = item.map_err(ClusterError::io("list", &folder))?.path();
+        for item in fs::read_dir(&folder).on("list", &folder)? {
+            let path = item.on("list", &folder)?.path();
             if path.extension().is_some_and(|extension| extension == "json")
                 && let Some(name) = path.file_stem().and_then(|stem| stem.to_str())
             {
@@ -330,17 +329,17 @@ impl Cluster {
 
 fn write(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
     let text = serde_json::to_string_pretty(value).expect("plain data");
-    mcc_base::text::write(path, &(text + "\n")).map_err(ClusterError::io("write", path))
+    Ok(mcc_base::text::write(path, &(text + "\n")).on("write", path)?)
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
-    let text = mcc_base::text::read(path).map_err(ClusterError::io("read", path))?;
+    let text = mcc_base::text::read(path).on("read", path)?;
     serde_json::from_str(&text)
         .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {
-    std::path::absolute(path).map_err(ClusterError::io("find", path))
+    Ok(std::path::absolute(path).on("find", path)?)
 }
 
 /// Quotes a path for a shell.

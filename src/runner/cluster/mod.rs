@@ -29,7 +29,6 @@ pub use staging::StagingFolder;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 
 /// An error of the batch system or of the files of a campaign on a cluster, with the remedy.
@@ -51,16 +50,9 @@ pub enum ClusterError {
         /// The problem.
         problem: String,
     },
-    /// A file or folder cannot be read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The content of a file is not valid.
     #[error("{}: {problem}", path.display())]
     Bad {
@@ -80,7 +72,7 @@ pub enum ClusterError {
     NotSubmitted(PathBuf),
     /// The time limit of a partition is shorter than one run.
     #[error(
-        "the longest run takes {run_s} s, a job needs {margin_s} s beside it (margin_s in [slurm]), and partition \
+        "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [slurm]), and partition \
          {partition} ends jobs after {limit_s} s: choose another partition in [slurm], or smaller [limits]"
     )]
     TooShort {
@@ -88,7 +80,7 @@ pub enum ClusterError {
         partition: String,
         /// Longest duration of a run, seconds.
         run_s: u64,
-        /// Time of a job beside its runs, seconds.
+        /// Time of a job in addition to its runs, seconds.
         margin_s: u64,
         /// Time limit of the partition, seconds.
         limit_s: u64,
@@ -96,13 +88,6 @@ pub enum ClusterError {
     /// A record cannot be read or written.
     #[error(transparent)]
     Store(#[from] mcc_store::StoreError),
-}
-
-impl ClusterError {
-    fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
-    }
 }
 
 /// A job of the batch system, or one task of an array of jobs.

@@ -3,6 +3,7 @@
 use super::{
     BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskEnd, TaskState,
 };
+use mcc_base::FileError;
 use mcc_base::files;
 use mcc_base::ordered_map::ordered_map;
 use mcc_store::{RecordSummary, StoreError};
@@ -163,7 +164,7 @@ fn last_line(path: &Path) -> Result<Option<String>, ClusterError> {
             Ok(last.map(str::to_owned))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ClusterError::io("read", path)(error)),
+        Err(source) => Err(FileError { action: "read", path: path.into(), source }.into()),
     }
 }
 

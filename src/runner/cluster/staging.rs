@@ -1,6 +1,7 @@
 //! Copies disks to the local storage of a node: once per node, for all jobs and campaigns.
 
 use super::ClusterError;
+use mcc_base::OnFile;
 use mcc_base::digest;
 use mcc_vm::HeldFile;
 use nix::fcntl::{Flock, FlockArg};
@@ -18,7 +19,7 @@ impl StagingFolder {
     /// # Errors
     /// The folder cannot be created.
     pub fn open(folder: &Path) -> Result<Self, ClusterError> {
-        fs::create_dir_all(folder).map_err(ClusterError::io("create", folder))?;
+        fs::create_dir_all(folder).on("create", folder)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -31,28 +32,28 @@ impl StagingFolder {
     pub fn disk(&self, source: &Path, sha256: &str) -> Result<(PathBuf, HeldFile), ClusterError> {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
-        let lock = File::create(&lock_path).map_err(ClusterError::io("create", &lock_path))?;
-        let _lock = Flock::lock(lock, FlockArg::LockExclusive)
-            .map_err(|(_, errno)| ClusterError::io("lock", &lock_path)(errno.into()))?;
+        let lock = File::create(&lock_path).on("create", &lock_path)?;
+        let _lock =
+            Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, errno)| errno).on("lock", &lock_path)?;
         if let Ok((file, found, _)) = HeldFile::open_digested(&place)
             && found == sha256
         {
             return Ok((place, file));
         }
         let beside = self.folder.join(format!(".{sha256}"));
-        fs::copy(source, &beside).map_err(ClusterError::io("copy to this node", source))?;
-        let (found, _) = digest::file(&beside).map_err(ClusterError::io("read", &beside))?;
+        fs::copy(source, &beside).on("copy to this node", source)?;
+        let (found, _) = digest::file(&beside).on("read", &beside)?;
         if found != sha256 {
-            fs::remove_file(&beside).map_err(ClusterError::io("remove", &beside))?;
+            fs::remove_file(&beside).on("remove", &beside)?;
             let problem = format!(
                 "its digest is {found}, but it was {sha256} when the campaign was submitted: put the disk back, or \
                  submit the campaign again with another --out"
             );
             return Err(ClusterError::Bad { path: source.to_owned(), problem });
         }
-        fs::rename(&beside, &place).map_err(ClusterError::io("rename", &place))?;
+        fs::rename(&beside, &place).on("rename", &place)?;
         // Renaming changes a time of the file, so it is opened again.
-        let (file, found, _) = HeldFile::open_digested(&place).map_err(ClusterError::io("read", &place))?;
+        let (file, found, _) = HeldFile::open_digested(&place).on("read", &place)?;
         let problem = "it changed while it was copied; run the job again".to_owned();
         if found == sha256 { Ok((place, file)) } else { Err(ClusterError::Bad { path: place, problem }) }
     }

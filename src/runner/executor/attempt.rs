@@ -9,9 +9,9 @@ use super::usage::{SAMPLE_INTERVAL, UsageMeter};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
-use mcc_campaign::Disturbance;
 use mcc_campaign::benchkit::AnswerLines;
-use mcc_edition::CpuFlags;
+use mcc_campaign::{Disturbance, Hosts};
+use mcc_edition::{CpuFlags, Edition};
 use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
 use mcc_vm::host::Policy;
 use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
@@ -51,38 +51,18 @@ impl fmt::Display for State {
     }
 }
 
-/// How long the harness waits for the guest. Exceeding a timeout is an infrastructure failure, except `collect`, which
-/// adds the mark `output-incomplete`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// From the start of QEMU until the guest is ready.
-    pub boot: Duration,
-    /// For preparing the instance, and again for starting the tool.
-    pub prepare: Duration,
-    /// For the rest of the output after the end of the tool.
-    pub collect: Duration,
-    /// The longest accepted stall: time in which the controller could not check the machine.
-    pub stall: Duration,
-}
-
-/// The input of an attempt.
+/// What one attempt adds to the settings of its campaign.
 pub struct AttemptSpec<'a> {
     /// The machine.
     pub machine: &'a MachineSpec,
-    /// The CPU flags that the guest must have (E-5.2).
-    pub cpu_flags: &'a CpuFlags,
+    /// The effective edition: limits, and the CPU flags that the guest must have (E-5.2).
+    pub edition: &'a Edition,
+    /// The timeouts, and when the run counts as disturbed.
+    pub hosts: &'a Hosts,
     /// Whether missing CPU flags are an infrastructure failure or a mark.
     pub policy: Policy,
     /// The job of the guest agent.
     pub job: Job,
-    /// The limits of CPU time and wall time.
-    pub budget: Budget,
-    /// The largest number of bytes kept of stdout, and of stderr.
-    pub output_cap: u64,
-    /// The timeouts of the harness.
-    pub timeouts: Timeouts,
-    /// From when on the run counts as disturbed.
-    pub disturbance: &'a Disturbance,
     /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
     /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
     pub crash_is_by_tool: bool,
@@ -179,25 +159,16 @@ impl AttemptRunner<'_> {
     }
 
     fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
-        let AttemptSpec {
-            machine: spec,
-            cpu_flags,
-            policy,
-            job,
-            budget,
-            output_cap,
-            timeouts,
-            disturbance,
-            crash_is_by_tool,
-            folder,
-        } = attempt_spec;
+        let AttemptSpec { machine: spec, edition, hosts, policy, job, crash_is_by_tool, folder } =
+            attempt_spec;
+        let (output_cap, budget) = (edition.limits.output_bytes, Budget::new(&edition.limits, spec.vcpus));
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
         let host_watch = HostWatch::new(&spec.vcpu_cpus);
         self.environment.host_state = Some(host_watch.settings());
         self.evidence.folder = job.evidence_folder.as_ref().map(|_| folder.to_owned());
         self.enter(State::Booting);
         let booted = Instant::now();
-        let mut machine = Machine::start(spec, folder, output_cap, timeouts.boot)?;
+        let mut machine = Machine::start(spec, folder, output_cap, hosts.boot_deadline)?;
         let answer_lines = Rc::new(RefCell::new(AnswerLines::default()));
         let found = Rc::clone(&answer_lines);
         machine.observe_stdout(Box::new(move |part| found.borrow_mut().add(part, Instant::now())));
@@ -207,12 +178,12 @@ impl AttemptRunner<'_> {
             machine.send(&Request::Ready)?;
             self.mark(Mark::RESTORED);
         }
-        let ready = wait_for(&mut machine, booted + timeouts.boot, "ready")?;
+        let ready = wait_for(&mut machine, booted + hosts.boot_deadline, "ready")?;
         let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();
         self.environment.guest_kernel = kernel;
         self.environment.cpu_flags = seen;
-        self.check_flags(cpu_flags, policy)?;
+        self.check_flags(&edition.machine.cpu_flags, policy)?;
 
         self.enter(State::Ready);
         let mut tool = Metered {
@@ -220,7 +191,7 @@ impl AttemptRunner<'_> {
             // Started before the guest receives the name of the instance.
             meter: UsageMeter::start(&mut machine)?,
             machine,
-            stall: timeouts.stall,
+            stall: hosts.stall,
             // Over ssh, preparation and collection use programs of the tool's disk, so the limits apply to them too.
             limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
         };
@@ -228,7 +199,7 @@ impl AttemptRunner<'_> {
             tool.host_watch.start(&tool.machine);
         }
         let mut phases = Phases::default();
-        let outcome = match self.phases(&mut tool, &mut phases, job, budget, timeouts) {
+        let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
             Err(error)
                 if phases.tool_can_act && (error.is_by_guest() || crash_is_by_tool && error.is_crash()) =>
@@ -261,7 +232,7 @@ impl AttemptRunner<'_> {
         if matches!(outcome, Outcome::CpuLimit | Outcome::WallLimit) {
             machine.stop();
             let delay = meter.within_until.elapsed();
-            match Enforced::new(delay, timeouts.stall) {
+            match Enforced::new(delay, hosts.stall) {
                 Enforced::InTime => {}
                 Enforced::Late => self.mark(Mark::LATE_LIMIT),
                 Enforced::Unwatched => return Err(VmError::Suspended(delay)),
@@ -274,7 +245,7 @@ impl AttemptRunner<'_> {
         if stdout_bytes > output_cap || stderr_bytes > output_cap {
             self.mark(Mark::OUTPUT_TRUNCATED);
         }
-        self.record_host(host_watch.finish(), disturbance);
+        self.record_host(host_watch.finish(), &hosts.disturbed);
         let (lines, dropped) = answer_lines.take().finish(meter.started);
         let (memory_kib, memory_source) = meter.memory();
         self.facts = Some(RunFacts {
@@ -341,14 +312,14 @@ impl AttemptRunner<'_> {
         phases: &mut Phases,
         job: Job,
         budget: Budget,
-        timeouts: Timeouts,
+        hosts: &Hosts,
     ) -> Result<Outcome, VmError> {
         let over_ssh = tool.limits.is_some();
         // The programs of an original disk prepare the instance, so they may be the cause of what follows.
         phases.tool_can_act = over_ssh;
         for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
             tool.machine.send(&request)?;
-            let deadline = Instant::now() + timeouts.prepare;
+            let deadline = Instant::now() + hosts.prepare_deadline;
             let event = loop {
                 match tool.next(deadline)? {
                     Step::Over(outcome) => {
@@ -397,7 +368,7 @@ impl AttemptRunner<'_> {
         if !over_ssh {
             tool.limits = None;
         }
-        let over = self.collect(tool, phases, Instant::now() + timeouts.collect)?;
+        let over = self.collect(tool, phases, Instant::now() + hosts.collect_deadline)?;
         let collected = tool.read()?;
         phases.collect_cpu = collected.1.saturating_sub(phases.figures.1);
         if over_ssh {
@@ -450,7 +421,7 @@ impl AttemptRunner<'_> {
     /// Waits for the end of the tool or for a limit.
     fn watch(&mut self, tool: &mut Metered) -> Result<Outcome, VmError> {
         loop {
-            match tool.next(Instant::now() + LONG)? {
+            match tool.next(Instant::now() + MAX_WAIT)? {
                 Step::Deadline => {}
                 Step::Over(outcome) => return Ok(outcome),
                 Step::OutputLimit => return Ok(Outcome::OutputLimit),
@@ -544,7 +515,7 @@ impl AttemptRunner<'_> {
 }
 
 /// Longest single wait for an event.
-const LONG: Duration = Duration::from_secs(3600);
+const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// CPU time during preparation, or during collection, up to which the run is not marked.
 const UNMARKED_CPU: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@ use mcc_base::{HostLoad, Mark};
 use mcc_campaign::Disturbance;
 
 /// Times below this are not compared: `/proc/stat` counts in steps of 10 ms.
-const LEAST_MS: u64 = 20;
+const MIN_MS: u64 = 20;
 
 /// Returns why a run with this load was disturbed: each figure above its threshold, as text. Unknown figures disturb
 /// nothing.
@@ -60,7 +60,7 @@ pub fn may_repeat(load: &HostLoad, marks: &[Mark], thresholds: &Disturbance) -> 
 }
 
 fn exceeds(ms: u64, percent: u64, wall_ms: u64) -> bool {
-    ms >= LEAST_MS && u128::from(ms) * 100 > u128::from(wall_ms) * u128::from(percent)
+    ms >= MIN_MS && u128::from(ms) * 100 > u128::from(wall_ms) * u128::from(percent)
 }
 
 fn is_slower(per_mille: u64, thresholds: &Disturbance) -> bool {

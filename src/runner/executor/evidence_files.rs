@@ -1,5 +1,6 @@
 //! The files of evidence of a tool.
 
+use mcc_base::OnFile;
 use mcc_base::evidence;
 use mcc_vm::VmError;
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ impl EvidenceFiles {
         };
         let path = folder.join(file);
         let to = OpenOptions::new().append(true).create(true).open(&path);
-        to.and_then(|mut to| to.write_all(part.as_bytes())).map_err(|source| VmError::Io { path, source })?;
+        to.and_then(|mut to| to.write_all(part.as_bytes())).on("write", path)?;
         self.files.insert(file.to_owned(), bytes);
         Ok(true)
     }

@@ -1,7 +1,8 @@
 //! The space on the host's disk that machines may take. A guest can fill its share, so the shares of all machines that run
 //! at once must be free before the first one starts: no guest can then take the space of another one.
 
-use super::{Executor, ExecutorError};
+use super::{Executor, ExecutorError, RunSettings};
+use mcc_base::OnFile;
 use mcc_base::names::EntryName;
 use nix::sys::statvfs::statvfs;
 use std::collections::BTreeMap;
@@ -34,14 +35,14 @@ impl Executor<'_> {
     /// A disk or the folder cannot be read.
     pub fn free_disk(&self) -> Result<FreeDisk, ExecutorError> {
         let (mut limits, mut per_machine) = (BTreeMap::new(), 0);
-        for (entry, disks) in &self.disks {
-            let limit = self.edition.limits.disk_limit_bytes(mcc_vm::free_bytes(&disks.disk)?);
+        let RunSettings { record, edition, disks, .. } = &self.settings;
+        for (entry, disks) in &disks.entries {
+            let limit = edition.limits.disk_limit_bytes(mcc_vm::free_bytes(&disks.disk)?);
             per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_space()?);
             limits.insert(entry.clone(), limit);
         }
-        let folder = self.record.dir();
-        let free =
-            free_bytes(folder).map_err(|source| mcc_vm::DiskError::Io { path: folder.to_owned(), source })?;
+        let folder = record.dir();
+        let free = free_bytes(folder).on("find the free space of", folder)?;
         Ok(FreeDisk { limits, per_machine, free })
     }
 }

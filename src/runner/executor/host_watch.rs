@@ -10,10 +10,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Fewer measurements during a run say nothing about its mean speed.
-const LEAST_MEASUREMENTS: usize = 5;
+const MIN_MEASUREMENTS: usize = 5;
 
 /// A measurement during the run counts at most this many times the shortest one: a single interrupt must not mark a run.
-const MOST_SLOWDOWN: u32 = 2;
+const MAX_SLOWDOWN: u32 = 2;
 
 /// The host of one attempt, from before the start of its machine.
 pub struct HostWatch {
@@ -167,7 +167,7 @@ fn calibration(
         |times: &BTreeMap<u32, Duration>| times.iter().filter_map(|(cpu, time)| per_mille(*cpu, *time)).max();
     let capped = |(cpu, time): &(u32, Duration)| {
         let shortest = shortest(*cpu)?;
-        per_mille(*cpu, (*time).clamp(shortest, shortest.saturating_mul(MOST_SLOWDOWN)))
+        per_mille(*cpu, (*time).clamp(shortest, shortest.saturating_mul(MAX_SLOWDOWN)))
     };
     let during: Vec<u64> = during.iter().filter_map(capped).collect();
     let mean = during.iter().sum::<u64>() / (during.len().max(1) as u64);
@@ -175,7 +175,7 @@ fn calibration(
     Some(Calibration {
         shortest_ns: u64::try_from(shortest_ns).unwrap_or(u64::MAX),
         before: slowest(before),
-        during: (during.len() >= LEAST_MEASUREMENTS).then_some(mean),
+        during: (during.len() >= MIN_MEASUREMENTS).then_some(mean),
         after: slowest(after),
     })
 }

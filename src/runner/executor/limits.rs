@@ -38,7 +38,7 @@ pub enum Enforced {
 
 impl Enforced {
     /// `late`: the time from the last moment at which the machine was certainly within its limits until its end; `stall`:
-    /// see `Timeouts`.
+    /// see `Hosts`.
     pub fn new(late: Duration, stall: Duration) -> Self {
         match late {
             late if late > stall => Self::Unwatched,

@@ -4,107 +4,53 @@
 mod attempt;
 mod counts;
 pub mod disturbance;
+mod error;
 mod evidence_files;
 mod free_disk;
-mod host_facts;
 mod host_watch;
 mod limits;
 mod queue;
 mod usage;
 
-pub use attempt::{AttemptResult, AttemptSpec, State, Timeouts, attempt};
+pub use attempt::{AttemptResult, AttemptSpec, State, attempt};
+pub use error::ExecutorError;
 pub use free_disk::FreeDisk;
-pub use host_facts::host_facts;
 pub use limits::{Budget, LimitCheck};
 
+use super::RunSettings;
 use counts::{GRACE, counts};
-use mcc_base::names::{EntryName, RunId};
+use error::MAX_CONSECUTIVE_FAILURES;
+use mcc_base::names::EntryName;
 use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
-use mcc_edition::Edition;
-use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
-use mcc_vm::host::{Accelerator, Lease, LeaseError, Leases, Policy};
-use mcc_vm::{Backend, DiskError, DiskFile, Guest, HeldFiles, MachineSpec, SavedError, SavedStates, Start};
+use mcc_campaign::{EVIDENCE_SETTING, Run};
+use mcc_store::{Attempt, AttemptDir, Disk, Environment, Outcome, RunState};
+use mcc_vm::host::{Lease, Leases, Policy};
+use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::io;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Number of consecutive infrastructure failures that stops a campaign: their cause is the host, not a run.
-const MAX_CONSECUTIVE_FAILURES: u32 = 10;
-
 /// The beginning of the reason of a repetition that no organizer decided.
 const REPEATED: &str = "disturbed: ";
-
-/// The disks of one entry and their digests.
-#[derive(Clone, Debug)]
-pub struct EntryDisks {
-    /// The channel to the guest, with kernel and initrd for the agent.
-    pub guest: Guest,
-    /// The disk of the tool.
-    pub disk: DiskFile,
-    /// The inputs disk of the entry with its digest; None: the inputs disk of the campaign.
-    pub inputs: Option<(DiskFile, Disk)>,
-    /// The digests of disk, kernel and initrd.
-    pub digests: Vec<Disk>,
-}
 
 /// A function that makes an attempt. It calls its second argument with each state that it enters.
 pub type AttemptFn<'a> = dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync + 'a;
 
 /// Executes the runs of a campaign on this host.
 pub struct Executor<'a> {
-    /// The record with the runs.
-    pub record: &'a Record,
-    /// The effective edition, with the limits of the campaign.
-    pub edition: &'a Edition,
-    /// The disks by entry.
-    pub disks: BTreeMap<EntryName, EntryDisks>,
-    /// The inputs disk of the campaign.
-    pub inputs: DiskFile,
-    /// Its digest.
-    pub inputs_digest: Disk,
+    /// What the runs share.
+    pub settings: RunSettings<'a>,
     /// The saved states from which machines start; None: machines boot.
     pub states: Option<SavedStates>,
-    /// The facts of the host for the record.
-    pub host: HostFacts,
-    /// The program that starts QEMU.
-    pub backend: Backend,
-    /// The accelerator of the machines.
-    pub accelerator: Accelerator,
-    /// Whether unmet machine requirements are an error or a mark.
-    pub policy: Policy,
-    /// See `Timeouts::boot`.
-    pub boot_deadline: Duration,
-    /// See `Timeouts::prepare`.
-    pub prepare_deadline: Duration,
-    /// See `Timeouts::collect`.
-    pub collect_deadline: Duration,
-    /// See `Timeouts::stall`.
-    pub stall: Duration,
-    /// From when on a run counts as disturbed, and how often it is repeated.
-    pub disturbance: Disturbance,
-    /// All files that machines read, held open.
-    pub held_files: HeldFiles,
     /// The disk limits, as `Executor::free_disk` reads them; of simulated machines empty.
     pub free_disk: FreeDisk,
-    /// Runs at once.
-    pub jobs: usize,
-    /// Marks of every run, such as `mixed-host`.
-    pub marks: Vec<Mark>,
-    /// Durations of earlier runs, which order the open runs.
-    pub history: History,
-    /// Makes one attempt: `attempt`, or a simulation.
-    pub run_attempt: &'a AttemptFn<'a>,
-    /// Stop request, set by the caller: no new run is started, running ones end normally.
-    pub stop: &'a AtomicBool,
 }
 
 /// An event of a running campaign.
@@ -135,81 +81,6 @@ pub enum Progress<'a> {
     },
 }
 
-/// Why the open runs of a record cannot all be executed.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecutorError {
-    /// The cores and memory of a run cannot be leased on this host.
-    #[error(transparent)]
-    Lease(#[from] LeaseError),
-    /// The record cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Too many consecutive attempts ended as infrastructure failures.
-    #[error(
-        "{MAX_CONSECUTIVE_FAILURES} attempts in a row ended in infrastructure failures, the last one at {run}: {reason}; check \
-         the host, then `run` again to resume; nothing recorded is lost"
-    )]
-    ConsecutiveFailures {
-        /// The last of these runs.
-        run: RunId,
-        /// State and reason of its failure.
-        reason: String,
-    },
-    /// A file that machines read has changed since its digest was computed.
-    #[error(
-        "{}, which the machines read, has changed since its digest was computed: {what}; restore it and `run` again, \
-         or begin a new record (another --out); the running attempt is not recorded",
-        path.display()
-    )]
-    DiskChanged {
-        /// The file.
-        path: PathBuf,
-        /// The change.
-        what: String,
-    },
-    /// The host has no free space for an attempt.
-    #[error(
-        "the host has no space left, detected at {run}: {reason}; nothing recorded is lost, and this attempt \
-         is not counted: free space on that disk, then `run` again to resume"
-    )]
-    DiskFull {
-        /// The run.
-        run: RunId,
-        /// The failure of its attempt.
-        reason: String,
-    },
-    /// The host has no free space for the writes of one machine.
-    #[error(
-        "{}: {} MiB are free, but the writes of one machine to its disk may take {} MiB: free space, write the record to \
-         another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
-        path.display(), free >> 20, needed.div_ceil(1 << 20)
-    )]
-    NoSpace {
-        /// The folder of the record.
-        path: PathBuf,
-        /// Free bytes.
-        free: u64,
-        /// Bytes for one machine.
-        needed: u64,
-    },
-    /// A disk of a machine cannot be read.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// CPU flags that rule E-5.2 requires are missing in the guest.
-    #[error(
-        "the guests of this host do not see these CPU flags, which rule E-5.2 requires: {missing}; use a host and an \
-         accelerator that offer them (`mcc-harness doctor` shows which), or --allow-degraded (every run is marked \
-         {mark})", mark = Mark::CPU_FLAGS
-    )]
-    CpuFlags {
-        /// The missing flags, separated by spaces.
-        missing: String,
-    },
-    /// The nonce of a job cannot be created.
-    #[error("cannot read random bytes from /dev/urandom: {0}")]
-    Random(#[source] io::Error),
-}
-
 /// The shared state of the worker threads of one `Executor::run`.
 struct Scheduler<'a> {
     executor: &'a Executor<'a>,
@@ -229,7 +100,21 @@ struct SchedulerState {
     error: Option<ExecutorError>,
 }
 
-impl Executor<'_> {
+impl<'a> Executor<'a> {
+    /// The executor of a record. Without `free_disk`, machines have no disk limit.
+    pub fn new(settings: RunSettings<'a>) -> Self {
+        let states = settings.restore.then(|| SavedStates::new(settings.record.dir().join("running")));
+        Self { settings, states, free_disk: FreeDisk::default() }
+    }
+
+    /// The largest number of runs at once. Without disk space for one, it is one, and `run` refuses.
+    pub fn jobs(&self, leases: &Leases) -> usize {
+        let RunSettings { record, edition, jobs, .. } = &self.settings;
+        let vcpus = record.facts().entries.iter().map(|entry| entry.kind.cores(&edition.machine));
+        let capacity = || leases.capacity(vcpus.max().unwrap_or(1), self.leased_memory_mib()).max(1) as usize;
+        jobs.unwrap_or_else(capacity).min(self.free_disk.machines().max(1))
+    }
+
     /// Executes the open runs for which `wanted` is true, longest expected first. Returns when none is open, or after a
     /// stop request or an error when the running attempts have ended. `show` is called with every event, by several threads.
     ///
@@ -241,27 +126,28 @@ impl Executor<'_> {
         wanted: &dyn Fn(&Run) -> bool,
         show: &(dyn Fn(Progress) + Sync),
     ) -> Result<(), ExecutorError> {
-        let open = self.record.open_runs();
+        let RunSettings { record, host, .. } = &self.settings;
+        let open = record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
         let open = open.inspect(|open| {
             if let Ok(open) = open {
                 show(Progress::Queued { run: &open.run });
             }
         });
-        let open = queue::order(open, &self.history)?;
+        let open = queue::order(open, &self.settings.history)?;
         // A lease that is not possible is an error before the first run starts.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
-            if let Some(lease) = leases.lease(vcpus, self.leased_memory_mib(), self.policy)? {
+            if let Some(lease) = leases.lease(vcpus, self.leased_memory_mib(), host.policy)? {
                 leases.release(lease);
             }
         }
         let space = &self.free_disk;
         if space.machines() == 0 && open.iter().any(|run| run.competes) {
-            let path = self.record.dir().to_owned();
+            let path = record.dir().to_owned();
             return Err(ExecutorError::NoSpace { path, free: space.free, needed: space.per_machine });
         }
-        let jobs = self.jobs.min(open.len());
+        let jobs = self.jobs(&leases).min(open.len());
         let scheduler = Scheduler {
             executor: self,
             show,
@@ -287,7 +173,7 @@ impl Scheduler<'_> {
     /// Executes open runs until there is none.
     fn worker(&self) {
         while let Some((open, lease)) = self.next() {
-            let run = self.executor.record.run_at(open.position).map_err(ExecutorError::from);
+            let run = self.executor.settings.record.run_at(open.position).map_err(ExecutorError::from);
             if let Err(error) = run.and_then(|run| self.run_until_recorded(&run, lease)) {
                 self.shared().error.get_or_insert(error);
                 self.changed.notify_all();
@@ -305,7 +191,7 @@ impl Scheduler<'_> {
     fn next(&self) -> Option<(QueuedRun, Option<Lease>)> {
         let mut shared = self.shared();
         loop {
-            if shared.error.is_some() || self.executor.stop.load(Ordering::Relaxed) {
+            if shared.error.is_some() || self.executor.settings.stop.load(Ordering::Relaxed) {
                 return None;
             }
             let (competes, vcpus) = shared.open.front().map(|open| (open.competes, open.vcpus))?;
@@ -328,7 +214,11 @@ impl Scheduler<'_> {
     }
 
     fn lease(&self, shared: &mut SchedulerState, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
-        Ok(shared.leases.lease(vcpus, self.executor.leased_memory_mib(), self.executor.policy)?)
+        Ok(shared.leases.lease(
+            vcpus,
+            self.executor.leased_memory_mib(),
+            self.executor.settings.host.policy,
+        )?)
     }
 
     /// Makes attempts at a run until it is recorded.
@@ -339,7 +229,7 @@ impl Scheduler<'_> {
             let mut shared = self.shared();
             match &attempt.outcome {
                 Outcome::Infrastructure { .. }
-                    if self.executor.policy == Policy::Contest
+                    if self.executor.settings.host.policy == Policy::Contest
                         && !attempt.environment.cpu_flags_missing.is_empty() =>
                 {
                     // All guests of this host have the same flags.
@@ -356,13 +246,13 @@ impl Scheduler<'_> {
                 }
                 _ => shared.consecutive_failures = 0,
             }
-            if run_state == RunState::Recorded || self.executor.stop.load(Ordering::Relaxed) {
+            if run_state == RunState::Recorded || self.executor.settings.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             lease = loop {
                 match self.lease(&mut shared, run.vcpus)? {
                     Some(lease) => break Some(lease),
-                    None if self.executor.stop.load(Ordering::Relaxed) => return Ok(()),
+                    None if self.executor.settings.stop.load(Ordering::Relaxed) => return Ok(()),
                     None => shared = self.wait(shared),
                 }
             };
@@ -373,7 +263,7 @@ impl Scheduler<'_> {
     fn stops_within(&self, grace: Duration) -> bool {
         let deadline = Instant::now() + grace;
         loop {
-            if self.executor.stop.load(Ordering::Relaxed) {
+            if self.executor.settings.stop.load(Ordering::Relaxed) {
                 return true;
             }
             if Instant::now() >= deadline {
@@ -387,14 +277,15 @@ impl Scheduler<'_> {
     /// does not compete.
     fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<Option<(Attempt, RunState)>, ExecutorError> {
         let executor = self.executor;
-        let dir = executor.record.begin_attempt(&run.id())?;
+        let RunSettings { record, host, disks, marks, .. } = &executor.settings;
+        let dir = record.begin_attempt(&run.id())?;
         let mut attempt = Attempt {
             run: run.id(),
             number: dir.number(),
             outcome: Outcome::NotCompeting,
             marks: vec![],
             started_at: clock::now_text(),
-            host: executor.host.clone(),
+            host: host.facts(),
             disks: vec![],
             machine: vec![],
             environment: Environment::default(),
@@ -413,7 +304,7 @@ impl Scheduler<'_> {
                 (self.show)(Progress::Entered { run, attempt: dir.number(), state });
             };
             let machines_before = self.shared().leases.machines_on_socket(&lease);
-            attempt.disks = executor.disks_of(run);
+            attempt.disks = disks.digests_of(&run.entry);
             let make = || {
                 executor.check_disks().and_then(|()| {
                     match executor.use_saved_state(&mut spec, &attempt.disks) {
@@ -452,12 +343,12 @@ impl Scheduler<'_> {
                     machines_before.zip(machines_after).map(|(before, after)| [before, after]);
             }
             attempt.marks =
-                [executor.marks.clone(), executor.accelerator.marks(), leased, ended.marks].concat();
+                [marks.clone(), host.marks.clone(), host.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.description();
         }
         let run_state = match executor.repeat_reason(&attempt)? {
-            Some(reason) => executor.record.commit_superseded(attempt.clone(), dir, &reason)?,
-            None => executor.record.commit(attempt.clone(), dir)?,
+            Some(reason) => record.commit_superseded(attempt.clone(), dir, &reason)?,
+            None => record.commit(attempt.clone(), dir)?,
         };
         Ok(Some((attempt, run_state)))
     }
@@ -472,17 +363,18 @@ pub fn leased_memory_mib(machine_mib: u64, restored: bool) -> u64 {
 impl Executor<'_> {
     /// The machine of a run of `entry`, without cores.
     fn machine(&self, entry: &EntryName, vcpus: u32, disk_limit: Option<u64>) -> MachineSpec {
-        let disks = &self.disks[entry];
+        let RunSettings { edition, host, disks, .. } = &self.settings;
+        let own = &disks.entries[entry];
         MachineSpec {
-            backend: self.backend,
-            accelerator: self.accelerator,
-            cpu_model: self.edition.machine.cpu_model.clone(),
-            memory_mib: self.edition.machine.memory_mib,
+            backend: host.backend,
+            accelerator: host.accelerator,
+            cpu_model: edition.machine.cpu_model.clone(),
+            memory_mib: edition.machine.memory_mib,
             vcpus,
-            guest: disks.guest.clone(),
-            disk: disks.disk.clone(),
-            held_files: self.held_files.clone(),
-            read_only_disks: vec![disks.inputs.as_ref().map_or(&self.inputs, |(disk, _)| disk).clone()],
+            guest: own.guest.clone(),
+            disk: own.disk.clone(),
+            held_files: disks.held_files.clone(),
+            read_only_disks: vec![own.inputs.as_ref().map_or(&disks.inputs, |(disk, _)| disk).clone()],
             start: Start::Boot,
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
@@ -492,31 +384,26 @@ impl Executor<'_> {
 
     fn check_disks(&self) -> Result<(), ExecutorError> {
         let changed = |(path, what)| ExecutorError::DiskChanged { path, what };
-        self.held_files.check_unchanged().map_err(changed)
-    }
-
-    /// Digests of all disks of the machine of a run.
-    fn disks_of(&self, run: &Run) -> Vec<Disk> {
-        let entry = &self.disks[&run.entry];
-        let inputs = entry.inputs.as_ref().map_or(&self.inputs_digest, |(_, digest)| digest);
-        entry.digests.iter().chain([inputs]).cloned().collect()
+        self.settings.disks.held_files.check_unchanged().map_err(changed)
     }
 
     fn leased_memory_mib(&self) -> u64 {
-        leased_memory_mib(self.edition.machine.memory_mib, self.states.is_some())
+        leased_memory_mib(self.settings.edition.machine.memory_mib, self.states.is_some())
     }
 
     /// Sets the machine to start from a saved state, if the campaign restores states.
     fn use_saved_state(&self, machine: &mut MachineSpec, disks: &[Disk]) -> Result<(), Box<AttemptResult>> {
         let Some(states) = &self.states else { return Ok(()) };
         let digests = disks.iter().map(|disk| format!("{} {}\n", disk.role, disk.sha256)).collect::<String>();
-        let content_key = format!("{digests}{}", self.host.qemu);
-        let saved = states.get_or_boot(machine, &content_key, self.boot_deadline).map_err(|error| {
-            let (state, reason) = (State::Preparing.to_string(), error.to_string());
-            let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
-            let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });
-            Box::new(AttemptResult { by_signal, ..ended })
-        })?;
+        let content_key = format!("{digests}{}", self.settings.host.qemu.version);
+        let saved = states.get_or_boot(machine, &content_key, self.settings.hosts.boot_deadline).map_err(
+            |error| {
+                let (state, reason) = (State::Preparing.to_string(), error.to_string());
+                let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
+                let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });
+                Box::new(AttemptResult { by_signal, ..ended })
+            },
+        )?;
         machine.start = Start::Restore(saved);
         Ok(())
     }
@@ -528,53 +415,43 @@ impl Executor<'_> {
         dir: &AttemptDir,
         enter: &mut dyn FnMut(State),
     ) -> Result<AttemptResult, ExecutorError> {
-        let limits = &self.edition.limits;
+        let RunSettings { record, edition, hosts, host, run_attempt, .. } = &self.settings;
+        let limits = &edition.limits;
         let invocation = Invocation {
             tool: &run.entry,
             instance: &run.instance,
             examination: &run.examination,
             confinement_s: limits.confinement_s,
-            memory_mib: self.edition.machine.memory_mib,
+            memory_mib: edition.machine.memory_mib,
             memory_reserve_mib: limits.memory_reserve_mib,
             original: matches!(machine.guest, Guest::Ssh(_)),
-            keeps_evidence: self.record.facts().settings.contains_key(EVIDENCE_SETTING),
+            keeps_evidence: record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
-        let random = |bytes| random::hex_digits(bytes).map_err(ExecutorError::Random);
-        let job = invocation.job(random(16)?, clock::now_ns(), random(32)?);
-        Ok((self.run_attempt)(
-            AttemptSpec {
-                machine,
-                cpu_flags: &self.edition.machine.cpu_flags,
-                policy: self.policy,
-                job,
-                budget: Budget::new(limits, run.vcpus),
-                output_cap: limits.output_bytes,
-                timeouts: Timeouts {
-                    boot: self.boot_deadline,
-                    prepare: self.prepare_deadline,
-                    collect: self.collect_deadline,
-                    stall: self.stall,
-                },
-                disturbance: &self.disturbance,
-                crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
-                folder: &dir.outputs(),
-            },
-            enter,
-        ))
+        let attempt_spec = AttemptSpec {
+            machine,
+            edition,
+            hosts,
+            policy: host.policy,
+            job: invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?),
+            crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
+            folder: &dir.outputs(),
+        };
+        Ok(run_attempt(attempt_spec, enter))
     }
 
     /// Why a run is repeated after this attempt: it was disturbed by something that its guest cannot cause, and the
     /// repetitions of the campaign are not used up. None: whatever the attempt gives is judged.
     fn repeat_reason(&self, attempt: &Attempt) -> Result<Option<String>, ExecutorError> {
-        let repeats = self.disturbance.repeats;
+        let thresholds = &self.settings.hosts.disturbed;
+        let repeats = thresholds.repeats;
         let state = attempt.environment.host_state.as_ref();
-        let may_repeat = state.and_then(|state| state.load.as_ref()).is_some_and(|load| {
-            repeats > 0 && disturbance::may_repeat(load, &attempt.marks, &self.disturbance)
-        });
+        let may_repeat = state
+            .and_then(|state| state.load.as_ref())
+            .is_some_and(|load| repeats > 0 && disturbance::may_repeat(load, &attempt.marks, thresholds));
         if attempt.outcome.is_infrastructure() || !may_repeat {
             return Ok(None);
         }
-        let reruns = self.record.reruns(&attempt.run)?;
+        let reruns = self.settings.record.reruns(&attempt.run)?;
         let repeated = reruns.iter().filter(|rerun| rerun.reason.starts_with(REPEATED)).count();
         let reasons = state.map_or(String::new(), |state| state.disturbed.join("; "));
         Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{reasons}")))
@@ -583,11 +460,11 @@ impl Executor<'_> {
     /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there
     /// are retries. Without retries one crash can have another cause, so it is never the tool's.
     fn has_crashed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
-        let retries = self.record.facts().retries;
+        let retries = self.settings.record.facts().retries;
         if retries == 0 || number <= retries {
             return Ok(false);
         }
-        let attempts = self.record.attempts(&run.id())?;
+        let attempts = self.settings.record.attempts(&run.id())?;
         let mut last = attempts.iter().rev().take(retries as usize);
         Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
     }

@@ -1,6 +1,7 @@
 //! The campaign file of a qualification or of an image of a comparison, in the folder that contains its record.
 
 use super::QualifyError;
+use mcc_base::OnFile;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,20 +17,20 @@ pub(super) fn write(out: &Path, campaign: &str, command: &'static str) -> Result
     name.push(".toml");
     let file = out.with_file_name(name);
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(QualifyError::io(folder))?;
+        fs::create_dir_all(folder).on("create", folder)?;
     }
     let text = format!("{first_line}{campaign}");
     match File::create_new(&file) {
-        Ok(mut new) => new.write_all(text.as_bytes()).map_err(QualifyError::io(&file))?,
+        Ok(mut new) => new.write_all(text.as_bytes()).on("write", &file)?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let existing = fs::read(&file).map_err(QualifyError::io(&file))?;
+            let existing = fs::read(&file).on("read", &file)?;
             // Version 0.1 wrote no first line.
             if !existing.starts_with(first_line.as_bytes()) && existing != campaign.as_bytes() {
                 return Err(QualifyError::Foreign { path: file, command });
             }
-            fs::write(&file, text).map_err(QualifyError::io(&file))?;
+            fs::write(&file, text).on("write", &file)?;
         }
-        Err(error) => return Err(QualifyError::io(&file)(error)),
+        Err(error) => Err(error).on("create", &file)?,
     }
     Ok(file)
 }

@@ -7,11 +7,10 @@
 use super::paired::{self, PairedTest};
 use super::qualification::create_or_open;
 use super::{DifferentValues, Qualification, QualifyError, different_values};
-use crate::{
-    CampaignDisks, CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign,
-};
+use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
+use mcc_base::OnFile;
+use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
-use mcc_campaign::{History, Run};
 use mcc_store::{Attempt, Outcome, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +35,7 @@ pub struct Comparison<'a> {
     pub contenders: [Contender<'a>; 2],
     /// Run although this host does not meet the contest's machine requirements.
     pub allow_degraded: bool,
-    /// Stop request, see `CampaignOptions::stop`.
+    /// Stop request, see `RunSettings::stop`.
     pub stop: &'a AtomicBool,
     /// Called with the events of building the inputs disks.
     pub show_inputs: &'a dyn Fn(InputsEvent),
@@ -135,7 +134,6 @@ pub struct ComparisonReport {
 struct Side<'a> {
     name: &'static str,
     runs: &'a Qualification,
-    file: PathBuf,
     prepared: PreparedCampaign,
     record: Record,
     disks: CampaignDisks,
@@ -174,10 +172,10 @@ impl Comparison<'_> {
     ) -> Result<Side<'a>, QualifyError> {
         let Contender { runs, image, ssh_key } = contender;
         let out = out.join(name);
-        let (file, prepared) = runs.prepare(image, *ssh_key, None, &out)?;
+        let prepared = runs.prepare(image, *ssh_key, None, &out)?;
         let (record, disks) = prepared.record(&out, false, create_or_open, self.show_inputs)?;
         record.reopen_infrastructure()?;
-        Ok(Side { name, runs, file, prepared, record, disks })
+        Ok(Side { name, runs, prepared, record, disks })
     }
 
     fn report(&self, sides: &[Side; 2], repetitions: NonZero<u32>) -> Result<ComparisonReport, QualifyError> {
@@ -193,9 +191,9 @@ impl Comparison<'_> {
                 attempts.truncate(repetitions.get() as usize);
                 for attempt in &*attempts {
                     let stdout = side.record.outputs_dir(&run.id(), attempt.number).join("stdout");
-                    let file = File::open(&stdout).map_err(QualifyError::io(&stdout))?;
+                    let file = File::open(&stdout).on("read", &stdout)?;
                     let read = Answers::read_file(&file, &questions.questions, Reading::default());
-                    answers.push(read.map_err(QualifyError::io(&stdout))?);
+                    answers.push(read.on("read", &stdout)?);
                     for mark in attempt.marks.iter().filter(|mark| mark.is_degraded()) {
                         *conditions.entry(mark.to_string()).or_default() += 1;
                     }
@@ -269,22 +267,12 @@ impl Side<'_> {
         if !is_open {
             self.record.rerun(|run| run.id() == id, &format!("repetition {repetition}"))?;
         }
-        let PreparedCampaign { campaign, edition, plan, .. } = &self.prepared;
-        let options = CampaignOptions {
-            record: &self.record,
-            edition,
-            hosts: &campaign.hosts,
+        let settings = RunSettings {
             restore: false,
-            disks: self.disks.clone(),
-            file: &self.file,
             jobs: Some(1),
-            max_vcpus: plan.max_vcpus(),
-            marks: vec![],
-            history: History::default(),
-            run_attempt: &crate::executor::attempt,
-            stop,
+            ..self.prepared.settings(host, (&self.record, self.disks.clone()), stop)
         };
-        let end = CampaignRunner::new(host, options)?.run(&|run| run.id() == id, &|_| {})?;
+        let end = CampaignRunner::new(settings)?.run(&|run| run.id() == id, &|_| {})?;
         let last = self.repetitions(run)?.into_iter().nth(repetition - 1);
         match last.map(|attempt| attempt.outcome) {
             _ if end == CampaignEnd::Stopped || stop.load(Ordering::Relaxed) => Err(QualifyError::Stopped),

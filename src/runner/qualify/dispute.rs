@@ -3,6 +3,7 @@
 //! this program's own `certify`.
 
 use super::{QualifyError, RunLimits, native};
+use mcc_base::OnFile;
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
@@ -79,7 +80,7 @@ impl Dispute<'_> {
             .prefix(".shrink-")
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(beside)
-            .map_err(QualifyError::io(beside))?;
+            .on("create", beside)?;
         let start = Reducible {
             net: archive.net()?,
             properties: archive.properties(&self.examination.name)?.unwrap_or_default(),
@@ -88,15 +89,15 @@ impl Dispute<'_> {
             fixed: self.examination.values == 1,
         };
         let nodes_before = start.nodes();
-        let folder = tempfile::tempdir().map_err(QualifyError::io(out))?;
+        let folder = tempfile::tempdir().on("create", out)?;
         let instance = folder.path().join(archive.instance.as_str());
         // The second program is not run if the first one does not give the value that it must give.
         let values = |candidate: &Reducible, first_must_be: Option<&str>| -> Result<_, QualifyError> {
             if instance.exists() {
-                fs::remove_dir_all(&instance).map_err(QualifyError::io(&instance))?;
+                fs::remove_dir_all(&instance).on("remove", &instance)?;
             }
-            fs::create_dir(&instance).map_err(QualifyError::io(&instance))?;
-            candidate.write(&self.examination.name, &instance).map_err(QualifyError::io(&instance))?;
+            fs::create_dir(&instance).on("create", &instance)?;
+            candidate.write(&self.examination.name, &instance).on("write", &instance)?;
             let archive = Archive::open(&instance)?;
             let first = self.value(&self.programs[0], &archive, folder.path())?;
             let useful =
@@ -172,12 +173,12 @@ impl Dispute<'_> {
                 };
                 let home = outputs.join("home");
                 let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);
-                ran.map_err(QualifyError::io(folder))?;
+                ran.on("read", folder)?;
                 let questions = Questions::read(archive, self.examination)?;
                 let stdout = outputs.join("stdout");
                 let answers = File::open(&stdout)
                     .and_then(|file| Answers::read_file(&file, &questions, Reading::default()))
-                    .map_err(QualifyError::io(&stdout))?;
+                    .on("read", &stdout)?;
                 let position = answers.ids.iter().position(|id| id == self.property);
                 let value = position.and_then(|position| answers.values[position].as_ref());
                 Ok(value.map(|value| match value {
@@ -199,8 +200,8 @@ impl Dispute<'_> {
         out: &Path,
     ) -> Result<(), QualifyError> {
         let instance = folder.path().join(archive.instance.as_str());
-        fs::create_dir(&instance).map_err(QualifyError::io(&instance))?;
-        reduced.write(&self.examination.name, &instance).map_err(QualifyError::io(&instance))?;
+        fs::create_dir(&instance).on("create", &instance)?;
+        reduced.write(&self.examination.name, &instance).on("write", &instance)?;
         let small = Archive::open(&instance)?;
         let mut programs = String::new();
         for (number, program) in self.programs.iter().enumerate() {
@@ -208,7 +209,7 @@ impl Dispute<'_> {
             let name = match program {
                 Program::Certify => "certify".to_owned(),
                 Program::Tool(path) => {
-                    fs::create_dir(&outputs).map_err(QualifyError::io(&outputs))?;
+                    fs::create_dir(&outputs).on("create", &outputs)?;
                     self.value(program, &small, &outputs)?;
                     format!(
                         "{} (output: {}/stdout)",
@@ -238,12 +239,11 @@ impl Dispute<'_> {
              --memory-mib {memory_mib} --out again\n"
         );
         let report = folder.path().join("README.md");
-        fs::write(&report, text).map_err(QualifyError::io(&report))?;
+        fs::write(&report, text).on("write", &report)?;
         let json = folder.path().join("report.json");
-        let text =
-            serde_json::to_string_pretty(result).map_err(io::Error::from).map_err(QualifyError::io(&json))?;
-        fs::write(&json, text + "\n").map_err(QualifyError::io(&json))?;
-        fs::rename(folder.path(), out).map_err(QualifyError::io(out))?;
+        let text = serde_json::to_string_pretty(result).map_err(io::Error::from).on("read", &json)?;
+        fs::write(&json, text + "\n").on("write", &json)?;
+        fs::rename(folder.path(), out).on("rename", out)?;
         let _ = folder.keep();
         Ok(())
     }

@@ -89,13 +89,8 @@ pub enum QualifyError {
     #[error("{0}")]
     Dispute(String),
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
 }
 
 impl QualifyError {
@@ -105,11 +100,5 @@ impl QualifyError {
             RunnerError::Campaign(CampaignError::Wrong { message, .. }) => Self::Setting(message),
             error => Self::Runner(error),
         }
-    }
-
-    /// Returns a function for `map_err` that adds `path` to an error.
-    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { path, source }
     }
 }

@@ -38,7 +38,7 @@ pub struct NativeRun {
     pub facts: RunFacts,
 }
 
-/// Time between two looks at the growing output of a tool.
+/// Time between two checks of the growing output of a tool.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the

@@ -6,7 +6,8 @@ use super::{
     campaign_file, counted, native,
 };
 use crate::executor::leased_memory_mib;
-use crate::{CampaignEnd, CampaignOptions, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunnerError};
+use crate::{CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings, RunnerError};
+use mcc_base::OnFile;
 use mcc_base::names::{EntryName, ExaminationName};
 use mcc_base::{Mark, digest};
 use mcc_campaign::benchkit::Invocation;
@@ -80,7 +81,7 @@ pub struct Machines<'a> {
     pub boot: bool,
     /// Run although this host does not meet the contest's machine requirements.
     pub allow_degraded: bool,
-    /// Stop request, see `CampaignOptions::stop`.
+    /// Stop request, see `RunSettings::stop`.
     pub stop: &'a AtomicBool,
     /// Called with the events of building the inputs disk.
     pub show_inputs: &'a dyn Fn(InputsEvent),
@@ -168,9 +169,9 @@ impl Qualification {
         for value in checks.report.environment.values_mut() {
             *value = value.replace(native::HOME, "$HOME");
         }
-        let (sha256, _) = digest::file(&head).map_err(QualifyError::io(&head))?;
+        let (sha256, _) = digest::file(&head).on("read", &head)?;
         checks.report.disks.insert("BenchKit_head.sh".to_owned(), sha256);
-        let temporary = tempfile::tempdir().map_err(QualifyError::io("the folder for temporary files"))?;
+        let temporary = tempfile::tempdir().on("create", "the folder for temporary files")?;
         let home = temporary.path().join("home");
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
         for (run, run_questions) in &self.runs {
@@ -178,11 +179,11 @@ impl Qualification {
             for n in 1..=self.settings.repeat.get() {
                 show(run.id().as_str());
                 let outputs = out.join(run.id().as_str()).join(n.to_string());
-                fs::create_dir_all(&outputs).map_err(QualifyError::io(&outputs))?;
+                fs::create_dir_all(&outputs).on("create", &outputs)?;
                 let archive = &self.archives[run.instance.as_str()];
                 let invocation = self.invocation(run, false);
                 let done = native::run(&home, folder, archive, &invocation, &self.limits, grace, &outputs);
-                ended.push((done.map_err(QualifyError::io(folder))?, outputs));
+                ended.push((done.on("read", folder)?, outputs));
             }
             let attempts = ended.iter().map(|(ended, outputs)| AttemptOutputs {
                 outcome: &ended.outcome,
@@ -210,8 +211,8 @@ impl Qualification {
         out: &Path,
     ) -> Result<QualificationReport, QualifyError> {
         let Machines { image, ssh_key, jobs, .. } = *machines;
-        let (file, prepared) = self.prepare(image, ssh_key, jobs, out)?;
-        let PreparedCampaign { campaign, edition, plan, .. } = &prepared;
+        let prepared = self.prepare(image, ssh_key, jobs, out)?;
+        let PreparedCampaign { campaign, edition, .. } = &prepared;
         let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
         // Original disks cannot be restored.
         let may_restore = !machines.boot && ssh_key.is_none();
@@ -220,22 +221,14 @@ impl Qualification {
         let run_open = |reopen: &dyn Fn(&Record) -> Result<(), QualifyError>, restore| {
             let (record, disks) = prepared.record(out, false, create_or_open, machines.show_inputs)?;
             reopen(&record)?;
-            let options = CampaignOptions {
-                record: &record,
-                edition,
-                hosts: &campaign.hosts,
+            let settings = RunSettings {
                 restore,
-                disks,
-                file: &file,
                 jobs: jobs.map(|jobs| jobs.get() as usize),
-                max_vcpus: plan.max_vcpus(),
-                marks: vec![],
                 history: History::with_instances(),
-                run_attempt: &crate::executor::attempt,
-                stop: machines.stop,
+                ..prepared.settings(&host, (&record, disks), machines.stop)
             };
             // A run that ended in infrastructure is a finding of the report.
-            match (machines.run)(CampaignRunner::new(&host, options)?)? {
+            match (machines.run)(CampaignRunner::new(settings)?)? {
                 CampaignEnd::Stopped => Err(QualifyError::Stopped),
                 _ => Ok(()),
             }
@@ -293,7 +286,7 @@ impl Qualification {
         ssh_key: Option<&Path>,
         jobs: Option<NonZero<u32>>,
         out: &Path,
-    ) -> Result<(PathBuf, PreparedCampaign), QualifyError> {
+    ) -> Result<PreparedCampaign, QualifyError> {
         let has = |name: &str| image.join(name).is_file();
         if has("BenchKit_head.sh") && !has("image.json") {
             return Err(QualifyError::ToolFolder(image.to_owned()));
@@ -301,8 +294,7 @@ impl Qualification {
         let campaign = self.campaign(image, ssh_key, jobs)?;
         let file = campaign_file::write(out, &campaign, self.settings.purpose.command())?;
         let campaign = Campaign::load(&file).map_err(QualifyError::of_campaign)?;
-        let prepared = PreparedCampaign::new(campaign).map_err(QualifyError::of_campaign)?;
-        Ok((file, prepared))
+        PreparedCampaign::new(campaign).map_err(QualifyError::of_campaign)
     }
 
     /// Reads the record and returns its report.
@@ -424,7 +416,7 @@ impl Qualification {
         jobs: Option<NonZero<u32>>,
     ) -> Result<String, QualifyError> {
         let absolute = |path: &Path| -> Result<String, QualifyError> {
-            let path = std::path::absolute(path).map_err(QualifyError::io(path))?;
+            let path = std::path::absolute(path).on("find", path)?;
             path.to_str().map(str::to_owned).ok_or_else(|| QualifyError::Path(path.clone()))
         };
         let Settings { edition_source, instances, examinations, kind, limit_s, .. } = &self.settings;

@@ -3,6 +3,7 @@
 use super::{
     AttemptOutputs, Finding, PerTool, QualifyError, RunLimits, RunQuestions, check_run, differing_values,
 };
+use mcc_base::FileError;
 use mcc_base::names::RunId;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_model::Severity;
@@ -60,7 +61,7 @@ impl Checks<'_> {
         let mut findings: Vec<Finding> = vec![];
         let mut printed = vec![];
         for attempt in attempts {
-            let unreadable = |source| QualifyError::Io { path: attempt.outputs.to_owned(), source };
+            let unreadable = |source| FileError { action: "read", path: attempt.outputs.to_owned(), source };
             for finding in check_run(attempt, run_questions, self.limits).map_err(unreadable)? {
                 // A finding that repeated attempts have in common is reported once.
                 let known =

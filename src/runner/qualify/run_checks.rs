@@ -203,12 +203,12 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             }
         }
         Outcome::CpuLimit | Outcome::WallLimit if lost => {
-            let problem = "the tool was ended at the limit in the middle of a line: output that was not flushed is lost";
+            let problem = "the tool was terminated at the limit in the middle of a line: output that was not flushed is lost";
             Some(Finding::new("E-5.1", problem, flush).at("stdout", None))
         }
         Outcome::CpuLimit | Outcome::WallLimit => without_answer.then(|| {
             let problem =
-                "the tool was ended at the limit without an answer: output that was not flushed is lost";
+                "the tool was terminated at the limit without an answer: output that was not flushed is lost";
             let fix = format!(
                 "{flush}; if there is no result, print CANNOT_COMPUTE before BK_TIME_CONFINEMENT is over"
             );
@@ -216,13 +216,13 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
         }),
         Outcome::OutputLimit => {
             let fix = "print less: the machine is halted when the output exceeds its limit";
-            Some(Finding::new("E-5.1", "the tool was ended because its output exceeded the limit", fix))
+            Some(Finding::new("E-5.1", "the tool was terminated because its output exceeded the limit", fix))
         }
         Outcome::DiskLimit => {
             let fix = "write less to the disk: the machine is halted when its writes exceed `disk_gib` of the limits";
             Some(Finding::new(
                 "E-5.1",
-                "the tool was ended because its writes to the disk reached the limit",
+                "the tool was terminated because its writes to the disk reached the limit",
                 fix,
             ))
         }

@@ -3,9 +3,10 @@
 
 use crate::container::account::{self, HOME, USER};
 use crate::container::entries::Meta;
-use crate::container::error::{ContainerError, io_at};
+use crate::container::error::ContainerError;
 use crate::container::merged::Container;
 use crate::container::tree::{Content, Id, NodeKind, ROOT};
+use mcc_base::{FileError, OnFile};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -66,7 +67,7 @@ impl Container {
     /// The text of a small file of the merged file system; None if there is none. Links are followed.
     ///
     /// # Errors
-    /// It is no file, is too large, or its content cannot be read.
+    /// It is not a file, is too large, or its content cannot be read.
     pub fn text(&self, path: &str) -> Result<Option<String>, ContainerError> {
         let Some(id) = self.tree.find(path) else { return Ok(None) };
         match &self.tree.node(id).kind {
@@ -124,7 +125,7 @@ impl Container {
         match slot {
             Some(slot) if self.tree.folder(slot.id).is_some() => Ok(slot.id),
             Some(_) => Err(self.unsuitable(format!(
-                "{name:?} is no folder in it, but the contest needs this folder (a link is not enough)"
+                "{name:?} is not a folder in it, but the contest needs this folder (a link is not enough)"
             ))),
             None => {
                 let meta = Meta { mode, mtime: TIME, ..Meta::default() };
@@ -169,7 +170,7 @@ impl Container {
         for entry in walkdir::WalkDir::new(from).min_depth(1).sort_by_file_name() {
             let entry = entry.map_err(|error| {
                 let path = error.path().unwrap_or(from).to_owned();
-                ContainerError::Io { path, source: error.into() }
+                FileError { action: "read", path, source: error.into() }
             })?;
             let path = entry.path();
             let parent = path.parent().and_then(|parent| folders.get(parent)).copied().unwrap_or(to);
@@ -178,10 +179,10 @@ impl Container {
                 let made = self.folder(parent, &String::from_utf8_lossy(name), 0o755)?;
                 folders.insert(path.to_owned(), made);
             } else if entry.file_type().is_symlink() {
-                let target = std::fs::read_link(path).map_err(io_at(path))?;
+                let target = std::fs::read_link(path).on("read", path)?;
                 self.node(parent, name, NodeKind::Link(target.as_os_str().as_bytes().to_vec()), 0o777)?;
             } else {
-                let mode = path.metadata().map_err(io_at(path))?.permissions().mode();
+                let mode = path.metadata().on("read", path)?.permissions().mode();
                 let content = self.keep_file(path)?;
                 self.file(parent, name, content, if mode & 0o111 == 0 { 0o644 } else { 0o755 })?;
             }

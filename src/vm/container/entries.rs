@@ -254,8 +254,9 @@ impl Extensions {
             let number = || {
                 let text = std::str::from_utf8(value).ok();
                 let number = text.and_then(|text| text.parse::<u64>().ok());
-                number
-                    .ok_or_else(|| format!("the PAX record {:?} is no number", String::from_utf8_lossy(key)))
+                number.ok_or_else(|| {
+                    format!("the PAX record {:?} is not a number", String::from_utf8_lossy(key))
+                })
             };
             match key {
                 b"path" => set(&mut self.name, value.to_vec(), "path")?,
@@ -269,7 +270,7 @@ impl Extensions {
                     let seconds = text.split('.').next().unwrap_or_default().parse();
                     set(
                         &mut self.mtime,
-                        seconds.map_err(|_| format!("mtime {text:?} is no time"))?,
+                        seconds.map_err(|_| format!("mtime {text:?} is not a time"))?,
                         "mtime",
                     )?;
                 }
@@ -289,7 +290,7 @@ impl Extensions {
     /// The entry with this name whose header is that of `raw`.
     fn apply<R: Read>(self, name: Vec<u8>, raw: &tar::Entry<R>) -> Result<Entry, String> {
         let header = raw.header();
-        let field = |value: io::Result<u64>, what| value.map_err(|_| format!("its {what} is no number"));
+        let field = |value: io::Result<u64>, what| value.map_err(|_| format!("its {what} is not a number"));
         let size = raw.size();
         if self.size.is_some_and(|pax| pax != size) {
             return Err("its header and its PAX record state different sizes".to_owned());
@@ -303,7 +304,7 @@ impl Extensions {
         };
         let uid = id(self.uid.map_or_else(|| field(header.uid(), "uid"), Ok)?, "uid")?;
         let gid = id(self.gid.map_or_else(|| field(header.gid(), "gid"), Ok)?, "gid")?;
-        let mode = header.mode().map_err(|_| "its mode is no number")? & 0o7777;
+        let mode = header.mode().map_err(|_| "its mode is not a number")? & 0o7777;
         let mtime = match self.mtime {
             Some(seconds) => seconds,
             None => i64::try_from(field(header.mtime(), "time")?).unwrap_or(0),
@@ -329,7 +330,7 @@ impl Extensions {
         };
         match &kind {
             Kind::File => {}
-            _ if size > 0 => return Err("it has a content, but is no file".to_owned()),
+            _ if size > 0 => return Err("it has a content, but is not a file".to_owned()),
             Kind::Link(target) | Kind::HardLink(target) if target.is_empty() || target.contains(&0) => {
                 return Err("it is a link without a usable target".to_owned());
             }

@@ -1,19 +1,14 @@
 //! Why a container is refused.
 
-use std::io;
+use mcc_base::FileError;
 use std::path::{Path, PathBuf};
 
 /// An error of reading a container.
 #[derive(Debug, thiserror::Error)]
 pub enum ContainerError {
-    /// A file of the host cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// The archive is refused.
     #[error("{}: {reason}", path.display())]
     Archive {
@@ -49,7 +44,7 @@ pub(crate) enum Fault {
     /// An entry is refused. Without a name: the archive as a whole.
     Entry(Vec<u8>, String),
     /// A file of the host cannot be read or written.
-    Io(PathBuf, io::Error),
+    File(FileError),
 }
 
 impl Fault {
@@ -57,7 +52,7 @@ impl Fault {
     pub(crate) fn at(self, path: &Path, place: &str) -> ContainerError {
         let path = path.to_owned();
         match self {
-            Self::Io(path, source) => ContainerError::Io { path, source },
+            Self::File(error) => error.into(),
             Self::Entry(entry, reason) if entry.is_empty() => {
                 ContainerError::Archive { path, reason: format!("{place}: {reason}") }
             }
@@ -69,9 +64,4 @@ impl Fault {
             },
         }
     }
-}
-
-pub(crate) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> ContainerError + use<> {
-    let path = path.to_owned();
-    move |source| ContainerError::Io { path, source }
 }

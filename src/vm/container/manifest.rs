@@ -123,7 +123,7 @@ impl Reader<'_> {
         let digest = descriptor.digest().to_string();
         match digest.strip_prefix("sha256:").filter(|digits| is_sha256(digits)) {
             Some(digits) => Ok((format!("blobs/sha256/{digits}"), digits.to_owned())),
-            None => Err(self.refused(format!("the digest {digest:?} is no sha256 digest"))),
+            None => Err(self.refused(format!("the digest {digest:?} is not a sha256 digest"))),
         }
     }
 
@@ -158,9 +158,8 @@ impl Reader<'_> {
         let manifest: ImageManifest = self.described(descriptor)?;
         let config_type = manifest.config().media_type().to_string();
         if !CONFIGS.contains(&config_type.as_str()) {
-            return Err(
-                self.refused(format!("it is no container: its configuration has the type {config_type:?}"))
-            );
+            return Err(self
+                .refused(format!("it is not a container: its configuration has the type {config_type:?}")));
         }
         let config: ImageConfiguration = self.described(manifest.config())?;
         self.check_layers(manifest.layers().len(), &config)?;
@@ -205,7 +204,7 @@ impl Reader<'_> {
                 }
             } else {
                 return Err(self.refused(format!(
-                    "its index has an entry of the type {media_type:?}, which is no container"
+                    "its index has an entry of the type {media_type:?}, which is not a container"
                 )));
             }
         }
@@ -246,7 +245,7 @@ impl Reader<'_> {
         match config.rootfs().diff_ids().iter().find(|id| !id.strip_prefix("sha256:").is_some_and(is_sha256))
         {
             None => Ok(()),
-            Some(id) => Err(self.refused(format!("the digest {id:?} of a layer is no sha256 digest"))),
+            Some(id) => Err(self.refused(format!("the digest {id:?} of a layer is not a sha256 digest"))),
         }
     }
 

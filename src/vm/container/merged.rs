@@ -2,12 +2,13 @@
 
 use crate::container::Limits;
 use crate::container::entries::{self, Budget, Metered};
-use crate::container::error::{ContainerError, Fault, io_at};
+use crate::container::error::{ContainerError, Fault};
 use crate::container::manifest::{self, Layer, Manifest, wrong_digest};
 use crate::container::store::{BUFFER, Store, decoder};
 use crate::container::tree::{Content, Id, LayerEntry, NodeKind, ROOT, Tree};
 use crate::container::write;
 use mcc_base::digest;
+use mcc_base::{FileError, OnFile};
 use oci_spec::image::ImageConfiguration;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -169,8 +170,8 @@ impl Container {
         let mut bytes = Vec::new();
         if content.size > 0 {
             let path = self.spool.path(content);
-            let file = File::open(&path).map_err(io_at(&path))?;
-            file.take(limit).read_to_end(&mut bytes).map_err(io_at(&path))?;
+            let file = File::open(&path).on("read", &path)?;
+            file.take(limit).read_to_end(&mut bytes).on("read", &path)?;
         }
         Ok(bytes)
     }
@@ -178,15 +179,14 @@ impl Container {
     /// Keeps new content.
     pub(crate) fn keep(&mut self, mut bytes: &[u8]) -> Result<Content, ContainerError> {
         let size = bytes.len() as u64;
-        let kept = self.spool.keep(size, &mut bytes);
-        kept.map_err(io_at(&self.spool.folder))
+        Ok(self.spool.keep(size, &mut bytes).on("write", &self.spool.folder)?)
     }
 
     /// Keeps a copy of a file of the host.
     pub(crate) fn keep_file(&mut self, from: &Path) -> Result<Content, ContainerError> {
-        let mut file = mcc_base::files::open(from).map_err(io_at(from))?;
-        let size = file.metadata().map_err(io_at(from))?.len();
-        self.spool.keep(size, &mut file).map_err(io_at(from))
+        let mut file = mcc_base::files::open(from).on("read", from)?;
+        let size = file.metadata().on("read", from)?.len();
+        Ok(self.spool.keep(size, &mut file).on("read", from)?)
     }
 }
 
@@ -206,7 +206,7 @@ fn read_layer(
     if let Some((_, size)) = layer.stated.as_ref().filter(|(_, size)| *size != blob.size) {
         return Err(refused(format!("it has {} bytes, but the manifest states {size}", blob.size)));
     }
-    let compression = blob.compression().map_err(io_at(path))?;
+    let compression = blob.compression().on("read", path)?;
     let mut compressed = Hashed::new(blob);
     let decoder = decoder(&mut compressed, compression).map_err(|error| refused(error.to_string()))?;
     let mut plain = Hashed::new(Metered { from: decoder, budget });
@@ -217,7 +217,10 @@ fn read_layer(
         let kept = spool.keep(entry.size, content).map_err(|error| {
             // The error of the archive or of the folder: a full disk has a number.
             match error.raw_os_error() {
-                Some(_) => Fault::Io(spool.folder.join(number.to_string()), error),
+                Some(_) => {
+                    let path = spool.folder.join(number.to_string());
+                    Fault::File(FileError { action: "write", path, source: error })
+                }
                 None => Fault::Entry(entry.name.clone(), error.to_string()),
             }
         })?;
@@ -231,7 +234,7 @@ fn read_layer(
         return Err(refused(wrong_digest("after decompression it", &found, &layer.diff_id)));
     }
     if let Some((stated, _)) = &layer.stated {
-        io::copy(&mut compressed, &mut io::sink()).map_err(io_at(path))?;
+        io::copy(&mut compressed, &mut io::sink()).on("read", path)?;
         let found = compressed.digest();
         if found != *stated {
             return Err(refused(wrong_digest("its file", &found, stated)));

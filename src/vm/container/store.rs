@@ -1,9 +1,10 @@
 //! The files of an archive by name: a folder, or a tar archive.
 
 use crate::container::entries::{self, Budget, Kind, Metered};
-use crate::container::error::{ContainerError, Fault, io_at};
+use crate::container::error::{ContainerError, Fault};
 use crate::container::{Limits, names};
 use flate2::bufread::MultiGzDecoder;
+use mcc_base::OnFile;
 use mcc_base::files;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use std::collections::BTreeMap;
@@ -39,9 +40,9 @@ impl Store {
     /// Opens a folder or a tar archive; a compressed archive is unpacked to a file in `spool`.
     pub(crate) fn open(path: &Path, spool: &Path, limits: Limits) -> Result<Self, ContainerError> {
         let content = if path.is_dir() {
-            Content::Folder(File::open(path).map_err(io_at(path))?)
+            Content::Folder(File::open(path).on("read", path)?)
         } else {
-            let file = files::open(path).map_err(io_at(path))?;
+            let file = files::open(path).on("read", path)?;
             let budget = Budget::new(Limits { entries: MAX_FILES, ..limits });
             let file = uncompressed(file, path, &spool.join("archive.tar"), &budget)?;
             let listed = list(&file, limits);
@@ -71,11 +72,11 @@ impl Store {
                     Ok(file) => File::from(file),
                     Err(nix::Error::ENOENT) => return Ok(None),
                     Err(nix::Error::EXDEV) => return Err(refused("it leads out of the folder".to_owned())),
-                    Err(error) => return Err(io_at(&self.path.join(name))(error.into())),
+                    Err(error) => Err(error).on("read", self.path.join(name))?,
                 };
-                let facts = file.metadata().map_err(io_at(&self.path.join(name)))?;
+                let facts = file.metadata().on("read", self.path.join(name))?;
                 if !facts.is_file() {
-                    return Err(refused("it is no regular file".to_owned()));
+                    return Err(refused("it is not a regular file".to_owned()));
                 }
                 Ok(Some(Blob { file, offset: 0, size: facts.len(), position: 0 }))
             }
@@ -86,7 +87,7 @@ impl Store {
                     match listed.get(&*String::from_utf8_lossy(&key)) {
                         None => return Ok(None),
                         Some(Place::File(offset, size)) => {
-                            let file = file.try_clone().map_err(io_at(&self.path))?;
+                            let file = file.try_clone().on("read", &self.path)?;
                             return Ok(Some(Blob { file, offset: *offset, size: *size, position: 0 }));
                         }
                         Some(Place::Link(target)) => key = target.clone().into_bytes(),
@@ -100,14 +101,14 @@ impl Store {
 
 /// Decompresses a file to `to`, unless it is not compressed.
 fn uncompressed(file: File, path: &Path, to: &Path, budget: &Budget) -> Result<File, ContainerError> {
-    let size = file.metadata().map_err(io_at(path))?.len();
+    let size = file.metadata().on("read", path)?.len();
     let blob = Blob { file, offset: 0, size, position: 0 };
-    if blob.compression().map_err(io_at(path))? == Compression::None {
+    if blob.compression().on("read", path)? == Compression::None {
         return Ok(blob.file);
     }
-    let mut out = File::options().read(true).write(true).create_new(true).open(to).map_err(io_at(to))?;
-    let compression = blob.compression().map_err(io_at(path))?;
-    let decoder = decoder(blob, compression).map_err(io_at(path))?;
+    let mut out = File::options().read(true).write(true).create_new(true).open(to).on("create", to)?;
+    let compression = blob.compression().on("read", path)?;
+    let decoder = decoder(blob, compression).on("read", path)?;
     let mut from = Metered { from: decoder, budget };
     let mut buffer = vec![0; BUFFER];
     let mut writer = BufWriter::with_capacity(BUFFER, &mut out);
@@ -118,9 +119,9 @@ fn uncompressed(file: File, path: &Path, to: &Path, budget: &Budget) -> Result<F
         if read == 0 {
             break;
         }
-        writer.write_all(&buffer[..read]).map_err(io_at(to))?;
+        writer.write_all(&buffer[..read]).on("write", to)?;
     }
-    writer.flush().map_err(io_at(to))?;
+    writer.flush().on("write", to)?;
     drop(writer);
     Ok(out)
 }
@@ -196,7 +197,7 @@ fn list(file: &File, limits: Limits) -> Result<BTreeMap<String, Place>, Fault> {
 }
 
 fn text(bytes: &[u8]) -> Result<String, String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| "its name is no text".to_owned())
+    String::from_utf8(bytes.to_vec()).map_err(|_| "its name is not a text".to_owned())
 }
 
 fn clone(file: &File) -> Result<File, Fault> {

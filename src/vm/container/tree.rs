@@ -155,7 +155,7 @@ impl Tree {
                     self.nodes[ROOT].meta = entry.meta;
                     Ok(())
                 }
-                _ => Err("the root is no folder in this layer".to_owned()),
+                _ => Err("the root is not a folder in this layer".to_owned()),
             };
         };
         if parts.iter().any(|part| part.starts_with(WHITEOUT)) {
@@ -191,7 +191,7 @@ impl Tree {
         // Some programs write the path in the container.
         let relative = &target[target.iter().take_while(|byte| **byte == b'/').count()..];
         let parts = names::parts(relative)
-            .map_err(|_| format!("it is a hard link to {shown:?}, which is no name in the container"))?;
+            .map_err(|_| format!("it is a hard link to {shown:?}, which is not a name in the container"))?;
         let missing = || format!("it is a hard link to {shown:?}, which does not exist");
         let (last, parents) = parts.split_last().ok_or_else(missing)?;
         let parent = self.resolve_existing(parents)?.ok_or_else(missing)?;

@@ -1,8 +1,9 @@
 //! Writes the merged file system into a folder of the host.
 
 use crate::container::entries::Meta;
-use crate::container::error::{ContainerError, io_at};
+use crate::container::error::ContainerError;
 use crate::container::tree::{Id, NodeKind, ROOT, Tree};
+use mcc_base::OnFile;
 use nix::fcntl::AT_FDCWD;
 use nix::sys::stat::{Mode, UtimensatFlags, utimensat};
 use nix::sys::time::TimeSpec;
@@ -39,7 +40,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn folder(&mut self, id: Id, to: &Path) -> Result<(), ContainerError> {
         let tree = self.tree;
-        fs::create_dir(to).map_err(io_at(to))?;
+        fs::create_dir(to).on("create", to)?;
         for (name, slot) in tree.folder(id).into_iter().flat_map(|folder| &folder.slots) {
             let path = to.join(OsStr::from_bytes(name));
             match &tree.node(slot.id).kind {
@@ -53,16 +54,16 @@ impl Writer<'_> {
 
     fn file(&mut self, id: Id, kind: &NodeKind, to: &Path) -> Result<(), ContainerError> {
         if let Some(first) = &self.written[id] {
-            return fs::hard_link(first, to).map_err(io_at(to));
+            return Ok(fs::hard_link(first, to).on("create", to)?);
         }
         match kind {
             NodeKind::File(content) if content.size > 0 => {
-                fs::rename(self.spool.join(content.number.to_string()), to).map_err(io_at(to))?;
+                fs::rename(self.spool.join(content.number.to_string()), to).on("rename", to)?;
             }
-            NodeKind::File(_) => drop(File::create_new(to).map_err(io_at(to))?),
-            NodeKind::Link(target) => symlink(OsStr::from_bytes(target), to).map_err(io_at(to))?,
+            NodeKind::File(_) => drop(File::create_new(to).on("create", to)?),
+            NodeKind::Link(target) => symlink(OsStr::from_bytes(target), to).on("create", to)?,
             NodeKind::Pipe => {
-                nix::unistd::mkfifo(to, Mode::S_IRUSR).map_err(|error| io_at(to)(error.into()))?;
+                nix::unistd::mkfifo(to, Mode::S_IRUSR).on("create", to)?;
             }
             NodeKind::Folder(_) => unreachable!("a folder has its own function"),
         }
@@ -76,14 +77,14 @@ impl Writer<'_> {
 
 /// Sets owner, mode, extended attributes and time. A change of the owner clears bits of the mode and capabilities.
 fn attributes(meta: &Meta, path: &Path, is_link: bool) -> Result<(), ContainerError> {
-    lchown(path, Some(meta.uid), Some(meta.gid)).map_err(io_at(path))?;
+    lchown(path, Some(meta.uid), Some(meta.gid)).on("change", path)?;
     if !is_link {
-        fs::set_permissions(path, Permissions::from_mode(meta.mode)).map_err(io_at(path))?;
+        fs::set_permissions(path, Permissions::from_mode(meta.mode)).on("change", path)?;
     }
     for (name, value) in &meta.xattrs {
-        xattr::set(path, OsStr::from_bytes(name), value).map_err(io_at(path))?;
+        xattr::set(path, OsStr::from_bytes(name), value).on("change", path)?;
     }
     let time = TimeSpec::new(meta.mtime.into(), 0);
-    utimensat(AT_FDCWD, path, &time, &time, UtimensatFlags::NoFollowSymlink)
-        .map_err(|error| io_at(path)(error.into()))
+    utimensat(AT_FDCWD, path, &time, &time, UtimensatFlags::NoFollowSymlink).on("change", path)?;
+    Ok(())
 }

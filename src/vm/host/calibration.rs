@@ -31,7 +31,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most measurements that are kept of a run; a longer run keeps the last ones.
-const MOST: usize = 100_000;
+const MAX_TIMES: usize = 100_000;
 
 /// The shortest time that this process has measured, by CPU.
 static SHORTEST: Mutex<BTreeMap<u32, Duration>> = Mutex::new(BTreeMap::new());
@@ -125,7 +125,7 @@ impl RunningCalibration {
                 let time = measure_on(*cpu);
                 let mut kept = measuring.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.times.extend(time.map(|time| (*cpu, time)));
-                if kept.times.len() > MOST {
+                if kept.times.len() > MAX_TIMES {
                     kept.times.pop_front();
                 }
                 kept.used = thread_cpu_time().unwrap_or_default();

@@ -2,6 +2,7 @@
 //! `/sys/devices/system`.
 
 use super::HostError;
+use mcc_base::OnFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -134,10 +135,8 @@ pub(super) fn allowed_cpus() -> Result<BTreeSet<u32>, HostError> {
 }
 
 fn read(path: PathBuf) -> Result<(PathBuf, String), HostError> {
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((path, text.trim().to_owned())),
-        Err(source) => Err(HostError::Read { path, source }),
-    }
+    let text = std::fs::read_to_string(&path).on("read", &path)?;
+    Ok((path, text.trim().to_owned()))
 }
 
 /// Restricts this thread, and the threads and processes that it starts from now on, to these CPUs until the returned

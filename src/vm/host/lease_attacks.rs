@@ -141,8 +141,8 @@ fn files_that_no_controller_writes_are_ignored_by_name() {
     let HostLeases { controllers, ignored } = all(folder.path());
     assert_eq!(controllers, []);
     let reasons = [
-        "1-fifo.json: it is no regular file",
-        "2-folder.json: it is no regular file",
+        "1-fifo.json: it is not a regular file",
+        "2-folder.json: it is not a regular file",
         "3-link.json: it is a link",
         "4-device.json: it is a link",
         "5-linked.json: it has several names",
@@ -234,7 +234,7 @@ fn a_lock_file_of_another_kind_is_refused_at_once() {
     let turn = folder.path().join("turn");
     let refused = || LeaseRegistry::open(folder.path(), "c").unwrap_err().to_string();
     mkfifo(&turn, Mode::S_IRWXU).unwrap();
-    assert!(refused().contains("turn: it is no regular file"), "{}", refused());
+    assert!(refused().contains("turn: it is not a regular file"), "{}", refused());
     fs::remove_file(&turn).unwrap();
     let victim = folder.path().join("victim");
     symlink(&victim, &turn).unwrap();
@@ -242,7 +242,7 @@ fn a_lock_file_of_another_kind_is_refused_at_once() {
     assert!(!victim.exists(), "no file is made through the link");
     fs::remove_file(&turn).unwrap();
     fs::create_dir(&turn).unwrap();
-    assert!(refused().contains("turn: it is no regular file"), "{}", refused());
+    assert!(refused().contains("turn: it is not a regular file"), "{}", refused());
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(super) fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() {
         return Err(refused(format!(
-            "it is no folder; links are not followed; remove it (rm {shown}), or set {LEASE_FOLDER_VARIABLE} to a folder"
+            "it is not a folder; links are not followed; remove it (rm {shown}), or set {LEASE_FOLDER_VARIABLE} to a folder"
         )));
     }
     if found.uid() != 0 && found.uid() != geteuid().as_raw() {
@@ -120,7 +120,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     match (found.is_file(), found.nlink()) {
         (true, 0 | 1) => Ok((file, found)),
         (true, _) => Err(refused("it has several names (hard links)".to_owned())),
-        (false, _) => Err(refused("it is no regular file".to_owned())),
+        (false, _) => Err(refused("it is not a regular file".to_owned())),
     }
 }
 

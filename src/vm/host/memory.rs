@@ -1,6 +1,7 @@
 //! Memory that machines may use: what the kernel reports as available, within the limits of the controller's cgroups.
 
 use super::HostError;
+use mcc_base::OnFile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +23,7 @@ impl Memory {
     /// `/proc/meminfo` cannot be read or lacks a number.
     pub fn read(root: &Path) -> Result<Self, HostError> {
         let path = root.join("proc/meminfo");
-        let text =
-            fs::read_to_string(&path).map_err(|source| HostError::Read { path: path.clone(), source })?;
+        let text = fs::read_to_string(&path).on("read", &path)?;
         let kib = |key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
             let number = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());

@@ -31,6 +31,12 @@ pub use survey::Survey;
 use mcc_base::Mark;
 use std::path::PathBuf;
 
+/// The current time as RFC 3339, in whole seconds.
+pub fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
+
 /// How a host is treated that does not meet the machine requirements of a contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
@@ -44,13 +50,8 @@ pub enum Policy {
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// A file of the system cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] mcc_base::FileError),
     /// A file of the system has unexpected content.
     #[error("unexpected content of {path}: `{text}`", path = path.display())]
     Content {

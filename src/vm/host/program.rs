@@ -83,7 +83,7 @@ pub struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// Returns the status and the first line of the standard error that is no warning, for messages.
+    /// Returns the status and the first line of the standard error that is not a warning, for messages.
     pub fn describe(&self) -> String {
         let status = match self.status {
             Some(status) => status.to_string(),

@@ -2,6 +2,7 @@
 
 use super::cores::allowed_cpus;
 use super::{Cores, HostError, HostSettings, Memory};
+use mcc_base::OnFile;
 use std::path::Path;
 
 /// The properties of this host at one time.
@@ -46,7 +47,7 @@ impl Survey {
 
 fn cpu_model(root: &Path) -> Result<String, HostError> {
     let path = root.join("proc/cpuinfo");
-    let text = std::fs::read_to_string(&path).map_err(|source| HostError::Read { path, source })?;
+    let text = std::fs::read_to_string(&path).on("read", path)?;
     let line = text.lines().find(|line| line.starts_with("model name"));
     let model = line.and_then(|line| line.split_once(':')).map(|(_, model)| model.trim());
     Ok(model.unwrap_or("unknown").to_owned())

@@ -1,0 +1,127 @@
+//! Finds how and why a machine ended.
+
+use super::Machine;
+use crate::error::{GuestEnd, VmError};
+use crate::qmp::{MachineEnd, parse, text};
+use mcc_base::files::tail;
+use mcc_base::guest_kernel_log;
+use nix::errno::Errno;
+use std::fs;
+use std::time::Duration;
+
+/// The end of a log in which the cause of an error is searched, in bytes.
+const LOG_END: u64 = 1 << 16;
+
+impl Machine {
+    /// Reads an event of QEMU about a read or write that failed.
+    pub(super) fn disk_error(&self, event: &serde_json::Value) -> VmError {
+        let reason = text(event["reason"].as_str());
+        match self.disk_limit {
+            Some(bytes) if reason == Errno::EFBIG.desc() => VmError::DiskLimit { bytes },
+            _ => VmError::Disk {
+                // The field `device` is empty. libvirt gives the nodes names of its own.
+                device: match event["node-name"].as_str() {
+                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
+                    _ => text(event["qom-path"].as_str()),
+                },
+                operation: text(event["operation"].as_str()),
+                reason,
+                full: event["nospace"] == true,
+            },
+        }
+    }
+
+    /// Whether the guest's console states that its memory was exhausted.
+    pub fn names_exhausted_memory(&self) -> bool {
+        let console = fs::read(self.folder.join("console")).unwrap_or_default();
+        guest_kernel_log::names_exhausted_memory(&String::from_utf8_lossy(&console))
+    }
+
+    /// Returns the error for a guest that did not reach a state in time, with the last log lines of the channel.
+    pub fn timeout_error(&self, state: &str) -> VmError {
+        let lines = self.last_lines(self.control.log(), "warning:");
+        let lines = lines.map(|lines| format!(" ({lines})")).unwrap_or_default();
+        VmError::Agent(format!("the guest was not {state} by its deadline{lines}"))
+    }
+
+    /// Adds to `VmError::Gone` how QEMU ended and the last log lines of QEMU and the guest, and distinguishes a guest that
+    /// ended its machine from a QEMU that was ended by the host.
+    ///
+    /// A guest must not be able to pass its end off as a failure of the host. It writes the text of the console, so only
+    /// QEMU's own events, log and exit status decide.
+    pub(super) fn with_cause(&mut self, error: VmError) -> VmError {
+        let VmError::Gone(when) = error else { return error };
+        let has_ended = self.qemu.ends_within(Duration::from_secs(5));
+        let port_closed = !has_ended && self.qmp.lines.open && !self.control.is_open();
+        self.qemu.kill();
+        let how = self.qemu.wait();
+        self.read_end();
+        let _ = self.drain();
+        let log = self.last_lines("qemu.log", "warning:");
+        // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
+        let by_signal = self.qemu.was_signalled()
+            || self.end == Some(MachineEnd::Host("host-signal".to_owned()))
+            || log.as_ref().is_some_and(|log| log.contains(": terminating on signal "));
+        let guest_end = match &self.end {
+            Some(MachineEnd::Guest(end)) => Some(*end),
+            Some(MachineEnd::Host(_)) => None,
+            // Without a signal QEMU exits with this status only when the guest switched the machine off. The event is lost
+            // if the guest causes many other events before.
+            None => (self.qemu.exit_status() == Some(0) && !by_signal).then_some(GuestEnd::Shutdown),
+        };
+        if guest_end.is_none() && port_closed {
+            return VmError::PortClosed;
+        }
+        let memory_limit = self.isolation.memory_limit_reached();
+        let crashed = memory_limit.is_none() && self.qemu.has_crashed();
+        let causes = [memory_limit, log, self.last_lines("console", "  ")];
+        let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
+        let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
+        let text = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+        match guest_end {
+            Some(how) => VmError::GuestEnded { how, causes: text },
+            None if self.qemu.ended_unseen() && self.wrote_its_share() => {
+                VmError::DiskLimit { bytes: self.disk_limit.unwrap_or_default() }
+            }
+            None if crashed => VmError::Crashed(text),
+            None if by_signal => VmError::Killed(text),
+            None => VmError::Gone(text),
+        }
+    }
+
+    /// Whether an overlay is as large as the disk limit.
+    fn wrote_its_share(&self) -> bool {
+        let mut overlays = self.overlays.iter().filter_map(|overlay| overlay.metadata().ok());
+        self.disk_limit.is_some_and(|limit| overlays.any(|overlay| overlay.len() >= limit))
+    }
+
+    /// Reads the events that QEMU sent before its end.
+    fn read_end(&mut self) {
+        while self.end.is_none()
+            && let Ok(Some(line)) = self.qmp.lines.next()
+        {
+            self.end = parse(&line).ok().as_ref().and_then(MachineEnd::from_event);
+        }
+    }
+
+    /// Returns the last lines of a log, without empty ones and those that contain `noise`.
+    fn last_lines(&self, log: &str, noise: &str) -> Option<String> {
+        let text = tail(&self.folder.join(log), LOG_END).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().map(strip_timestamp);
+        let lines = lines.filter(|line| !line.contains(noise) && !line.trim().is_empty());
+        let lines: Vec<String> = lines.map(|line| line.trim().chars().take(300).collect()).collect();
+        // A kernel that panics prints the cause first and its registers last.
+        let cause =
+            lines.iter().position(|line| line.starts_with("mcc-guest-agent:") || line.contains("panic"));
+        let first = cause.unwrap_or(lines.len().saturating_sub(3));
+        let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+        (!shown.is_empty()).then(|| format!("{log}: {shown}"))
+    }
+}
+
+/// Removes the kernel's time from a line of its log: `[    3.451559] Kernel panic - not syncing`.
+fn strip_timestamp(line: &str) -> &str {
+    let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    parts.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, message)| message)
+}

@@ -1,0 +1,90 @@
+//! What a machine uses, as the host measures it and the guest's kernel reports it.
+
+use super::{BALLOON, Machine};
+use crate::error::VmError;
+use crate::{cpu_time, vcpu_load};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Memory statistics of the guest's kernel, queried over QMP.
+#[derive(Debug, Default)]
+pub(super) struct Balloon {
+    query_pending: bool,
+    used_kib: Option<u64>,
+}
+
+impl Balloon {
+    /// Takes a value from an answer in bytes. Missing values are -1; values above the machine's memory are impossible.
+    /// Both are ignored. A guest without the driver reports nothing.
+    pub(super) fn update(&mut self, answer: &serde_json::Value, most_kib: u64) {
+        self.query_pending = false;
+        let stat = |name: &str| answer["return"]["stats"][name].as_u64().filter(|bytes| *bytes < u64::MAX);
+        if let (Some(total), Some(available)) = (stat("stat-total-memory"), stat("stat-available-memory")) {
+            let used = total.saturating_sub(available) / 1024;
+            self.used_kib = (used <= most_kib).then_some(used).or(self.used_kib);
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the user and system time of the vCPU threads since their start. The guest cannot forge it. After the
+    /// end of QEMU it is the value that was read last.
+    ///
+    /// # Errors
+    /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
+    pub fn cpu_time(&mut self) -> Result<Duration, VmError> {
+        let process = self.qemu.id();
+        let threads = self.vcpu_threads.iter();
+        let read = threads.map(|thread| cpu_time::of_thread(Path::new("/proc"), process, *thread)).sum();
+        match read {
+            Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
+            // The threads of a process end before the process.
+            Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(self.cpu_time)
+    }
+
+    /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the
+    /// next query, whose answer is read in `wait`.
+    ///
+    /// # Errors
+    /// QEMU has ended.
+    pub fn balloon_kib(&mut self) -> Result<Option<u64>, VmError> {
+        // One query at a time: a QEMU that hangs does not read them.
+        if !self.balloon.query_pending {
+            self.balloon.query_pending = true;
+            let sent = self.qmp.send(&json!({
+                "execute": "qom-get",
+                "arguments": {"path": BALLOON, "property": "guest-stats"},
+                "id": BALLOON
+            }));
+            sent.map_err(|error| self.with_cause(error))?;
+        }
+        Ok(self.balloon.used_kib)
+    }
+
+    /// Returns QEMU's resident memory in KiB, now and at its peak. The peak is at least the memory that the guest used.
+    pub fn rss_kib(&self) -> Option<(u64, u64)> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.qemu.id())).ok()?;
+        let kib = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse().ok()
+        };
+        Some((kib("VmRSS:")?, kib("VmHWM:")?))
+    }
+
+    /// Returns the space that the writes of the guest to its disks take on the host, KiB.
+    pub fn disk_kib(&self) -> u64 {
+        let blocks = self.overlays.iter().filter_map(|overlay| overlay.metadata().ok());
+        blocks.map(|overlay| overlay.blocks() / 2).sum()
+    }
+
+    /// Whether QEMU is stopped by a signal or a debugger of the host. No guest can cause it.
+    pub fn is_held(&self) -> bool {
+        vcpu_load::any_is_held(Path::new("/proc"), self.pid(), &self.vcpu_threads)
+    }
+}
