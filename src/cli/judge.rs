@@ -1,6 +1,7 @@
 use super::failure::write_failure;
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
+use super::record_source::open_judgement;
 use super::terminal::{Page, argument, next, note, warning};
 use super::{Exit, Failure, Format, judge_other, print};
 use anyhow::anyhow;
@@ -34,7 +35,8 @@ pub struct Args {
     replace: Vec<(String, String)>,
     #[command(flatten)]
     inputs: JudgeInputs,
-    /// Show the differences between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
+    /// Show the differences between two judgements, each in its folder or in an archive: rules, instances, values, points,
+    /// ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
     /// With --compare: list two CPU times whose ratio is at least this.
@@ -87,6 +89,9 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let [before, after] = judgements else {
         return Err(Failure::usage(anyhow!("--compare takes two judgements")));
     };
+    let opened = |path: &Path| open_judgement(path, &|file| file.starts_with("judgement"));
+    let (before, after) = (opened(before)?, opened(after)?);
+    let (before, after) = (before.folder.as_path(), after.folder.as_path());
     let other_contest = |dir: &Path| mcc_other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let compared = match (other_contest(before)?, other_contest(after)?) {
