@@ -141,7 +141,8 @@ fn a_changed_archive_is_not_imported_and_nothing_is_replaced() {
     let nobody = folder.path().join("nobody");
     fs::write(&nobody, "").unwrap();
     let new = folder.path().join("new");
-    let arguments = ["import", text(&archive()), "--out", text(&new), "--allowed-signers", text(&nobody)];
+    let signed = archive();
+    let arguments = ["import", text(&signed), "--out", text(&new), "--allowed-signers", text(&nobody)];
     let said = printed(&arguments, 2);
     assert!(said.contains("SHA256SUMS.sig") && !new.exists(), "{said}");
 }
