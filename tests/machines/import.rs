@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 #[test]
-fn a_campaign_of_an_archive_runs_elsewhere_with_the_same_judgement() {
+fn a_campaign_of_an_archive_gives_the_same_judgement() {
     let folder = Folder::new(&campaign::on_fixtures(
         &["DiningTable-PT-03"],
         &["StateSpace", "CTLFireability"],
