@@ -101,7 +101,13 @@ pub const EXAMPLES: [(&str, &str); 27] = [
          mcc-harness export results --archive lola.tar.zst --tool LoLA\n  \
          mcc-harness export results --csv raw-result-analysis.csv",
     ),
-    ("import", "  mcc-harness import contest.bkjobs --edition mcc-2018 --inputs models --out campaign.toml"),
+    (
+        "import",
+        "  mcc-harness import published.tar.zst --out again\n  \
+         mcc-harness import published.tar.zst --disk images --instances models --out again\n\
+         A BenchKit job file:\n  \
+         mcc-harness import contest.bkjobs --edition mcc-2018 --inputs models --out campaign.toml",
+    ),
     ("verify", "  mcc-harness verify campaign.tar.zst\n  mcc-harness verify results --judgement judged"),
     (
         "replay",

@@ -1,40 +1,151 @@
 use super::outputs::refuse_inputs;
-use super::terminal::{argument, next};
+use super::record_source::{failure, is_archive as is_archive_file};
+use super::terminal::{WARNING, argument, message, next};
 use super::{Exit, Failure, print};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use mcc_base::files::is_wrong_path;
 use mcc_campaign::CampaignFromJobFile;
 use mcc_campaign::benchkit::JobFile;
 use mcc_edition::Edition;
-use std::path::PathBuf;
+use mcc_runner::{ImportError, ImportSource, MissingFile, import};
+use std::path::{Path, PathBuf};
 
-/// Convert a BenchKit job file (.bkjobs) to a campaign.
+/// Make a campaign from an archive, or from a BenchKit job file (.bkjobs).
 ///
-/// Tools, images, instances, examinations and limits of the job file are written to a campaign.toml. BenchKit's other
-/// files need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results directly.
+/// Of an archive, a new folder gets campaign.toml, edition, image folders and inputs, so that `plan`, `run`, `submit` and
+/// `judge --compare` work there. The archive is verified first. Disks that it does not have are searched in --disk; those
+/// that are not found are listed with their digests, and the exit code is 1.
+///
+/// Of a job file, tools, images, instances, examinations and limits are written to a campaign file. BenchKit's other files
+/// need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results directly.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The BenchKit job file.
-    jobs: PathBuf,
-    /// The rules: the name of an edition, or the path of an edition file.
-    #[arg(long, value_name = "NAME|FILE")]
-    edition: String,
-    /// Folder of instance archives or an inputs disk, as written to the campaign.
-    #[arg(long, value_name = "FOLDER")]
-    inputs: PathBuf,
-    /// The campaign file to write; an existing file is replaced.
-    #[arg(long, value_name = "FILE")]
+    /// An archive (`export --archive`), the folder of an unpacked one, or a BenchKit job file.
+    input: PathBuf,
+    /// The campaign: of an archive a new or empty folder, of a job file a campaign file, which is replaced.
+    #[arg(long, value_name = "FOLDER|FILE")]
     out: PathBuf,
+    /// Of an archive: a disk, kernel or initrd that it does not have, or a folder with such files (three levels are
+    /// searched). Only files with the recorded digest are used. May be repeated.
+    #[arg(long, value_name = "FILE|FOLDER", conflicts_with_all = ["edition", "inputs"])]
+    disk: Vec<PathBuf>,
+    /// Of an archive without the inputs disk: folder of instance archives (NAME.tgz).
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["edition", "inputs"])]
+    instances: Option<PathBuf>,
+    /// Of an archive: who may have signed it, as for `verify`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edition", "inputs"])]
+    allowed_signers: Option<PathBuf>,
+    /// Of a job file: the rules, as the name of an edition or the path of an edition file.
+    #[arg(long, value_name = "NAME|FILE")]
+    edition: Option<String>,
+    /// Of a job file: folder of instance archives or an inputs disk, as written to the campaign.
+    #[arg(long, value_name = "FOLDER")]
+    inputs: Option<PathBuf>,
 }
 
+/// Missing files that are listed; README.txt in the folder has all.
+const MOST_SHOWN: usize = 12;
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    refuse_inputs(&[args.jobs.clone(), PathBuf::from(&args.edition)], [args.out.clone()])?;
-    let rules = Edition::load(&args.edition).map_err(Failure::usage)?;
-    let shown = args.jobs.display().to_string();
-    let text = mcc_base::text::read(&args.jobs).with_context(|| shown.clone()).map_err(Failure::usage)?;
+    let shown = args.input.display();
+    args.input.metadata().with_context(|| shown.to_string()).map_err(Failure::usage)?;
+    match (&args.edition, &args.inputs) {
+        (None, None) if is_archive(&args.input) => from_archive(&args),
+        _ if is_archive(&args.input) => Err(Failure::usage(anyhow!(
+            "{shown}: an archive has its edition and inputs; omit --edition and --inputs"
+        ))),
+        (Some(edition), Some(inputs)) => from_job_file(&args, edition, inputs),
+        _ => Err(Failure::usage(anyhow!(
+            "{shown} is no archive (.tar.zst, from `export --archive`); if it is a BenchKit job file, give --edition and \
+             --inputs"
+        ))),
+    }
+}
+
+/// Whether a path is an archive, packed or unpacked.
+fn is_archive(path: &Path) -> bool {
+    is_archive_file(path) || mcc_archive::is_archive(path)
+}
+
+/// Refuses an archive where a campaign file is expected.
+pub fn refuse_archive(campaign: &Path) -> Result<(), Failure> {
+    if !is_archive(campaign) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{shown} is an archive, not a campaign file: `mcc-harness import {shown} --out FOLDER` makes its campaign, \
+         FOLDER/campaign.toml",
+        shown = campaign.display()
+    )))
+}
+
+/// Refuses an archive where `certify` expects the folder of a judgement.
+pub fn refuse_archive_to_certify(judgement: &Path) -> Result<(), Failure> {
+    if !is_archive(judgement) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{shown} is an archive, not the folder of a judgement: `mcc-harness judge {shown} --out judged` writes one; for \
+         --instances, `mcc-harness import {shown} --out FOLDER` puts the instances into FOLDER/inputs",
+        shown = judgement.display()
+    )))
+}
+
+fn from_archive(args: &Args) -> Result<Exit, Failure> {
+    let given = args.disk.iter().map(|path| ("--disk", path));
+    let given = given.chain(args.instances.iter().map(|path| ("--instances", path)));
+    for (option, path) in given {
+        let error = |error: std::io::Error| Failure::usage(anyhow!("{option} {}: {error}", path.display()));
+        path.metadata().map_err(error)?;
+    }
+    let source = ImportSource {
+        archive: &args.input,
+        disks: &args.disk,
+        instances: args.instances.as_deref(),
+        allowed_signers: args.allowed_signers.as_deref(),
+        show: &|step| eprintln!("import: {step}"),
+    };
+    let imported = import(&source, &args.out).map_err(import_failure)?;
+    let out = args.out.display();
+    print::text(&format!("{out} (entries: {}, instances: {})\n", imported.entries, imported.instances))?;
+    let missing = &imported.missing;
+    for MissingFile { path, what, sha256 } in missing.iter().take(MOST_SHOWN) {
+        let sha256 = sha256.as_ref().map_or(String::new(), |sha256| format!(", sha256 {sha256}"));
+        message("missing", WARNING, &format!("{out}/{path}: {what}{sha256}"));
+    }
+    if missing.is_empty() {
+        next(&format!(
+            "`mcc-harness plan {}` shows the runs; {out}/README.txt has all steps",
+            argument(&args.out.join("campaign.toml"))
+        ));
+        return Ok(Exit::Done);
+    }
+    if missing.len() > MOST_SHOWN {
+        eprintln!("import: further missing files: {}", missing.len() - MOST_SHOWN);
+    }
+    eprintln!(
+        "import: the campaign can run when these files are in their places; {out}/README.txt lists them. Or give them with \
+         --disk and --instances, and a new --out"
+    );
+    Ok(Exit::Failed)
+}
+
+fn import_failure(error: ImportError) -> Failure {
+    match error {
+        ImportError::Archive(error) => failure(error),
+        ImportError::Io { ref source, .. } if !is_wrong_path(source) => error.into(),
+        error => Failure::usage(error),
+    }
+}
+
+fn from_job_file(args: &Args, edition: &str, inputs: &Path) -> Result<Exit, Failure> {
+    refuse_inputs(&[args.input.clone(), PathBuf::from(edition)], [args.out.clone()])?;
+    let rules = Edition::load(edition).map_err(Failure::usage)?;
+    let shown = args.input.display().to_string();
+    let text = mcc_base::text::read(&args.input).with_context(|| shown.clone()).map_err(Failure::usage)?;
     let file = JobFile::read(&text).with_context(|| shown.clone()).map_err(Failure::usage)?;
-    let converted = CampaignFromJobFile::new(&file, &args.edition, &rules, &args.inputs)
-        .context(shown)
-        .map_err(Failure::usage)?;
+    let converted =
+        CampaignFromJobFile::new(&file, edition, &rules, inputs).context(shown).map_err(Failure::usage)?;
     print::file(&args.out, &converted.text)?;
     print::text(&format!("{} (runs: {})\n", args.out.display(), file.jobs.len() + converted.added.len()))?;
     next(&format!("`mcc-harness plan {}` shows the runs", argument(&args.out)));

@@ -1,5 +1,6 @@
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
+use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
 use mcc_edition::{OtherEdition, Rules};
@@ -31,7 +32,8 @@ pub struct Args {
     replace: Vec<(String, String)>,
     #[command(flatten)]
     inputs: JudgeInputs,
-    /// Show the differences between two judgements: rules, instances, values, points, ranks, medals, answers, CPU times.
+    /// Show the differences between two judgements, each in its folder or in an archive: rules, instances, values, points,
+    /// ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
     /// With --compare: list two CPU times whose ratio is at least this.
@@ -84,6 +86,9 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let [before, after] = judgements else {
         return Err(Failure::usage(anyhow!("--compare takes two judgements")));
     };
+    let opened = |path: &Path| open_judgement(path, &|file| file.starts_with("judgement"));
+    let (before, after) = (opened(before)?, opened(after)?);
+    let (before, after) = (before.folder.as_path(), after.folder.as_path());
     let other_contest = |dir: &Path| mcc_other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let compared = match (other_contest(before)?, other_contest(after)?) {

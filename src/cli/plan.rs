@@ -1,3 +1,4 @@
+use super::import::refuse_archive;
 use super::terminal::{Page, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::{EntryName, RunId};
@@ -74,6 +75,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
+    refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);

@@ -1,3 +1,4 @@
+use super::import::refuse_archive;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
 use mcc_campaign::{Campaign, Run, RunFilter};
@@ -55,6 +56,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
     let prepared = PreparedCampaign::new(campaign)?;

@@ -1,3 +1,4 @@
+use super::import::refuse_archive;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
@@ -45,6 +46,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let submitted = match Cluster::open(&args.out) {
         Ok(_) if !args.resume => {

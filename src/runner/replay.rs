@@ -124,10 +124,9 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
 /// Levels of folders below a given one in which disks are searched, such as `images/lola`.
 const SEARCH_DEPTH: usize = 3;
 
-fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
-    let attempt = &original.last;
+/// Searches disks in `given` and in folders of a record.
+pub(super) fn disk_finder(given: &[PathBuf], own: &[PathBuf]) -> DiskFinder {
     let mut places = DiskFinder::default();
-    let own = [folder.join("disks"), folder.join("inputs")];
     for place in given {
         let folders = WalkDir::new(place).max_depth(SEARCH_DEPTH).sort_by_file_name().into_iter().flatten();
         for folder in folders.filter(|item| item.depth() == 0 || item.file_type().is_dir()) {
@@ -136,6 +135,12 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
     }
     // A link in an unpacked archive leads to a place that its author chose.
     own.iter().filter(|place| !place.is_symlink()).for_each(|place| places.add_folder(place));
+    places
+}
+
+fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<CampaignDisks, RunnerError> {
+    let attempt = &original.last;
+    let mut places = disk_finder(given, &[folder.join("disks"), folder.join("inputs")]);
     let mut held_files = HeldFiles::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);

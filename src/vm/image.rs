@@ -126,7 +126,7 @@ const FORMAT: u32 = 1;
 
 impl ImageFacts {
     /// The facts of an image that this version builds: `kind` and the file name of the disk, and nothing else.
-    pub(super) fn new(kind: &str, disk: &str) -> Self {
+    pub fn new(kind: &str, disk: &str) -> Self {
         let built_by = env!("CARGO_PKG_VERSION").to_owned();
         Self { format: FORMAT, kind: kind.to_owned(), built_by, disk: disk.to_owned(), ..Self::default() }
     }

@@ -12,7 +12,7 @@ use std::process::Output;
 
 const RUN: &str = "breadth-first/DiningTable-PT-05/StateSpace";
 
-fn archive() -> PathBuf {
+pub fn archive() -> PathBuf {
     data::published("archives/demo-0.1.0.tar.zst")
 }
 
@@ -21,7 +21,7 @@ fn signers() -> String {
 }
 
 /// A folder with the unpacked archive.
-fn unpacked() -> tempfile::TempDir {
+pub fn unpacked() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     unpack(&archive(), folder.path(), ArchiveLimits::default()).unwrap();
     folder
@@ -33,14 +33,14 @@ fn harness(args: &[&str]) -> Output {
 }
 
 /// Runs a command that must end with this exit code, and returns what it printed.
-fn printed(args: &[&str], code: i32) -> String {
+pub fn printed(args: &[&str], code: i32) -> String {
     let output = harness(args);
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
     text
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -55,7 +55,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 /// Writes SHA256SUMS for the files as they are, without a signature, as an attacker would.
-fn forge_sums(folder: &Path) {
+pub fn forge_sums(folder: &Path) {
     let _ = fs::remove_file(folder.join("SHA256SUMS.sig"));
     let _ = fs::remove_file(folder.join("SHA256SUMS"));
     let line = |name: &String| format!("{}  {name}\n", digest::file(&folder.join(name)).unwrap().0);
@@ -64,7 +64,7 @@ fn forge_sums(folder: &Path) {
 }
 
 /// Packs the files of a folder as an archive.
-fn packed(folder: &Path) -> tempfile::NamedTempFile {
+pub fn packed(folder: &Path) -> tempfile::NamedTempFile {
     let archive = tempfile::NamedTempFile::new().unwrap();
     let mut tar = tar::Builder::new(zstd::Encoder::new(archive.reopen().unwrap(), 1).unwrap());
     for name in files(folder) {

@@ -3,6 +3,7 @@
 mod archives;
 mod executor;
 mod hostile;
+mod import;
 mod plan;
 mod replay;
 mod shards;

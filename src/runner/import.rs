@@ -1,0 +1,563 @@
+//! Makes a campaign from an archive: campaign file, edition, image folders and inputs, so that its runs can be made again,
+//! on any host. The archive is not trusted: only keys of the campaign file that decide what runs are kept, and each file is
+//! the one that the record names by its digest, or is listed as missing.
+
+use super::replay::disk_finder;
+use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, unpack, verify};
+use mcc_base::digest;
+use mcc_base::files::{self, ARCHIVES};
+use mcc_base::text;
+use mcc_campaign::{Campaign, CampaignError, Publication};
+use mcc_edition::Edition;
+use mcc_judge::record::{RecordError, edition_of};
+use mcc_judge::schema::{ENTRIES, INSTANCES, NAMES, OVERRIDES};
+use mcc_store::{CampaignFacts, Disk, Record, StoreError};
+use mcc_vm::{Boot, DiskError, Ext4Files, Image, ImageError, ImageFacts, PackedInstance};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// From what a campaign is made.
+pub struct ImportSource<'a> {
+    /// The archive, or the folder of an unpacked one.
+    pub archive: &'a Path,
+    /// Files, and folders with files, that may be disks of the campaign.
+    pub disks: &'a [PathBuf],
+    /// A folder of instance archives, which is read if the inputs disk is not found.
+    pub instances: Option<&'a Path>,
+    /// Who may have signed the archive, as for `verify`; None: it need not be signed.
+    pub allowed_signers: Option<&'a Path>,
+    /// Called with each step.
+    pub show: &'a dyn Fn(&str),
+}
+
+/// What was written.
+pub struct Imported {
+    /// Number of entries.
+    pub entries: usize,
+    /// Number of instances.
+    pub instances: usize,
+    /// Files that the campaign needs and that were not found.
+    pub missing: Vec<MissingFile>,
+}
+
+/// A file that someone must provide before the campaign can run.
+pub struct MissingFile {
+    /// Its path in the folder of the campaign.
+    pub path: String,
+    /// What it is; with a remark, if a file of its name was found.
+    pub what: String,
+    /// Its digest; None: a key, which no record has.
+    pub sha256: Option<String>,
+}
+
+/// Why no campaign is made.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The folder to write is not new.
+    #[error("{}: it exists and is not an empty folder; give a new folder with --out", .0.display())]
+    NotEmpty(PathBuf),
+    /// The archive is changed or incomplete.
+    #[error(
+        "{}: the archive is not intact: {difference}; `mcc-harness verify` lists all differences, and nothing was written",
+        archive.display()
+    )]
+    NotIntact {
+        /// The archive.
+        archive: PathBuf,
+        /// Its first difference, with its place.
+        difference: String,
+    },
+    /// The archive is that of one team.
+    #[error(
+        "{}: the archive of one team has neither the judgement nor the disks of a contest; give the archive of the contest",
+        .0.display()
+    )]
+    Team(PathBuf),
+    /// The archive has contents from which no campaign can be made.
+    #[error("{}: {file}: {reason}", archive.display())]
+    Content {
+        /// The archive.
+        archive: PathBuf,
+        /// The file in it.
+        file: String,
+        /// The problem.
+        reason: String,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot read or write {}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The archive, or a disk in it, cannot be used.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The record cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The edition of the record cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A disk is refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// An image is refused.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+}
+
+fn io_at(path: &Path) -> impl FnOnce(io::Error) -> ImportError + use<> {
+    let path = path.to_owned();
+    move |source| ImportError::Io { path, source }
+}
+
+/// Keys of the campaign file that decide what runs and how; the others are paths, or describe other hosts.
+const KEPT: [&str; 6] = ["phase", "examinations", "start", "generic_properties", "tool_evidence", "limits"];
+/// Keys of `[hosts]` that are for the hosts of the archive.
+const OF_OTHER_HOSTS: [&str; 2] = ["backend", "jobs"];
+/// Keys of a `[[tool]]` that decide what runs and how.
+const KEPT_OF_TOOL: [&str; 5] = ["not_competing", "channel", "ssh_user", "disk", "nic"];
+
+/// The digests of missing files, for `sha256sum --check`.
+const MISSING: &str = "missing.sha256";
+
+/// Writes a campaign to the new folder `out`: it is complete, or not there. Files that are not found are listed in the result
+/// and in two files of the folder.
+///
+/// # Errors
+/// The archive is not intact, or no campaign can be made from it; or `out` is not empty or cannot be written.
+pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError> {
+    let is_new = match fs::read_dir(out) {
+        Ok(mut items) => items.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    if !is_new {
+        return Err(ImportError::NotEmpty(out.to_owned()));
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(io_at(parent))?;
+    let scratch = tempfile::Builder::new()
+        .prefix(".importing-")
+        .permissions(PermissionsExt::from_mode(0o777))
+        .tempdir_in(parent)
+        // The kind only: tempfile adds the temporary name to its errors.
+        .map_err(|error| io_at(parent)(error.kind().into()))?;
+    let unpacked = scratch.path().join("archive");
+    let is_packed = !source.archive.is_dir();
+    let archive = if is_packed { unpacked.as_path() } else { source.archive };
+    if is_packed {
+        (source.show)("unpacking the archive");
+        fs::create_dir(archive).map_err(io_at(archive))?;
+        unpack(source.archive, archive, ArchiveLimits::default())?;
+    }
+    (source.show)("verifying the archive");
+    let verified = verify(archive, source.allowed_signers)?;
+    if let Some(first) = verified.differences.first() {
+        let difference = format!("{}: {}", first.place, first.what);
+        return Err(ImportError::NotIntact { archive: source.archive.to_owned(), difference });
+    }
+    if ArchivePaths(archive).facts()?.tool.is_some() {
+        return Err(ImportError::Team(source.archive.to_owned()));
+    }
+    let folder = scratch.path().join("campaign");
+    fs::create_dir(&folder).map_err(io_at(&folder))?;
+    let record = Record::open_readonly(archive)?;
+    let new = NewCampaign {
+        source,
+        archive,
+        is_packed,
+        facts: record.facts(),
+        folder: &folder,
+        finder: disk_finder(source.disks, &[archive.join("disks")]),
+        missing: vec![],
+    };
+    let imported = new.write(edition_of(&record)?)?;
+    fs::rename(&folder, out).map_err(io_at(out))?;
+    Ok(imported)
+}
+
+/// A campaign that is written.
+struct NewCampaign<'a> {
+    source: &'a ImportSource<'a>,
+    /// The unpacked archive.
+    archive: &'a Path,
+    /// Whether `archive` is temporary, so that its files can be linked.
+    is_packed: bool,
+    facts: &'a CampaignFacts,
+    /// The folder of the campaign.
+    folder: &'a Path,
+    finder: DiskFinder,
+    missing: Vec<MissingFile>,
+}
+
+impl NewCampaign<'_> {
+    /// `recorded` is the edition of the record.
+    fn write(mut self, recorded: Edition) -> Result<Imported, ImportError> {
+        (self.source.show)("writing the campaign");
+        let edition = self.edition(recorded)?;
+        let publication = mcc_archive::publication(self.archive)?;
+        let table = self.campaign(publication)?;
+        self.models()?;
+        let has_key = self.missing.iter().any(|missing| missing.sha256.is_none());
+        self.images()?;
+        self.inputs(&edition)?;
+        let header = "# Made by `mcc-harness import` from the campaign file of an archive. README.txt has all steps.\n\n";
+        let written = toml::to_string_pretty(&table).map_err(|error| self.content("record.db", error))?;
+        self.text("campaign.toml", &format!("{header}{written}"))?;
+        // Campaign::load needs the keys of original disks.
+        if !has_key {
+            self.check(&edition)?;
+        }
+        let judge = self.judge_command()?;
+        self.text("README.txt", &self.readme(&judge))?;
+        let digests = self
+            .missing
+            .iter()
+            .filter_map(|missing| Some(format!("{}  {}\n", missing.sha256.as_ref()?, missing.path)));
+        let digests: String = digests.collect();
+        if !digests.is_empty() {
+            self.text(MISSING, &digests)?;
+        }
+        let Self { facts, missing, .. } = self;
+        Ok(Imported { entries: facts.entries.len(), instances: facts.instances.len(), missing })
+    }
+
+    fn content(&self, file: &str, reason: impl ToString) -> ImportError {
+        let (archive, file, reason) = (self.source.archive.to_owned(), file.to_owned(), reason.to_string());
+        ImportError::Content { archive, file, reason }
+    }
+
+    fn text(&self, name: &str, text: &str) -> Result<(), ImportError> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).map_err(io_at(&path))
+    }
+
+    /// Writes `edition.toml`: limits, machine and examinations of the runs, and all other rules as the archive was judged.
+    fn edition(&self, recorded: Edition) -> Result<Edition, ImportError> {
+        let path = ArchivePaths(self.archive).edition_file();
+        let judged = text::read(&path).map_err(io_at(&path))?;
+        let judged: Edition =
+            serde_json::from_str(&judged).map_err(|error| self.content("edition.json", error))?;
+        let Edition { limits, machine, examinations, .. } = recorded;
+        let edition = Edition { limits, machine, examinations, ..judged };
+        let written =
+            toml::to_string_pretty(&edition).map_err(|error| self.content("edition.json", error))?;
+        self.text("edition.toml", &written)?;
+        match Edition::parse(&written, "edition.toml") {
+            Ok(read) if read == edition => Ok(edition),
+            Ok(_) => Err(self.content("edition.json", "its rules cannot be written as an edition file")),
+            Err(error) => Err(self.content("edition.json", error)),
+        }
+    }
+
+    /// The content of `campaign.toml`.
+    fn campaign(&mut self, publication: Option<Publication>) -> Result<Table, ImportError> {
+        let original = self.facts.campaign.parse::<Table>();
+        let original =
+            original.map_err(|error| self.content("record.db", format!("its campaign.toml: {error}")))?;
+        let mut table = taken(&original, &KEPT);
+        if let Some(hosts) = original.get("hosts").and_then(Value::as_table) {
+            let mut hosts = hosts.clone();
+            hosts.retain(|key, _| !OF_OTHER_HOSTS.contains(&key));
+            table.insert("hosts".to_owned(), Value::Table(hosts));
+        }
+        for (key, value) in [("edition", "./edition.toml"), ("inputs", "inputs"), ("models", "models.csv")] {
+            table.insert(key.to_owned(), value.into());
+        }
+        let own_tables =
+            original.get("tool").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let publication = publication.unwrap_or_default();
+        let mut tools = Vec::new();
+        for facts in &self.facts.entries {
+            let entry = facts.entry.as_str();
+            let is_own = |own: &&Table| own.get("entry").and_then(Value::as_str) == Some(entry);
+            let Some(own) = own_tables.iter().filter_map(Value::as_table).find(is_own) else {
+                let reason = format!("its campaign.toml has no [[tool]] of the entry {entry}");
+                return Err(self.content("record.db", reason));
+            };
+            let mut tool = taken(own, &KEPT_OF_TOOL);
+            let image = format!("images/{entry}");
+            if own.get("channel").and_then(Value::as_str) == Some("ssh") {
+                tool.insert("image".to_owned(), format!("{image}/disk").into());
+                for key in ["ssh_key", "ssh_root_key"].into_iter().filter(|key| own.contains_key(*key)) {
+                    let path = format!("{image}/{key}");
+                    tool.insert(key.to_owned(), path.clone().into());
+                    let what = format!("{key} of {entry}: a private key, which no archive has");
+                    self.missing.push(MissingFile { path, what, sha256: None });
+                }
+                if self.disk("inputs", entry).is_some() {
+                    tool.insert("inputs_disk".to_owned(), format!("{image}/inputs").into());
+                }
+            } else {
+                tool.insert("image".to_owned(), image.into());
+            }
+            for (key, value) in [("entry", entry), ("tool", facts.tool.as_str()), ("kind", facts.kind.word())]
+            {
+                tool.insert(key.to_owned(), value.into());
+            }
+            if let Some(stated) = publication.entries.get(entry) {
+                let stated =
+                    Table::try_from(stated).map_err(|error| self.content("publication.json", error))?;
+                tool.extend(stated);
+            }
+            tools.push(Value::Table(tool));
+        }
+        table.insert("tool".to_owned(), Value::Array(tools));
+        // Date and DOI are those of the archive, not of other runs.
+        let publication = Publication { date: None, doi: None, entries: BTreeMap::new(), ..publication };
+        if publication != Publication::default() {
+            let stated =
+                Value::try_from(publication).map_err(|error| self.content("publication.json", error))?;
+            table.insert("publication".to_owned(), stated);
+        }
+        Ok(table)
+    }
+
+    /// Writes `models.csv`, with family and status of each instance.
+    fn models(&self) -> Result<(), ImportError> {
+        let mut table = "instance,family,status\n".to_owned();
+        for instance in &self.facts.instances {
+            let _ = writeln!(table, "{},{},{}", instance.name, instance.family, instance.status);
+        }
+        self.text("models.csv", &table)
+    }
+
+    /// The disk of a role, such as `kernel`, of an entry.
+    fn disk(&self, role: &str, entry: &str) -> Option<&Disk> {
+        let role = format!("{role} {entry}");
+        self.facts.disks.iter().find(|disk| disk.role == role)
+    }
+
+    /// Writes the image folder of each entry.
+    fn images(&mut self) -> Result<(), ImportError> {
+        for facts in &self.facts.entries {
+            let entry = facts.entry.as_str();
+            let folder = format!("images/{entry}");
+            let path = self.folder.join(&folder);
+            fs::create_dir_all(&path).map_err(io_at(&path))?;
+            let disk = |role: &str| self.disk(role, entry).cloned();
+            let no_disk = || self.content("record.db", format!("it has no disk of the entry {entry}"));
+            let system = disk("disk").ok_or_else(no_disk)?;
+            let (Some(kernel), Some(initrd)) = (disk("kernel"), disk("initrd")) else {
+                // An original disk, which has no image folder.
+                let inputs = disk("inputs").map(|disk| (disk, "inputs"));
+                for (disk, name) in [(system, "disk")].into_iter().chain(inputs) {
+                    self.place(&disk, &format!("{folder}/{name}"))?;
+                }
+                continue;
+            };
+            let boot = Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() };
+            let image = ImageFacts { boot: Some(boot.clone()), ..ImageFacts::new("tool", "disk.qcow2") };
+            let mut is_complete = true;
+            for (disk, name) in [(system, &image.disk), (kernel, &boot.kernel), (initrd, &boot.initrd)] {
+                is_complete &= self.place(&disk, &format!("{folder}/{name}"))?.is_some();
+            }
+            self.image(&folder, &image, is_complete)?;
+        }
+        Ok(())
+    }
+
+    /// Writes `image.json`, and checks a complete image.
+    fn image(&self, folder: &str, facts: &ImageFacts, is_complete: bool) -> Result<(), ImportError> {
+        let json = serde_json::to_string_pretty(facts).expect("facts are plain data");
+        self.text(&format!("{folder}/image.json"), &format!("{json}\n"))?;
+        if is_complete {
+            Image::open(&self.folder.join(folder))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the file with the digest of a disk at `path` in the folder, and returns where it is now. None: it is not found,
+    /// and listed as missing.
+    fn place(&mut self, disk: &Disk, path: &str) -> Result<Option<PathBuf>, ImportError> {
+        let from = match self.finder.find(disk) {
+            Ok(from) => from,
+            Err(ArchiveError::DiskMissing { role, sha256, bytes }) => {
+                let what = format!("{role}, {bytes} bytes");
+                self.misses(path.to_owned(), what, &sha256)?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let to = self.folder.join(path);
+        // Not the files of others, which could change theirs.
+        if self.is_packed && from.starts_with(self.archive) {
+            fs::hard_link(&from, &to).map_err(io_at(&to))?;
+            return Ok(Some(to));
+        }
+        let found = copy(&from, &to)?;
+        if found != disk.sha256 {
+            return Err(io_at(&from)(io::Error::other("it was changed meanwhile")));
+        }
+        Ok(Some(to))
+    }
+
+    /// Writes `inputs`: the inputs disk with its archives, or the archives only, of which `run` makes a disk.
+    fn inputs(&mut self, edition: &Edition) -> Result<(), ImportError> {
+        let folder = self.folder.join("inputs");
+        fs::create_dir(&folder).map_err(io_at(&folder))?;
+        // The archives on the disk lack a file then, and the record has the digests of the complete ones.
+        let is_reduced = self.facts.settings.contains_key("generic_properties");
+        let disk = self.facts.disks.iter().find(|disk| disk.role == "inputs").filter(|_| !is_reduced);
+        let missing = self.missing.len();
+        let disk = disk.cloned().map(|disk| self.place(&disk, "inputs/inputs.ext4")).transpose()?.flatten();
+        // The archives are listed instead.
+        self.missing.truncate(missing);
+        let Some(disk) = disk else {
+            return self.archives();
+        };
+        let archives = folder.join(ARCHIVES);
+        fs::create_dir(&archives).map_err(io_at(&archives))?;
+        let files = Ext4Files::open(&disk)?;
+        let mut instances = Vec::new();
+        for facts in &self.facts.instances {
+            let name = format!("{}.tgz", facts.name);
+            let path = archives.join(&name);
+            let mut file = File::create_new(&path).map_err(io_at(&path))?;
+            let is_there = files.copy(&name, &mut file)?.is_some();
+            file.flush().map_err(io_at(&path))?;
+            let (sha256, _) = digest::file(&path).map_err(io_at(&path))?;
+            if !is_there || sha256 != facts.sha256 {
+                let reason = format!("the inputs disk {} does not have {name} as recorded", disk_name(&disk));
+                return Err(self.content("disks", reason));
+            }
+            instances.push(PackedInstance { instance: facts.name.to_string(), sha256 });
+        }
+        instances.sort_by(|a, b| a.instance.cmp(&b.instance));
+        let facts = ImageFacts {
+            instances,
+            edition: Some(edition.name.clone()),
+            ..ImageFacts::new("inputs", "inputs.ext4")
+        };
+        self.image("inputs", &facts, true)
+    }
+
+    /// Copies the archives of the instances from the given folder.
+    fn archives(&mut self) -> Result<(), ImportError> {
+        for facts in &self.facts.instances {
+            let path = format!("inputs/{}.tgz", facts.name);
+            let mut what = format!("archive of the instance {}", facts.name);
+            if let Some(folder) = self.source.instances {
+                let (from, to) = (folder.join(format!("{}.tgz", facts.name)), self.folder.join(&path));
+                if from.is_file() {
+                    let found = copy(&from, &to)?;
+                    if found == facts.sha256 {
+                        continue;
+                    }
+                    fs::remove_file(&to).map_err(io_at(&to))?;
+                    let _ = write!(what, "; {} has another content, sha256 {found}", from.display());
+                }
+            }
+            self.misses(path, what, &facts.sha256)?;
+        }
+        Ok(())
+    }
+
+    /// Lists a missing file.
+    fn misses(&mut self, path: String, what: String, sha256: &str) -> Result<(), ImportError> {
+        let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_digest {
+            return Err(self.content("record.db", format!("it has no digest of {path}")));
+        }
+        self.missing.push(MissingFile { path, what, sha256: Some(sha256.to_owned()) });
+        Ok(())
+    }
+
+    /// Checks that the campaign file is valid, and that its campaign is that of the record.
+    fn check(&self, edition: &Edition) -> Result<(), ImportError> {
+        let wrong = |reason: String| self.content("record.db", format!("its campaign.toml: {reason}"));
+        let campaign = Campaign::load(&self.folder.join("campaign.toml")).map_err(|error| match error {
+            CampaignError::Wrong { message, .. } => wrong(message),
+            error => wrong(error.to_string()),
+        })?;
+        if campaign.effective(edition) != *edition {
+            return Err(wrong("its limits are not those of its runs".to_owned()));
+        }
+        for (key, value) in campaign.settings() {
+            if self.facts.settings.get(&key).is_some_and(|recorded| *recorded != value) {
+                return Err(wrong(format!("its setting `{key}` is not that of its runs")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the tables with which the archive was judged, and returns the command that judges with them.
+    fn judge_command(&self) -> Result<String, ImportError> {
+        let mut command = "mcc-harness judge results".to_owned();
+        for (option, name) in [
+            ("--names", NAMES.file),
+            ("--models", INSTANCES.file),
+            ("--tools", ENTRIES.file),
+            ("--overrides", OVERRIDES.file),
+        ] {
+            let from = self.archive.join(name);
+            if from.is_file() {
+                copy(&from, &self.folder.join(name))?;
+                let _ = write!(command, " {option} {name}");
+            }
+        }
+        Ok(command + " --out judged")
+    }
+
+    fn readme(&self, judge: &str) -> String {
+        let archive = std::path::absolute(self.source.archive).unwrap_or(self.source.archive.to_owned());
+        let archive = quoted(&archive.to_string_lossy());
+        let mut text = format!(
+            "A campaign that `mcc-harness import` made from the archive\n    {archive}\n\n\
+             In this folder, these commands show its runs, make them, judge them, and compare the judgement with the published \
+             one:\n\n    \
+             mcc-harness plan campaign.toml\n    \
+             mcc-harness run campaign.toml --out results\n    \
+             {judge}\n    \
+             mcc-harness judge --compare {archive} judged\n\n\
+             On a cluster, `submit` and `collect` take the place of `run`; write [slurm] into campaign.toml before. A part: \
+             `run --only 'ENTRY/INSTANCE/EXAMINATION'` with globs, and then `judge --unfinished`.\n\
+             Images, kernels and initrds are programs of other people; they run in machines without network.\n\n\
+             Not as in the campaign of the archive, because the archive does not have it or it is of other hosts: comments of \
+             campaign.toml; [slurm], and backend and jobs of [hosts]; date and DOI; packages and sources of the images.\n",
+        );
+        if !self.missing.is_empty() {
+            text += "\nMissing: someone, such as the authors of the tools, must provide these files";
+            let _ = writeln!(text, " (check them: sha256sum --check {MISSING}):\n");
+            for MissingFile { path, what, sha256 } in &self.missing {
+                let sha256 = sha256.as_ref().map_or(String::new(), |sha256| format!(", sha256 {sha256}"));
+                let _ = writeln!(text, "    {path}: {what}{sha256}");
+            }
+        }
+        text
+    }
+}
+
+/// The entries of a table with these keys.
+fn taken(table: &Table, keys: &[&str]) -> Table {
+    table
+        .iter()
+        .filter(|(key, _)| keys.contains(&key.as_str()))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
+}
+
+/// A path as a word of a shell.
+fn quoted(path: &str) -> String {
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
+    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+fn disk_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Copies a regular file to a new one, and returns its digest.
+fn copy(from: &Path, to: &Path) -> Result<String, ImportError> {
+    let mut reader = digest::Reader::new(files::open(from).map_err(io_at(from))?);
+    let mut file = File::create_new(to).map_err(io_at(to))?;
+    io::copy(&mut reader, &mut file).map_err(io_at(to))?;
+    Ok(reader.digest())
+}
