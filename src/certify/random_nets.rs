@@ -371,12 +371,12 @@ proptest! {
             let sum = growth.sum.unwrap_or(Sum { places: (0..net.places() as u32).collect(), constant: 0 });
             // Each repetition is possible and adds tokens.
             for _ in 0..20 {
-                let before = sum.of(&tokens);
+                let before = sum.value(&tokens);
                 for &transition in &part {
                     prop_assert!(net.is_enabled(transition, &tokens));
                     net.fire(transition, &mut tokens).unwrap();
                 }
-                prop_assert!(sum.of(&tokens) > before);
+                prop_assert!(sum.value(&tokens) > before);
             }
         }
     }

@@ -191,21 +191,21 @@ pub(crate) struct Growth {
     /// The sum; None: the tokens of one place, whichever.
     pub(crate) sum: Option<Sum>,
     /// A path from the initial marking, and one after it that adds tokens to the sum and takes none from any place, so that
-    /// it can be repeated for ever.
+    /// it can be repeated forever.
     pub(crate) found: Option<(Vec<u32>, Vec<u32>)>,
 }
 
 /// Markings of a walk that are compared, and the numbers of tokens in them: 4 MB.
-const MOST_COMPARED: usize = 400;
-const MOST_COMPARED_TOKENS: usize = 500_000;
+const MAX_COMPARED: usize = 400;
+const MAX_COMPARED_TOKENS: usize = 500_000;
 
 /// Walks at random until all sums are shown to be unbounded, or the time ends. Compares each marking with the earlier ones of
 /// its walk: one that covers another and has more tokens somewhere shows that these places are unbounded (Karp and Miller:
 /// Parallel Program Schemata, 1969).
 pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Limits<'_>) {
-    let mut random = Random(seed);
+    let mut random = SplitMix(seed);
     let mut walker = Walker::new(net);
-    let longest = (MOST_COMPARED_TOKENS / net.places().max(1)).clamp(8, MOST_COMPARED);
+    let longest = (MAX_COMPARED_TOKENS / net.places().max(1)).clamp(8, MAX_COMPARED);
     let mut steps = 0_u64;
     while wanted.iter().any(|growth| growth.found.is_none()) {
         walker.restart();
@@ -230,7 +230,7 @@ pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Li
                     continue;
                 }
                 for growth in wanted.iter_mut().filter(|growth| growth.found.is_none()) {
-                    if growth.sum.as_ref().is_none_or(|sum| sum.of(tokens) > sum.of(before)) {
+                    if growth.sum.as_ref().is_none_or(|sum| sum.value(tokens) > sum.value(before)) {
                         growth.found = Some((walker.path[..at].to_vec(), walker.path[at..].to_vec()));
                     }
                 }

@@ -2,7 +2,7 @@
 //! `check-certificate` of `mcc-harness`.
 
 use crate::{
-    Certificate, CheckError, FileError, Instance, LARGEST_FILE, Limits, VERSION, Value, Witness, read_trace,
+    Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_trace,
 };
 use clap::ValueEnum;
 use mcc_base::text::visible;
@@ -234,7 +234,7 @@ impl Shown<'_> {
 
 fn read(path: &Path) -> Result<String, CommandError> {
     let unreadable = |source| CommandError::Read { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(unreadable)?.len() > LARGEST_FILE {
+    if fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE_BYTES {
         return Err(CommandError::Form { path: path.to_owned(), error: FileError::TooLong });
     }
     fs::read_to_string(path).map_err(unreadable)

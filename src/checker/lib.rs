@@ -39,7 +39,7 @@ use std::marker::PhantomData;
 /// The version of both formats.
 pub const VERSION: u32 = 1;
 /// Largest number of bytes of a file with a witness or certificate.
-pub const LARGEST_FILE: u64 = 4 << 30;
+pub const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// An error of a file with a witness or certificate: it cannot be checked. A file that can be checked but does not
 /// show its value is a [`Refusal`].
@@ -59,7 +59,7 @@ pub enum FileError {
     )]
     Version(u32),
     /// The file is too long.
-    #[error("the file is longer than {LARGEST_FILE} bytes; it is not read")]
+    #[error("the file is longer than {MAX_FILE_BYTES} bytes; it is not read")]
     TooLong,
 }
 
@@ -141,7 +141,7 @@ fn from_json<T: serde::de::DeserializeOwned>(
     text: &str,
     version: impl Fn(&T) -> u32,
 ) -> Result<T, FileError> {
-    if text.len() as u64 > LARGEST_FILE {
+    if text.len() as u64 > MAX_FILE_BYTES {
         return Err(FileError::TooLong);
     }
     let Object(parsed) = serde_json::from_str(text).map_err(|error| {

@@ -165,7 +165,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Checks that the repeated part adds tokens to the sum of these places; None: to one of all places. A transition that is
-    /// enabled stays enabled with more tokens, so the part can be repeated for ever, and the sum is unbounded.
+    /// enabled stays enabled with more tokens, so the part can be repeated forever, and the sum is unbounded.
     fn grows(&self, places: Option<&[usize]>) -> Result<(), CheckError> {
         let mut start = None;
         let last = self.fire_all(|number, marking, _| {

@@ -1,6 +1,6 @@
 //! Reads the traces that verifypn (TAPAAL) prints with `--trace` for P/T nets and unfolded coloured nets.
 
-use crate::{FileError, LARGEST_FILE, Run, Step};
+use crate::{FileError, MAX_FILE_BYTES, Run, Step};
 use mcc_model::ColourName;
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -13,7 +13,7 @@ const MAX_NODES: u32 = 100_000_000;
 /// # Errors
 /// There is no well-formed trace, or it has an unknown element.
 pub fn read_trace(output: &str) -> Result<Run, FileError> {
-    if output.len() as u64 > LARGEST_FILE {
+    if output.len() as u64 > MAX_FILE_BYTES {
         return Err(FileError::TooLong);
     }
     let no_trace = || FileError::Syntax { line: 1, problem: "there is no <trace>...</trace>".to_owned() };

@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// Missing files that are listed; README.txt in the folder has all.
-const MOST_SHOWN: usize = 12;
+const MAX_SHOWN: usize = 12;
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let shown = args.input.display();
@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         ))),
         (Some(edition), Some(inputs)) => from_job_file(&args, edition, inputs),
         _ => Err(Failure::usage(anyhow!(
-            "{shown} is no archive (.tar.zst, from `export --archive`); if it is a BenchKit job file, give --edition and \
+            "{shown} is not an archive (.tar.zst, from `export --archive`); if it is a BenchKit job file, give --edition and \
              --inputs"
         ))),
     }
@@ -109,7 +109,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
     let out = args.out.display();
     print::text(&format!("{out} (entries: {}, instances: {})\n", imported.entries, imported.instances))?;
     let missing = &imported.missing;
-    for MissingFile { path, what, sha256 } in missing.iter().take(MOST_SHOWN) {
+    for MissingFile { path, what, sha256 } in missing.iter().take(MAX_SHOWN) {
         let sha256 = sha256.as_ref().map_or(String::new(), |sha256| format!(", sha256 {sha256}"));
         message("missing", WARNING, &format!("{out}/{path}: {what}{sha256}"));
     }
@@ -120,8 +120,8 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
         ));
         return Ok(Exit::Done);
     }
-    if missing.len() > MOST_SHOWN {
-        eprintln!("import: further missing files: {}", missing.len() - MOST_SHOWN);
+    if missing.len() > MAX_SHOWN {
+        eprintln!("import: further missing files: {}", missing.len() - MAX_SHOWN);
     }
     eprintln!(
         "import: the campaign can run when these files are in their places; {out}/README.txt lists them. Or give them with \

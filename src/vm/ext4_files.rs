@@ -2,6 +2,7 @@
 //! is not trusted: every place and length in it is checked. Source: `Documentation/filesystems/ext4` of Linux.
 
 use super::disk_header::{DiskError, bytes, open, read};
+use mcc_base::OnFile;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -40,9 +41,9 @@ const SUPERBLOCK: (u64, usize) = (1024, 1024);
 /// The inode of the root folder.
 const ROOT: u64 = 2;
 /// Largest size of the root folder: of a million files with long names.
-const MOST_FOLDER_BYTES: u64 = 256 << 20;
+const MAX_FOLDER_BYTES: u64 = 256 << 20;
 /// Largest length of a tree of extents, in levels.
-const MOST_LEVELS: u16 = 5;
+const MAX_LEVELS: u16 = 5;
 /// Bytes of a file that are read at once.
 const PART: u64 = 1 << 20;
 
@@ -50,10 +51,10 @@ impl Ext4Files {
     /// Opens a raw disk.
     ///
     /// # Errors
-    /// The file cannot be read, or is no ext4 file system as `image inputs` makes it.
+    /// The file cannot be read, or is not an ext4 file system as `image inputs` makes it.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
         let disk = open(path)?;
-        let length = disk.metadata().map_err(|source| DiskError::Io { path: path.to_owned(), source })?.len();
+        let length = disk.metadata().on("read", path)?.len();
         let superblock = read(&disk, SUPERBLOCK.0, SUPERBLOCK.1, path)?;
         let mut files = Self {
             path: path.to_owned(),
@@ -83,7 +84,8 @@ impl Ext4Files {
     }
 
     fn damaged(&self) -> DiskError {
-        let problem = "it is no complete ext4 file system as `mcc-harness image inputs` makes it".to_owned();
+        let problem =
+            "it is not a complete ext4 file system as `mcc-harness image inputs` makes it".to_owned();
         DiskError::Refused { path: self.path.clone(), problem }
     }
 
@@ -139,7 +141,7 @@ impl Ext4Files {
     /// The names in the root folder.
     fn root(&self) -> Result<BTreeMap<String, u64>, DiskError> {
         let content = self.content(ROOT, FOLDER)?;
-        if content.bytes > MOST_FOLDER_BYTES {
+        if content.bytes > MAX_FOLDER_BYTES {
             return Err(self.damaged());
         }
         let mut entries = Vec::new();
@@ -171,7 +173,7 @@ impl Ext4Files {
         };
         let (length, root) = parts().ok_or_else(|| self.damaged())?;
         let mut extents = Vec::new();
-        self.extents(root, MOST_LEVELS, &mut extents)?;
+        self.extents(root, MAX_LEVELS, &mut extents)?;
         Ok(Content { bytes: length, extents })
     }
 
@@ -179,12 +181,12 @@ impl Ext4Files {
     fn extents(&self, node: &[u8], levels: u16, extents: &mut Vec<Extent>) -> Result<(), DiskError> {
         const MAGIC: u16 = 0xf30a;
         // The length of an extent without content, which no inputs disk has, is above this number.
-        const LONGEST: u16 = 0x8000;
+        const MAX_EXTENT_BLOCKS: u16 = 0x8000;
         let short = |at: usize| bytes(node, at).map(u16::from_le_bytes).ok_or_else(|| self.damaged());
         let long = |at: usize| bytes(node, at).map(u32::from_le_bytes).ok_or_else(|| self.damaged());
         let (count, depth) = (short(2)?, short(6)?);
         // A node below the first one has an extent, so that there are not more nodes than extents.
-        let is_empty = count == 0 && levels < MOST_LEVELS;
+        let is_empty = count == 0 && levels < MAX_LEVELS;
         if short(0)? != MAGIC || depth > levels || is_empty {
             return Err(self.damaged());
         }
@@ -202,7 +204,9 @@ impl Ext4Files {
             let start = u64::from(short(at + 6)?) << 32 | u64::from(long(at + 8)?);
             let after = extents.last().map_or(0, |last| last.first + last.blocks);
             // In order and without overlaps, so there are no more than the blocks of the disk.
-            if blocks > LONGEST || first < after || extents.len() as u64 >= self.disk_bytes / self.block_bytes
+            if blocks > MAX_EXTENT_BLOCKS
+                || first < after
+                || extents.len() as u64 >= self.disk_bytes / self.block_bytes
             {
                 return Err(self.damaged());
             }
@@ -213,12 +217,12 @@ impl Ext4Files {
 
     /// Writes the content of a file; blocks without an extent are zeros.
     fn write(&self, content: &Content, to: &mut dyn Write) -> Result<(), DiskError> {
-        let failed = |source| DiskError::Io { path: self.path.clone(), source };
         let mut written = 0;
         for extent in &content.extents {
             let start = extent.first.saturating_mul(self.block_bytes).min(content.bytes);
             let end = (extent.first + extent.blocks).saturating_mul(self.block_bytes).min(content.bytes);
-            io::copy(&mut io::Read::take(io::repeat(0), start - written), to).map_err(failed)?;
+            io::copy(&mut io::Read::take(io::repeat(0), start - written), to)
+                .on("write the content of a file of", &self.path)?;
             let mut at = extent.at.checked_mul(self.block_bytes).ok_or_else(|| self.damaged())?;
             let mut left = end - start;
             while left > 0 {
@@ -226,13 +230,14 @@ impl Ext4Files {
                 if part.is_empty() {
                     return Err(self.damaged());
                 }
-                to.write_all(&part).map_err(failed)?;
+                to.write_all(&part).on("write the content of a file of", &self.path)?;
                 at += part.len() as u64;
                 left -= part.len() as u64;
             }
             written = end;
         }
-        io::copy(&mut io::Read::take(io::repeat(0), content.bytes - written), to).map_err(failed)?;
+        io::copy(&mut io::Read::take(io::repeat(0), content.bytes - written), to)
+            .on("write the content of a file of", &self.path)?;
         Ok(())
     }
 }
@@ -323,7 +328,7 @@ mod tests {
             assert!(copied(&files, &format!("{name}.tgz")).as_ref() == Some(content), "{name}");
         }
         assert_eq!(copied(&files, "Other-PT-1.tgz"), None);
-        // A folder is no file.
+        // A folder is not a file.
         assert!(
             files.copy("lost+found", &mut Vec::new()).is_err() || !files.names.contains_key("lost+found")
         );

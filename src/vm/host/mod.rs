@@ -31,12 +31,6 @@ pub use survey::Survey;
 use mcc_base::Mark;
 use std::path::PathBuf;
 
-/// The current time as RFC 3339, in whole seconds.
-pub fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
-}
-
 /// How a host is treated that does not meet the machine requirements of a contest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
