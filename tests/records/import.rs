@@ -5,6 +5,7 @@ use crate::support::campaign::{Folder, stderr};
 use crate::support::tool::fixtures;
 
 use assert_cmd::Command;
+use mcc_harness::base::digest;
 use std::fs;
 use std::path::Path;
 
@@ -156,7 +157,14 @@ fn change_campaign(folder: &Path, from: &str, to: &str) {
     let mut facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
     let campaign = facts["campaign"].as_str().unwrap();
     assert!(campaign.contains(from), "{campaign}");
-    facts["campaign"] = campaign.replacen(from, to, 1).into();
+    let changed = campaign.replacen(from, to, 1);
+    // The judgement has its digest.
+    let judgement = folder.join("judgement/judgement.json");
+    let judged = fs::read_to_string(&judgement).unwrap();
+    let [before, after] = [campaign, &changed].map(digest::bytes);
+    assert!(judged.contains(&before));
+    fs::write(&judgement, judged.replace(&before, &after)).unwrap();
+    facts["campaign"] = changed.into();
     db.execute("UPDATE facts SET value = ?1 WHERE key = 'campaign'", [facts.to_string()]).unwrap();
     drop(db);
     forge_sums(folder);
