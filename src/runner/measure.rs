@@ -6,7 +6,7 @@ use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_base::{OnFile, clock};
 use mcc_edition::Machine as MachineRules;
 use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
-use mcc_vm::host::{Accelerator, Lease, Leases, now, restrict_to_cpus};
+use mcc_vm::host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
 use std::collections::BTreeMap;
 use std::fs;

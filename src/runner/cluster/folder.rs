@@ -1,7 +1,7 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
-use mcc_base::{FileError, OnFile, clock, random};
+use mcc_base::{OnFile, clock, random};
 use mcc_campaign::SlurmSettings;
 use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
