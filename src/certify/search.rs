@@ -229,7 +229,7 @@ pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Li
         // Most walks are short, so that short paths are found.
         for _ in 0..longest >> random.below(6) {
             steps += 1;
-            if steps % 16 == 0 && limits.check().is_err() {
+            if steps.is_multiple_of(16) && limits.check().is_err() {
                 return;
             }
             earlier.push(walker.tokens.clone());
