@@ -154,6 +154,7 @@ impl Dispute<'_> {
                     Known::Exactly(mcc_certify::Value::Truth(true), _) => Some("TRUE".to_owned()),
                     Known::Exactly(mcc_certify::Value::Truth(false), _) => Some("FALSE".to_owned()),
                     Known::Exactly(mcc_certify::Value::Number(number), _) => Some(number.to_string()),
+                    Known::Exactly(mcc_certify::Value::Infinite, _) => Some("inf".to_owned()),
                     Known::AtLeast(..) | Known::Open(_) => None,
                 }))
             }
