@@ -10,10 +10,10 @@ use mcc_judge::contest_table::ExportError;
 use mcc_judge::oracle::OracleError;
 use mcc_judge::record::RecordError;
 use mcc_report::ReportError;
-use mcc_runner::RunnerError;
 use mcc_runner::cluster::ClusterError;
 use mcc_runner::executor::ExecutorError;
 use mcc_runner::qualify::QualifyError;
+use mcc_runner::{ImportError, RunnerError};
 use mcc_store::StoreError;
 use std::error::Error;
 use std::io;
@@ -63,6 +63,7 @@ fn known(error: &(dyn Error + 'static)) -> Option<Exit> {
         .or_else(|| error.downcast_ref().map(export))
         .or_else(|| error.downcast_ref().map(oracle))
         .or_else(|| error.downcast_ref().map(report))
+        .or_else(|| error.downcast_ref().map(import))
         .or_else(|| error.downcast_ref().map(|WriteError::Io { source, .. }| written(source)))
 }
 
@@ -221,6 +222,14 @@ fn report(error: &ReportError) -> Exit {
     match error {
         ReportError::Record(error) => store(error),
         error => usage_or_failed(error.is_bad_input()),
+    }
+}
+
+fn import(error: &ImportError) -> Exit {
+    match error {
+        ImportError::Archive(error) => archive(error),
+        ImportError::Io { source, .. } => written(source),
+        _ => Exit::Usage,
     }
 }
 

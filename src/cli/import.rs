@@ -1,13 +1,12 @@
 use super::outputs::refuse_inputs;
-use super::record_source::{failure, is_archive as is_archive_file};
+use super::record_source::is_archive as is_archive_file;
 use super::terminal::{WARNING, argument, message, next};
 use super::{Exit, Failure, print};
 use anyhow::{Context, anyhow};
-use mcc_base::files::is_wrong_path;
 use mcc_campaign::CampaignFromJobFile;
 use mcc_campaign::benchkit::JobFile;
 use mcc_edition::Edition;
-use mcc_runner::{ImportError, ImportSource, MissingFile, import};
+use mcc_runner::{ImportSource, MissingFile, import};
 use std::path::{Path, PathBuf};
 
 /// Make a campaign from an archive, or from a BenchKit job file (.bkjobs).
@@ -105,7 +104,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
         allowed_signers: args.allowed_signers.as_deref(),
         show: &|step| eprintln!("import: {step}"),
     };
-    let imported = import(&source, &args.out).map_err(import_failure)?;
+    let imported = import(&source, &args.out)?;
     let out = args.out.display();
     print::text(&format!("{out} (entries: {}, instances: {})\n", imported.entries, imported.instances))?;
     let missing = &imported.missing;
@@ -116,7 +115,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
     if missing.is_empty() {
         next(&format!(
             "`mcc-harness plan {}` shows the runs; {out}/README.txt has all steps",
-            argument(&args.out.join("campaign.toml"))
+            argument(args.out.join("campaign.toml"))
         ));
         return Ok(Exit::Done);
     }
@@ -128,14 +127,6 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
          --disk and --instances, and a new --out"
     );
     Ok(Exit::Failed)
-}
-
-fn import_failure(error: ImportError) -> Failure {
-    match error {
-        ImportError::Archive(error) => failure(error),
-        ImportError::Io { ref source, .. } if !is_wrong_path(source) => error.into(),
-        error => Failure::usage(error),
-    }
 }
 
 fn from_job_file(args: &Args, edition: &str, inputs: &Path) -> Result<Exit, Failure> {

@@ -2,9 +2,9 @@
 
 use super::terminal::{Page, argument, next, note, warning};
 use super::{Failure, Format, print};
-use mcc_judge::judgement::{Entry, FlagKind, Podium, RunName, Status};
+use mcc_judge::judgement::{Entry, FlagKind, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::Sensitivity;
-use mcc_judge::mcc::{Judge, JudgementHeader, JudgementTotals};
+use mcc_judge::mcc::{Judge, JudgementTotals};
 use mcc_judge::oracle::{Oracle, OracleComparison};
 use mcc_judge::show::decimals;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub fn judgement(
 }
 
 /// Prints the runs whose examinations are excluded, if there are any.
-pub fn excluded(header: &JudgementHeader) {
+pub fn excluded(header: &Judgement) {
     if header.excluded.is_empty() {
         return;
     }
@@ -107,7 +107,7 @@ pub fn no_entry_competes(entries: &[Entry]) -> bool {
 }
 
 /// The podiums with their ranked places. Points are rounded for display.
-fn table(header: &JudgementHeader, totals: &JudgementTotals) -> String {
+fn table(header: &Judgement, totals: &JudgementTotals) -> String {
     let mut text = String::new();
     for Podium { category, places } in totals.podiums.iter().filter(|podium| !podium.places.is_empty()) {
         text += &format!("{category}\n");

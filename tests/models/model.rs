@@ -312,7 +312,7 @@ fn an_invented_examination_is_one_entry_in_an_edition() {
 
     let archive = Archive::open(&instance).unwrap();
     assert_eq!(validate(&archive), []);
-    let questions = Questions::of(&archive, examination).unwrap();
+    let questions = Questions::read(&archive, examination).unwrap();
     let ids = questions.ids.clone().unwrap();
     assert_eq!((ids.len(), ids[1].as_str()), (16, "DiningTable-PT-03-ReachabilityInvented-01"));
     let printed = format!("FORMULA {} FALSE TECHNIQUES EXPLICIT\n", ids[1]);
