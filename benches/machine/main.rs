@@ -99,6 +99,7 @@ impl<'a> MachineSetup<'a> {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit: None,
+            count_instructions: false,
         }
     }
 

@@ -37,7 +37,9 @@ pub use facts::CampaignFacts;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use measured_host::MeasuredHost;
 pub use merge::{MergeCounts, RecordPart};
-pub use record::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
+pub use record::{
+    Arrivals, Attempt, Disk, Environment, HostFacts, Instructions, MemorySource, Outcome, RunFacts, Sample,
+};
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

@@ -15,6 +15,7 @@ mod free_space;
 mod held_files;
 pub mod host;
 mod image;
+mod instructions;
 mod isolation;
 pub mod kit;
 #[cfg(feature = "libvirt")]
@@ -40,6 +41,7 @@ pub use error::{GuestEnd, VmError};
 pub use free_space::free_bytes;
 pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
+pub use instructions::Instructions;
 pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};

@@ -4,6 +4,7 @@ use super::channel::{Channel, Received};
 use super::cpu_time;
 use super::disk_header::{DiskError, DiskFile, check_disk, check_open_disk};
 use super::error::{GuestEnd, VmError};
+use super::instructions::{self, Counters, Instructions};
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt;
@@ -87,6 +88,10 @@ pub struct Machine {
     /// What the guest wrote to its disks, and the limit of it.
     overlays: Vec<File>,
     disk_limit: Option<u64>,
+    /// Err: why instructions are not counted.
+    counters: Result<Counters, String>,
+    /// The count at `restart_instructions`.
+    instructions_before: Instructions,
 }
 
 /// Memory statistics of the guest's kernel, queried over QMP.
@@ -129,6 +134,8 @@ impl Machine {
     ///
     /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
     ///
+    /// If QEMU refuses the plugin that counts instructions, the machine is started without it.
+    ///
     /// # Errors
     /// QEMU does not start, or the guest does not run within `timeout`.
     pub fn start(
@@ -138,15 +145,32 @@ impl Machine {
         timeout: Duration,
     ) -> Result<Self, VmError> {
         let deadline = Instant::now() + timeout;
+        let refusal = match Self::start_once(spec, folder, output_cap, deadline) {
+            Err(VmError::Gone(log)) if spec.has_plugin() && instructions::is_refusal(&log) => log,
+            started => return started,
+        };
+        let without = MachineSpec { count_instructions: false, ..spec.clone() };
+        let mut machine = Self::start_once(&without, folder, output_cap, deadline)?;
+        machine.counters = Err(format!("{QEMU} refused the plugin: it ended {refusal}"));
+        Ok(machine)
+    }
+
+    fn start_once(
+        spec: &MachineSpec,
+        folder: &Path,
+        output_cap: u64,
+        deadline: Instant,
+    ) -> Result<Self, VmError> {
         let create = |name: &str| {
             let path = folder.join(name);
             File::create(&path).map_err(|source| VmError::Io { path, source })
         };
-        let StartedQemu { qemu, host_side, messages, outputs, isolation, overlays } = match spec.backend {
-            Backend::Qemu => Self::spawn(spec, folder)?,
-            #[cfg(feature = "libvirt")]
-            Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
-        };
+        let StartedQemu { qemu, host_side, messages, outputs, isolation, overlays, counters } =
+            match spec.backend {
+                Backend::Qemu => Self::spawn(spec, folder)?,
+                #[cfg(feature = "libvirt")]
+                Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
+            };
         let [qmp, console, control, stdout, stderr] = host_side;
         let log = messages.map(|log| create("qemu.log").map(|file| Sink::log(log, file))).transpose()?;
         let mut machine = Self {
@@ -170,6 +194,8 @@ impl Machine {
             isolation,
             overlays,
             disk_limit: spec.disk_limit,
+            counters,
+            instructions_before: Instructions::default(),
         };
         machine.start_guest(spec, outputs, deadline).map_err(|error| machine.with_cause(error))?;
         machine.stall_detector = StallDetector::new(since_boot());
@@ -204,6 +230,11 @@ impl Machine {
                 ]
             }
         };
+        let counters = match instructions::obstacle(spec) {
+            Some(obstacle) => Err(obstacle.to_owned()),
+            None => Ok(Counters::new(spec.vcpus).map_err(VmError::Start)?),
+        };
+        let plugin = counters.as_ref().ok().map(|counters| [&counters.plugin, &counters.slots]);
         let number = |file: Option<&File>| file.map(|file| file.as_raw_fd().to_string()).unwrap_or_default();
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
@@ -214,6 +245,7 @@ impl Machine {
             overlays: overlays.iter().map(|overlay| number(Some(overlay))).collect(),
             files: files.iter().map(|file| number(Some(file))).collect(),
             saved: [number(saved.first()), number(saved.get(1))],
+            plugin: [0, 1].map(|file| number(plugin.map(|files| files[file]))),
         };
         let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
@@ -225,8 +257,8 @@ impl Machine {
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
         let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
-        let inherited: Vec<i32> =
-            sockets.chain(overlays.iter().chain(&saved).chain(&files).map(AsRawFd::as_raw_fd)).collect();
+        let files = overlays.iter().chain(&saved).chain(&files).chain(plugin.into_iter().flatten());
+        let inherited: Vec<i32> = sockets.chain(files.map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -257,7 +289,7 @@ impl Machine {
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         let (qemu, messages) = (Process::Child(qemu), Some(messages));
-        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays })
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays, counters })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.
@@ -516,6 +548,25 @@ impl Machine {
             Err(error) => return Err(error),
         }
         Ok(self.cpu_time)
+    }
+
+    /// Counts instructions from now on. The guest should wait, so that the moment does not depend on the host.
+    pub fn restart_instructions(&mut self) {
+        self.instructions_before = self.all_instructions().unwrap_or_default();
+    }
+
+    /// Returns the instructions that the guest executed since `restart_instructions`, else since the start of QEMU; also
+    /// after the end of QEMU. The guest cannot change their sum; one with a kernel of its own can execute code at addresses
+    /// of the other kind.
+    ///
+    /// # Errors
+    /// Why they are not counted.
+    pub fn instructions(&self) -> Result<Instructions, String> {
+        Ok(self.all_instructions()?.since(self.instructions_before))
+    }
+
+    fn all_instructions(&self) -> Result<Instructions, String> {
+        self.counters.as_ref().map_err(String::clone)?.read().map_err(|error| error.to_string())
     }
 
     /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the

@@ -2,9 +2,11 @@
 
 use super::disk_header::{DiskError, DiskFile, check_disk};
 use super::held_files::HeldFiles;
+use super::instructions;
 use super::overlay;
 use super::saved_state::SavedState;
 use crate::host::Accelerator;
+use mcc_plugin::COUNTERS_ARGUMENT;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,8 @@ pub struct MachineSpec {
     /// Bytes that the writes to each disk may take on the host; None: no limit but the size of the disk. A machine that
     /// writes more ends with `VmError::DiskLimit`.
     pub disk_limit: Option<u64>,
+    /// Whether the instructions of the guest are counted, if that is possible (`Machine::instructions`).
+    pub count_instructions: bool,
 }
 
 /// How a machine boots, and the channel to its guest.
@@ -136,6 +140,11 @@ impl MachineSpec {
         [&self.disk].into_iter().chain(read_only).collect()
     }
 
+    /// Whether QEMU is started with the plugin that counts instructions.
+    pub(super) fn has_plugin(&self) -> bool {
+        instructions::obstacle(self).is_none()
+    }
+
     /// The largest size of an overlay, bytes.
     pub(super) fn overlay_limit(&self) -> Option<u64> {
         self.disk_limit.map(overlay::most_bytes)
@@ -185,6 +194,8 @@ pub struct QemuSockets {
     pub files: Vec<String>,
     /// The files of a saved state: the memory, and what the saved machine wrote to its disk.
     pub saved: [String; 2],
+    /// The plugin of QEMU that counts instructions, and the file of its counters.
+    pub plugin: [String; 2],
 }
 
 impl QemuSockets {
@@ -200,6 +211,7 @@ impl QemuSockets {
             overlays: vec![],
             files: vec![],
             saved: ["memory", "saved"].map(name),
+            plugin: ["plugin", "counters"].map(name),
         }
     }
 }
@@ -254,6 +266,10 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         arg("-object", &format!("memory-backend-file,id=memory,{file}"));
     }
     arg("-accel", spec.accelerator.word());
+    if spec.has_plugin() {
+        let [plugin, counters] = &qemu_sockets.plugin;
+        arg("-plugin", &format!("/dev/fd/{plugin},{COUNTERS_ARGUMENT}{counters}"));
+    }
     arg("-cpu", &spec.cpu_model);
     arg("-m", &format!("{}M", spec.memory_mib));
     arg("-smp", &format!("{0},sockets=1,cores={0},threads=1", spec.vcpus));
@@ -428,6 +444,7 @@ mod tests {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit: None,
+            count_instructions: false,
         }
     }
 

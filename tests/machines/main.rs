@@ -5,6 +5,7 @@ mod disk_limit;
 mod doctor;
 mod evidence_campaigns;
 mod image;
+mod instructions;
 mod machine;
 mod progress;
 mod restored;

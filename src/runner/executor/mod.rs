@@ -22,7 +22,7 @@ use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::names::{EntryName, RunId};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, Run};
+use mcc_campaign::{Disturbance, EVIDENCE_SETTING, History, INSTRUCTIONS_SETTING, Run};
 use mcc_edition::Edition;
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, HostFacts, Outcome, Record, RunState, StoreError};
 use mcc_vm::host::{Accelerator, Lease, LeaseError, Leases, Policy};
@@ -489,6 +489,7 @@ impl Executor<'_> {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit,
+            count_instructions: self.record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
         }
     }
 
