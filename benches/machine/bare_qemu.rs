@@ -35,6 +35,7 @@ impl BareQemu {
             overlays: overlays.iter().map(|overlay| overlay.as_raw_fd().to_string()).collect(),
             files: vec![],
             saved: <[String; 2]>::default(),
+            plugin: <[String; 2]>::default(),
         };
         let inherited =
             pairs.iter().map(|(_, theirs)| theirs.as_fd()).chain(overlays.iter().map(AsFd::as_fd));

@@ -98,6 +98,7 @@ impl<'a> MachineSetup<'a> {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit: None,
+            count_instructions: false,
         }
     }
 

@@ -3,7 +3,7 @@
 use mcc_base::Mark;
 use mcc_base::names::RunId;
 use mcc_campaign::benchkit::Answers;
-use mcc_store::{Attempt, HostFacts};
+use mcc_store::{Attempt, HostFacts, Instructions};
 use serde::Serialize;
 
 /// Outcome and measurements of an attempt. A measurement is None if the tool was not started or the value is not known.
@@ -13,6 +13,8 @@ pub struct Measured {
     pub outcome: String,
     /// Deviations from contest conditions.
     pub marks: Vec<Mark>,
+    /// Instructions at user addresses.
+    pub instructions_user: Option<u64>,
     /// CPU time of the machine.
     pub cpu_ms: Option<u64>,
     /// Wall time of the tool.
@@ -28,6 +30,7 @@ impl Measured {
         Self {
             outcome: attempt.outcome.word().to_owned(),
             marks: attempt.marks.clone(),
+            instructions_user: facts.and_then(|facts| facts.instructions.as_ref()?.user()),
             cpu_ms: facts.map(|facts| facts.cpu_ms),
             wall_ms: facts.map(|facts| facts.wall_ms),
             memory_kib: facts.and_then(|facts| facts.memory_kib),
@@ -96,6 +99,11 @@ pub struct Comparison {
     pub original: Measured,
     /// The measurements of the replays.
     pub replays: Vec<Measured>,
+    /// Instructions of the replays at user addresses.
+    pub instructions_user: Option<Median>,
+    /// The largest difference of the instructions of a replay from those of the run, millionths of them. None: not known, or
+    /// counted by another version of QEMU.
+    pub instructions_apart: Option<u64>,
     /// CPU time of the replays.
     pub cpu_ms: Option<Median>,
     /// Wall time of the replays.
@@ -121,12 +129,28 @@ pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Opti
         answers_equal: different.is_empty(),
         different,
         original: Measured::from_attempt(attempt),
+        instructions_user: median(|measured| measured.instructions_user),
+        instructions_apart: instructions_apart(attempt, replays.iter().map(|(replay, _)| replay)),
         cpu_ms: median(|measured| measured.cpu_ms),
         wall_ms: median(|measured| measured.wall_ms),
         memory_kib: median(|measured| measured.memory_kib),
         hosts: replays.first().map_or(vec![], |(replay, _)| hosts(&attempt.host, &replay.host)),
         replays: measured,
     }
+}
+
+/// See `Comparison::instructions_apart`.
+fn instructions_apart<'a>(original: &Attempt, replays: impl Iterator<Item = &'a Attempt>) -> Option<u64> {
+    let count = |attempt: &Attempt| match attempt.facts.as_ref()?.instructions.as_ref()? {
+        Instructions::TcgPlugin { user, .. } if attempt.host.qemu == original.host.qemu => Some(*user),
+        _ => None,
+    };
+    let before = count(original)?;
+    let apart = |replay| {
+        let millionths = u128::from(count(replay)?.abs_diff(before)) * 1_000_000;
+        u64::try_from(millionths.div_ceil(u128::from(before.max(1)))).ok()
+    };
+    replays.map(apart).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 fn differences(
@@ -172,6 +196,20 @@ fn hosts(original: &HostFacts, replay: &HostFacts) -> Vec<DifferentHost> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_store::{Environment, Outcome, RunFacts};
+
+    fn host(usable_cores: Option<u32>) -> HostFacts {
+        HostFacts {
+            name: String::new(),
+            cpu: String::new(),
+            cores: 4,
+            usable_cores,
+            memory_mib: 0,
+            kernel: String::new(),
+            accelerator: String::new(),
+            qemu: String::new(),
+        }
+    }
 
     #[test]
     fn the_median_is_a_value_that_was_measured() {
@@ -179,6 +217,33 @@ mod tests {
         assert_eq!(median(&[9, 1, 5]), Some(Median { median: 5, least: 1, most: 9 }));
         assert_eq!(median(&[4, 2]), Some(Median { median: 2, least: 2, most: 4 }));
         assert_eq!(Median::from_values([None].into_iter()), None);
+    }
+
+    #[test]
+    fn instructions_are_compared_only_if_the_same_qemu_counted_them() {
+        let attempt = |user: Option<u64>, qemu: &str| Attempt {
+            run: "t/Net-PT-1/StateSpace".parse().unwrap(),
+            number: 1,
+            outcome: Outcome::Finished { exit_code: 0 },
+            marks: vec![],
+            started_at: String::new(),
+            host: HostFacts { qemu: qemu.to_owned(), ..host(None) },
+            disks: vec![],
+            machine: vec![],
+            environment: Environment::default(),
+            facts: Some(RunFacts {
+                instructions: user.map(|user| Instructions::TcgPlugin { user, kernel: 5 }),
+                ..RunFacts::default()
+            }),
+            outputs: vec![],
+        };
+        let original = attempt(Some(65_578_847_826), "7.2.22");
+        let apart = |replays: &[Attempt]| instructions_apart(&original, replays.iter());
+        let same = attempt(Some(65_578_850_123), "7.2.22");
+        assert_eq!(apart(std::slice::from_ref(&same)), Some(1), "rounded up: 0.035 millionths");
+        assert_eq!(apart(&[same.clone(), attempt(Some(66_234_636_305), "7.2.22")]), Some(10_001));
+        assert_eq!(apart(&[same.clone(), attempt(Some(65_578_847_826), "8.2.1")]), None);
+        assert_eq!(apart(&[same, attempt(None, "7.2.22")]), None);
     }
 
     #[test]
@@ -198,16 +263,6 @@ mod tests {
 
     #[test]
     fn cores_that_the_controller_must_not_use_are_a_difference() {
-        let host = |usable_cores| HostFacts {
-            name: String::new(),
-            cpu: String::new(),
-            cores: 4,
-            usable_cores,
-            memory_mib: 0,
-            kernel: String::new(),
-            accelerator: String::new(),
-            qemu: String::new(),
-        };
         let different = hosts(&host(Some(4)), &host(Some(2)));
         assert_eq!(different.len(), 1);
         assert_eq!((different[0].what, different[0].replay.as_str()), ("usable cores", "2"));

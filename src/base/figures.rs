@@ -13,6 +13,9 @@ pub const MAX_BYTES: u64 = 1 << 50;
 /// Sizes in KiB are at most 1 PiB.
 pub const MAX_KIB: u64 = MAX_BYTES >> 10;
 
+/// Counts of instructions are at most 2^60: twelve cores that execute 3 * 10^9 in a second need a year for more.
+pub const MAX_INSTRUCTIONS: u64 = 1 << 60;
+
 /// A figure out of its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -51,6 +54,16 @@ pub fn check_bytes<K: AsRef<str>>(
     check(sizes, MAX_BYTES, "1 PiB")
 }
 
+/// Checks counts of instructions, each with its key or column.
+///
+/// # Errors
+/// The first count that is more than 2^60.
+pub fn check_instructions<K: AsRef<str>>(
+    counts: impl IntoIterator<Item = (K, Option<u64>)>,
+) -> Result<(), BadFigure> {
+    check(counts, MAX_INSTRUCTIONS, "2^60")
+}
+
 fn check<K: AsRef<str>>(
     figures: impl IntoIterator<Item = (K, Option<u64>)>,
     most: u64,
@@ -77,5 +90,6 @@ mod tests {
         );
         assert!(check_kib([("memory_kib", Some(u64::MAX))]).is_err());
         assert!(check_bytes([("stdout_bytes", Some(MAX_BYTES + 1))]).is_err());
+        assert!(check_instructions([("instructions_user", Some(MAX_INSTRUCTIONS + 1))]).is_err());
     }
 }

@@ -62,6 +62,8 @@ impl Mark {
     pub const QEMU_CRASH: Self = Self::new("qemu-crash");
     /// The search for files that the tool left in its home ended at a bound; there may be more files.
     pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
+    /// A plugin of QEMU counted instructions, which takes CPU time.
+    pub const INSTRUCTIONS_COUNTED: Self = Self::new("instructions-counted");
     /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
 

@@ -60,6 +60,8 @@ pub struct Campaign {
     pub generic_properties: GenericProperties,
     /// Whether witnesses and certificates of tools are kept in the record.
     pub tool_evidence: bool,
+    /// Whether the instructions of the machines are counted where that is possible.
+    pub count_instructions: bool,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -244,6 +246,9 @@ pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
 /// The setting of a record whose attempts keep the witnesses and certificates of tools.
 pub const EVIDENCE_SETTING: &str = "tool_evidence";
 
+/// The setting of a record whose attempts have counts of instructions.
+pub const INSTRUCTIONS_SETTING: &str = "count_instructions";
+
 impl Campaign {
     /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
@@ -320,6 +325,9 @@ impl Campaign {
         }
         if self.tool_evidence {
             settings.insert(EVIDENCE_SETTING.to_owned(), "keep".to_owned());
+        }
+        if self.count_instructions {
+            settings.insert(INSTRUCTIONS_SETTING.to_owned(), "yes".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh { original: Original { user, disk, nic, .. }, .. } = &tool.channel {

@@ -65,6 +65,8 @@ struct RawCampaign {
     #[serde(default)]
     tool_evidence: bool,
     #[serde(default)]
+    count_instructions: bool,
+    #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
     limits: Overrides,
@@ -223,6 +225,7 @@ impl Campaign {
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             generic_properties: raw.generic_properties,
             tool_evidence: raw.tool_evidence,
+            count_instructions: raw.count_instructions,
             limits: raw.limits,
             hosts: raw.hosts,
             slurm: raw.slurm,

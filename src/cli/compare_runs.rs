@@ -4,7 +4,7 @@ use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::EntryName;
 use mcc_campaign::benchkit::abridged;
-use mcc_runner::qualify::paired::{CONFIDENCE, POWER, PairedTest};
+use mcc_runner::qualify::paired::{CONFIDENCE, LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
     Settings, Tests, ValueCount, counted,
@@ -12,11 +12,11 @@ use mcc_runner::qualify::{
 use std::num::NonZero;
 use std::path::PathBuf;
 
-/// Compare two images, or two settings of one, on the same runs: answers, times and memory.
+/// Compare two images, or two settings of one, on the same runs: answers, instructions, times and memory.
 ///
 /// A and B run one after the other on the same cores, with one run at a time. The report lists values that differ, and
-/// tests whether times and memory differ. Exits with 1 if a value differs. A against A (twice the same image) shows how
-/// much the figures of this host differ by chance.
+/// tests whether instructions (under TCG), times and memory differ. Exits with 1 if a value differs. A against A (twice
+/// the same image) shows how much the figures of this host differ by chance.
 #[derive(clap::Args)]
 pub struct Args {
     /// The first disk image, such as the version before a change.
@@ -121,11 +121,15 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         figures(&mut page, &run.run, &run.tests, compared);
     }
     page.line(&format!(
-        "The intervals of the three figures hold together with {:.0} %; for single runs, only differences are listed that \
-         are not expected by chance among {}.",
+        "The intervals of times and memory hold together with {:.0} %, that of instructions with {:.1} %; for single runs, \
+         only differences are listed that are not expected by chance among {}.",
         CONFIDENCE * 100.0,
+        (1.0 - LEVEL) * 100.0,
         counted(compared, "run")
     ));
+    for reason in &report.not_counted {
+        page.item(0, "condition", WARNING, &format!("instructions are not compared: {reason}"));
+    }
     for (mark, count) in &report.conditions {
         page.item(0, "condition", WARNING, &format!("{mark} in {}", counted(*count, "repetition")));
     }
@@ -143,27 +147,54 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
 
 /// Whether a figure of a run differs, as one of the tests of `compared` runs.
 fn differs(run: &RunComparison, compared: usize) -> bool {
-    let Tests { cpu_time, wall_time, memory } = run.tests;
-    [cpu_time, wall_time, memory].into_iter().flatten().any(|test| test.differs(compared))
+    let Tests { instructions, cpu_time, wall_time, memory } = run.tests;
+    instructions.is_some_and(|test| test.instructions_differ(compared))
+        || [cpu_time, wall_time, memory].into_iter().flatten().any(|test| test.differs(compared))
 }
 
 /// Adds the tests of the figures. `compared`: the number of runs that are tested.
 fn figures(page: &mut Page, scope: &str, tests: &Tests, compared: usize) {
-    page.item(0, "times and memory", HEADING, &format!("of {scope}"));
+    page.item(0, "instructions, times and memory", HEADING, &format!("of {scope}"));
+    let text = tests.instructions.map_or("not known".to_owned(), |test| instructions(&test, compared));
+    page.item(2, "instructions", HEADING, &text);
     for (name, test) in
         [("CPU time", tests.cpu_time), ("wall time", tests.wall_time), ("memory", tests.memory)]
     {
         let text = test.map_or("not known".to_owned(), |test| sentence(&test, compared));
-        page.item(2, &format!("{name:<9}"), HEADING, &text);
+        page.item(2, &format!("{name:<12}"), HEADING, &text);
     }
     page.gap();
+}
+
+/// The text about instructions at user addresses, which do not depend on the load of the host.
+fn instructions(test: &PairedTest, compared: usize) -> String {
+    let PairedTest { pairs, change, interval: [low, high], p, spread, .. } = *test;
+    let found = if test.instructions_differ(compared) { "" } else { "no difference found: " };
+    format!(
+        "{found}B executes {:.4} % {} (interval {:+.4} to {:+.4} %, {}). The spread of {pairs} pairs is {:.4} %; changes up \
+         to {:.1} % are not reported",
+        change.abs() * 100.0,
+        more(change),
+        low * 100.0,
+        high * 100.0,
+        probability(p),
+        spread * 100.0,
+        test.least_change() * 100.0
+    )
+}
+
+fn more(change: f64) -> &'static str {
+    if change < 0.0 { "less" } else { "more" }
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }
 
 fn sentence(test: &PairedTest, compared: usize) -> String {
     let PairedTest { pairs, change, interval: [low, high], p, spread, detectable } = *test;
     let found = if test.differs(compared) { "" } else { "no difference found: " };
-    let more = if change < 0.0 { "less" } else { "more" };
-    let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
+    let (more, p) = (more(change), probability(p));
     format!(
         "{found}B needs {:.1} % {more} (interval {:+.1} to {:+.1} %, {p}). {pairs} pairs with this spread ({:.1} %) \
          show an increase of {:.1} % in {:.0} % of comparisons",

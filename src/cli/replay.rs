@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// Execute a recorded run again and compare the results.
 ///
 /// Uses the recorded machine (cores, memory, limits, start) and the recorded disks, which are found by digest. Compares
-/// the answers, and shows time and memory of both runs and the differences of their hosts. Exits with 1 if the answers
-/// differ.
+/// the answers, and shows instructions (if they were counted), time and memory of both runs and the differences of their
+/// hosts. Exits with 1 if the answers differ.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
@@ -98,11 +98,19 @@ fn text(comparison: &Comparison) -> String {
         text += &format!(", replayed: {}", replay.outcome);
     }
     text.push('\n');
-    for (what, unit, then, now) in [
+    if let Some(millionths) = comparison.instructions_apart {
+        text += &format!("{:<12} {}\n", "computation", computation(millionths));
+    }
+    let instructions =
+        ("instructions", "at user addresses", original.instructions_user, comparison.instructions_user);
+    // Most campaigns count none.
+    let instructions = Some(instructions).filter(|(_, _, then, now)| then.is_some() || now.is_some());
+    let times = [
         ("CPU time", "ms", original.cpu_ms, comparison.cpu_ms),
         ("wall time", "ms", original.wall_ms, comparison.wall_ms),
         ("memory", "KiB", original.memory_kib, comparison.memory_kib),
-    ] {
+    ];
+    for (what, unit, then, now) in instructions.into_iter().chain(times) {
         let then = then.map_or("unknown".to_owned(), |then| format!("{then} {unit}"));
         let now = now.map_or("unknown".to_owned(), |Median { median, least, most }| match replays.len() {
             1 => format!("{median} {unit}"),
@@ -117,4 +125,32 @@ fn text(comparison: &Comparison) -> String {
         text += "host         the same\n";
     }
     text
+}
+
+/// What the largest difference of instructions, in millionths, says about the computation of the tool. The bounds are the
+/// spreads in docs/measurement.md, of programs that do the same work each time and of programs with random numbers.
+fn computation(millionths: u64) -> String {
+    let apart = format!("{}.{:04} %", millionths / 10_000, millionths % 10_000);
+    match millionths {
+        0..=10 => format!("the same: instructions differ by at most {apart}"),
+        11..=50_000 => format!(
+            "instructions differ by {apart}: another computation, or a tool with random numbers of its own, such as \
+             addresses, hash seeds and the threads of Java (up to 5 %; without them at most 0.001 %)"
+        ),
+        _ => format!(
+            "another one: instructions differ by {apart}, more than random numbers of a tool cause (5 %)"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::computation;
+
+    #[test]
+    fn the_difference_of_instructions_tells_computations_apart() {
+        assert_eq!(computation(4), "the same: instructions differ by at most 0.0004 %");
+        assert!(computation(20_000).starts_with("instructions differ by 2.0000 %: another computation, or"));
+        assert!(computation(50_001).starts_with("another one: instructions differ by 5.0001 %"));
+    }
 }

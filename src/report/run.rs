@@ -9,7 +9,7 @@ use super::{KeptAttempt, ReportError, pictures, plots, script};
 use mcc_base::files;
 use mcc_base::names::file_name;
 use mcc_edition::CpuReading;
-use mcc_store::{Attempt, MemorySource, Outcome};
+use mcc_store::{Attempt, Instructions, MemorySource, Outcome};
 use serde::Serialize;
 
 /// The recorded runs on an instance. Lists that several runs have in common are kept once.
@@ -248,6 +248,7 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
     if let Some(measured) = &attempt.facts {
         facts.push(("vCPUs", measured.vcpus.to_string()));
         facts.push(("Boot time", show::duration(measured.boot_ms)));
+        facts.extend(measured.instructions.as_ref().map(|counted| ("Instructions", instructions(counted))));
         let balloon = "Memory of the whole guest, measured by its balloon device";
         facts.extend(measured.balloon_memory_kib.map(|kib| (balloon, show::kib(kib))));
         facts.extend(measured.host_memory_kib.map(|kib| ("Memory of QEMU on the host", show::kib(kib))));
@@ -290,6 +291,18 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
         facts.extend(host_state::rows(environment.host_state.as_ref()));
     }
     facts
+}
+
+/// A count of instructions as text.
+fn instructions(counted: &Instructions) -> String {
+    match counted {
+        Instructions::TcgPlugin { user, kernel } => format!(
+            "{} at user addresses, {} at addresses of the guest's kernel, counted by a plugin of QEMU",
+            show::thousands(*user),
+            show::thousands(*kernel)
+        ),
+        Instructions::Absent { reason } => format!("not counted: {}", visible(reason)),
+    }
 }
 
 /// The host as text.

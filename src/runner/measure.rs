@@ -86,6 +86,7 @@ impl Measurement<'_> {
                 vcpu_cpus: lease.cpus.clone(),
                 housekeeping_cpus: leases.housekeeping().to_vec(),
                 disk_limit: None,
+                count_instructions: false,
             })
             .collect();
         let measured = self.measure(&specs);

@@ -153,6 +153,43 @@ pub enum MemorySource {
     Balloon,
 }
 
+/// The instructions that the machine executed while the tool ran, or why they were not counted. Counts of different
+/// sources, or of different versions of QEMU, are not comparable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "source", rename_all = "kebab-case")]
+pub enum Instructions {
+    /// A plugin of QEMU counted them under TCG.
+    TcgPlugin {
+        /// Those at user addresses: of the tool, and of the agent.
+        user: u64,
+        /// Those at addresses of the guest's kernel. They grow with the time that the run takes.
+        kernel: u64,
+    },
+    /// They were to be counted and could not be.
+    Absent {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Instructions {
+    /// Returns the instructions at user addresses; None: they were not counted.
+    pub fn user(&self) -> Option<u64> {
+        match self {
+            Self::TcgPlugin { user, .. } => Some(*user),
+            Self::Absent { .. } => None,
+        }
+    }
+
+    /// Returns the instructions at addresses of the kernel; None: they were not counted.
+    pub fn kernel(&self) -> Option<u64> {
+        match self {
+            Self::TcgPlugin { kernel, .. } => Some(*kernel),
+            Self::Absent { .. } => None,
+        }
+    }
+}
+
 /// Measurements, by the host, from the start of the tool (after unpacking) to its end; over ssh, where the tool's own
 /// disk unpacks the instance, from the moment the disk gets the name of the instance until the tool's streams close.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,6 +206,9 @@ pub struct RunFacts {
     /// CPU time that the machine used from the tool's end to the end of its output; over ssh it is part of `cpu_ms`.
     #[serde(default)]
     pub collect_cpu_ms: u64,
+    /// The instructions of that time; None: the campaign did not count them, as in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Instructions>,
     /// Number of vCPUs.
     pub vcpus: u32,
     /// Peak memory of the tool in the guest, KiB.
@@ -237,6 +277,11 @@ impl RunFacts {
         ])?;
         let bytes = [("stdout_bytes", self.stdout_bytes), ("stderr_bytes", self.stderr_bytes)];
         figures::check_bytes(bytes.map(|(key, bytes)| (key, Some(bytes))))?;
+        let counted = self.instructions.as_ref();
+        figures::check_instructions([
+            ("instructions.user", counted.and_then(Instructions::user)),
+            ("instructions.kernel", counted.and_then(Instructions::kernel)),
+        ])?;
         let arrivals = self.arrivals.iter().flat_map(|arrivals| &arrivals.lines);
         figures::check_ms(arrivals.map(|(_, ms)| ("arrivals", Some(*ms))))?;
         self.samples.iter().try_for_each(Sample::check)
@@ -289,6 +334,12 @@ pub struct Sample {
     /// Bytes of stdout that had arrived, kept or not.
     #[serde(default)]
     pub stdout_bytes: u64,
+    /// Instructions at user addresses since the start of the tool; None: not counted.
+    #[serde(default)]
+    pub instructions_user: Option<u64>,
+    /// Instructions at addresses of the guest's kernel since then; None: not counted.
+    #[serde(default)]
+    pub instructions_kernel: Option<u64>,
 }
 
 impl Sample {
@@ -304,7 +355,11 @@ impl Sample {
             ("balloon_memory_kib", self.balloon_memory_kib),
             ("host_memory_kib", Some(self.host_memory_kib)),
         ])?;
-        figures::check_bytes([("stdout_bytes", Some(self.stdout_bytes))])
+        figures::check_bytes([("stdout_bytes", Some(self.stdout_bytes))])?;
+        figures::check_instructions([
+            ("instructions_user", self.instructions_user),
+            ("instructions_kernel", self.instructions_kernel),
+        ])
     }
 }
 

@@ -30,7 +30,7 @@ mod rerun;
 mod samples;
 mod seal;
 
-pub use attempt::{Arrivals, Attempt, Disk, Environment, HostFacts, MemorySource, Outcome, RunFacts, Sample};
+pub use attempt::{Arrivals, Attempt, Disk, Environment, HostFacts, Instructions, MemorySource, Outcome, RunFacts, Sample};
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;
 pub use error::StoreError;

@@ -66,6 +66,8 @@ mod tests {
                 io_wait_ms: second / 50 * 10,
                 runnable: 1 + (second % 3) as u32,
                 stdout_bytes: second / 60 * 80,
+                instructions_user: None,
+                instructions_kernel: None,
             })
             .collect();
         let folder = tempfile::tempdir().unwrap();

@@ -16,6 +16,7 @@ mod free_space;
 mod held_files;
 pub mod host;
 mod image;
+mod instructions;
 mod isolation;
 pub mod kit;
 #[cfg_attr(not(feature = "libvirt"), path = "no_libvirt.rs")]
@@ -42,6 +43,7 @@ pub use ext4_files::Ext4Files;
 pub use free_space::free_bytes;
 pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
+pub use instructions::Instructions;
 pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use mcc_base::machine::{Backend, DiskBus, NicModel, Original};

@@ -6,11 +6,13 @@ mod usage;
 
 use super::channel::{Channel, Received};
 use super::error::{GuestEnd, VmError};
+use super::instructions::{self, Counters, Instructions};
 use super::isolation::Isolation;
 use super::libvirt;
 use super::process::{Process, StartedQemu};
 use super::qmp::{Lines, MachineEnd, Qmp, parse, poll_readable, text};
 use super::spec::{MachineSpec, QemuSockets, argv};
+use crate::host::Qemu;
 use super::stall::{StallDetector, since_boot};
 use super::stream_file::{Observer, ReadResult, Sink};
 use mcc_base::OnFile;
@@ -71,6 +73,10 @@ pub struct Machine {
     /// What the guest wrote to its disks, and the limit of it.
     overlays: Vec<File>,
     disk_limit: Option<u64>,
+    /// Err: why instructions are not counted.
+    counters: Result<Counters, String>,
+    /// The count at `restart_instructions`.
+    instructions_before: Instructions,
 }
 
 /// The longest planned interval between two checks of a machine. A much later check is a stall of the controller.
@@ -92,6 +98,8 @@ impl Machine {
     ///
     /// The kernel kills the machine when the calling thread ends, so no machine remains after a killed controller.
     ///
+    /// If QEMU refuses the plugin that counts instructions, the machine is started without it.
+    ///
     /// # Errors
     /// QEMU does not start, or the guest does not run within `timeout`.
     pub fn start(
@@ -101,14 +109,31 @@ impl Machine {
         timeout: Duration,
     ) -> Result<Self, VmError> {
         let deadline = Instant::now() + timeout;
+        let refusal = match Self::start_once(spec, folder, output_cap, deadline) {
+            Err(VmError::Gone(log)) if spec.has_plugin() && instructions::is_refusal(&log) => log,
+            started => return started,
+        };
+        let without = MachineSpec { count_instructions: false, ..spec.clone() };
+        let mut machine = Self::start_once(&without, folder, output_cap, deadline)?;
+        machine.counters = Err(format!("{} refused the plugin: it ended {refusal}", Qemu::NAME));
+        Ok(machine)
+    }
+
+    fn start_once(
+        spec: &MachineSpec,
+        folder: &Path,
+        output_cap: u64,
+        deadline: Instant,
+    ) -> Result<Self, VmError> {
         let create = |name: &str| {
             let path = folder.join(name);
             File::create(&path).on("create", path)
         };
-        let StartedQemu { qemu, host_side, messages, outputs, isolation, overlays } = match spec.backend {
-            Backend::Qemu => Self::spawn(spec, folder)?,
-            Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
-        };
+        let StartedQemu { qemu, host_side, messages, outputs, isolation, overlays, counters } =
+            match spec.backend {
+                Backend::Qemu => Self::spawn(spec, folder)?,
+                Backend::Libvirt => libvirt::start(spec, folder, deadline)?,
+            };
         let [qmp, console, control, stdout, stderr] = host_side;
         let log = messages.map(|log| create("qemu.log").map(|file| Sink::log(log, file))).transpose()?;
         let mut machine = Self {
@@ -132,6 +157,8 @@ impl Machine {
             isolation,
             overlays,
             disk_limit: spec.disk_limit,
+            counters,
+            instructions_before: Instructions::default(),
         };
         machine.start_guest(spec, outputs, deadline).map_err(|error| machine.with_cause(error))?;
         machine.stall_detector = StallDetector::new(since_boot());

@@ -1,5 +1,6 @@
 //! The QEMU process of a machine: a child of the controller, or started by libvirt.
 
+use super::instructions::Counters;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt::Domain;
@@ -35,6 +36,8 @@ pub(super) struct StartedQemu {
     pub isolation: Isolation,
     /// What the guest writes to its disks.
     pub overlays: Vec<File>,
+    /// The counters of the guest's instructions; Err: why they are not counted.
+    pub counters: Result<Counters, String>,
 }
 
 impl Process {

@@ -2,10 +2,12 @@
 
 use super::disk_header::{DiskError, DiskFile, check_disk};
 use super::held_files::HeldFiles;
+use super::instructions;
 use super::overlay;
 use super::saved_state::SavedState;
 use crate::host::Accelerator;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
+use mcc_plugin::COUNTERS_ARGUMENT;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +41,8 @@ pub struct MachineSpec {
     /// Bytes that the writes to each disk may take on the host; None: no limit but the size of the disk. A machine that
     /// writes more ends with `VmError::DiskLimit`.
     pub disk_limit: Option<u64>,
+    /// Whether the instructions of the guest are counted, if that is possible (`Machine::instructions`).
+    pub count_instructions: bool,
 }
 
 /// How a machine boots, and the channel to its guest.
@@ -84,6 +88,11 @@ impl MachineSpec {
     pub fn overlay_disks(&self) -> Vec<&DiskFile> {
         let read_only = self.read_only_disks.iter().filter(|_| self.bus() == DiskBus::Ide);
         [&self.disk].into_iter().chain(read_only).collect()
+    }
+
+    /// Whether QEMU is started with the plugin that counts instructions.
+    pub(super) fn has_plugin(&self) -> bool {
+        instructions::obstacle(self).is_none()
     }
 
     /// The largest size of an overlay, bytes.
@@ -135,6 +144,8 @@ pub struct QemuSockets {
     pub files: Vec<String>,
     /// The files of a saved state: the memory, and what the saved machine wrote to its disk.
     pub saved: [String; 2],
+    /// The plugin of QEMU that counts instructions, and the file of its counters.
+    pub plugin: [String; 2],
 }
 
 impl QemuSockets {
@@ -150,6 +161,7 @@ impl QemuSockets {
             overlays: vec![],
             files: vec![],
             saved: ["memory", "saved"].map(name),
+            plugin: ["plugin", "counters"].map(name),
         }
     }
 }
@@ -204,6 +216,10 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         arg("-object", &format!("memory-backend-file,id=memory,{file}"));
     }
     arg("-accel", spec.accelerator.word());
+    if spec.has_plugin() {
+        let [plugin, counters] = &qemu_sockets.plugin;
+        arg("-plugin", &format!("/dev/fd/{plugin},{COUNTERS_ARGUMENT}{counters}"));
+    }
     arg("-cpu", &spec.cpu_model);
     arg("-m", &format!("{}M", spec.memory_mib));
     arg("-smp", &format!("{0},sockets=1,cores={0},threads=1", spec.vcpus));
@@ -378,6 +394,7 @@ mod tests {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit: None,
+            count_instructions: false,
         }
     }
 

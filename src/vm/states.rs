@@ -92,7 +92,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn boot_and_save(spec: &MachineSpec, logs: &Path, timeout: Duration) -> Result<SavedState, SavedError> {
     let deadline = Instant::now() + timeout;
     let saved = SavedState::new(spec.memory_mib, check_disk(&spec.disk)?).map_err(SavedError::Memory)?;
-    let to_save = MachineSpec { start: Start::Save(saved.clone()), ..spec.clone() };
+    let to_save =
+        MachineSpec { start: Start::Save(saved.clone()), count_instructions: false, ..spec.clone() };
     let mut machine = Machine::start(&to_save, logs, 0, timeout)?;
     loop {
         match machine.wait(deadline)? {

@@ -23,7 +23,7 @@ fn job(script: &str) -> Job {
     script::job("mcc", "/home/mcc", script)
 }
 
-fn next(machine: &mut Machine) -> GuestEvent {
+pub fn next(machine: &mut Machine) -> GuestEvent {
     loop {
         match machine.wait(Instant::now() + TIMEOUT).unwrap() {
             Event::Guest(GuestEvent::Sample { .. }) => {}
@@ -43,7 +43,7 @@ fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
 }
 
 /// The events until the output is complete. Then waits for the announced bytes, which a busy host receives later.
-fn collect(machine: &mut Machine) -> Vec<GuestEvent> {
+pub fn collect(machine: &mut Machine) -> Vec<GuestEvent> {
     let mut events = vec![];
     loop {
         events.push(next(machine));

@@ -6,6 +6,7 @@ mod doctor;
 mod evidence_campaigns;
 mod image;
 mod import;
+mod instructions;
 mod machine;
 mod progress;
 mod restored;

@@ -163,7 +163,7 @@ fn an_image_compared_with_itself_has_the_same_answers() {
     assert_eq!((&report["same_answers"], &report["values"]), (&Json::Bool(true), &1.into()), "{report:#}");
     assert_eq!(report["a"], report["b"]);
     assert_eq!(attempts(&folder, "kept"), [3, 3]);
-    for figure in ["cpu_time", "wall_time", "memory"] {
+    for figure in ["instructions", "cpu_time", "wall_time", "memory"] {
         for tests in [&report["tests"], &report["runs"][0]["tests"], &report["runs"][1]["tests"]] {
             let test = &tests[figure];
             assert_eq!(test["pairs"], 3, "{figure}: {report:#}");
@@ -302,6 +302,7 @@ fn two_variants_of_a_tool_are_compared_on_real_machines() {
     for run in report["runs"].as_array().unwrap() {
         assert_eq!(run["not_compared"], Json::Null, "{run:#}");
         assert_eq!(run["tests"]["cpu_time"]["pairs"], 2);
+        assert_eq!(run["tests"]["instructions"]["pairs"], 2, "under TCG they are counted: {run:#}");
         assert!(run["a"]["cpu_ms"].as_array().unwrap().iter().all(|ms| ms.as_u64() > Some(0)), "{run:#}");
     }
 }

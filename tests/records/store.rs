@@ -6,8 +6,8 @@ use mcc_harness::base::names::RunId;
 use mcc_harness::base::{HostLoad, HostState};
 use mcc_harness::campaign::{History, Run};
 use mcc_harness::store::{
-    Arrivals, Attempt, CampaignFacts, Disk, Environment, Outcome, Record, RecordSummary, Rerun, RunFacts,
-    RunState, Sample, StoreError,
+    Arrivals, Attempt, CampaignFacts, Disk, Environment, Instructions, Outcome, Record, RecordSummary, Rerun,
+    RunFacts, RunState, Sample, StoreError,
 };
 use proptest::prelude::*;
 use recorded_runs::*;
@@ -649,4 +649,23 @@ proptest! {
             prop_assert_eq!(found.last.number as usize, history.len());
         }
     }
+}
+
+#[test]
+fn instructions_are_recorded_with_their_source() {
+    let counted = |user| Instructions::TcgPlugin { user, kernel: 3 };
+    let text = r#"{"source":"tcg-plugin","user":7,"kernel":3}"#;
+    assert_eq!(serde_json::to_string(&counted(7)).unwrap(), text);
+    let absent: Instructions = serde_json::from_str(r#"{"source":"absent","reason":"under KVM"}"#).unwrap();
+    assert_eq!((absent.user(), absent.kernel()), (None, None));
+    let facts = |user| RunFacts { instructions: Some(counted(user)), ..RunFacts::default() };
+    assert_eq!(facts(7).check(), Ok(()));
+    let error = facts(u64::MAX).check().unwrap_err().to_string();
+    assert!(error.starts_with("instructions.user: "), "{error}");
+    let old: RunFacts = serde_json::from_value(serde_json::json!({
+        "boot_ms": 1, "wall_ms": 2, "cpu_ms": 3, "vcpus": 1, "memory_kib": null, "host_memory_kib": null,
+        "stdout_bytes": 0, "stderr_bytes": 0,
+    }))
+    .unwrap();
+    assert_eq!(old.instructions, None, "a record of an earlier version");
 }

@@ -26,6 +26,7 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         vcpu_cpus: vec![],
         housekeeping_cpus: vec![],
         disk_limit: None,
+        count_instructions: false,
     }
 }
 

@@ -12,7 +12,7 @@ use mcc_base::{HostState, Mark};
 use mcc_campaign::benchkit::AnswerLines;
 use mcc_campaign::{Disturbance, Hosts};
 use mcc_edition::{CpuFlags, Edition};
-use mcc_store::{Arrivals, Environment, Outcome, RunFacts};
+use mcc_store::{Arrivals, Environment, Instructions, Outcome, RunFacts};
 use mcc_vm::host::Policy;
 use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
@@ -213,6 +213,7 @@ impl AttemptRunner<'_> {
                 return Err(error);
             }
         };
+        let instructions = spec.count_instructions.then(|| self.instructions(&tool.machine));
         let (wall, cpu) = phases.figures;
         let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
         for (used, mark) in
@@ -254,6 +255,7 @@ impl AttemptRunner<'_> {
             cpu_ms: cpu.as_millis() as u64,
             prepare_cpu_ms: prepare_cpu.as_millis() as u64,
             collect_cpu_ms: collect_cpu.as_millis() as u64,
+            instructions,
             vcpus,
             memory_kib,
             memory_source,
@@ -272,6 +274,17 @@ impl AttemptRunner<'_> {
             samples: meter.samples,
         });
         Ok(outcome)
+    }
+
+    /// The count of instructions for the record; marks the run if they were counted.
+    fn instructions(&mut self, machine: &Machine) -> Instructions {
+        match machine.instructions() {
+            Ok(counted) => {
+                self.mark(Mark::INSTRUCTIONS_COUNTED);
+                Instructions::TcgPlugin { user: counted.user, kernel: counted.kernel }
+            }
+            Err(reason) => Instructions::Absent { reason: capped(&reason, MAX_REASON) },
+        }
     }
 
     /// Records the state of the host, and marks the run if the host changed or the run was disturbed.
@@ -318,6 +331,15 @@ impl AttemptRunner<'_> {
         // The programs of an original disk prepare the instance, so they may be the cause of what follows.
         phases.tool_can_act = over_ssh;
         for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
+            // With the other times; the agent waits, so each run is counted from the same instruction on.
+            let is_first = if over_ssh {
+                matches!(request, Request::Prepare(_))
+            } else {
+                matches!(request, Request::Start)
+            };
+            if is_first {
+                tool.machine.restart_instructions();
+            }
             tool.machine.send(&request)?;
             let deadline = Instant::now() + hosts.prepare_deadline;
             let event = loop {

@@ -23,7 +23,7 @@ use error::MAX_CONSECUTIVE_FAILURES;
 use mcc_base::names::EntryName;
 use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{EVIDENCE_SETTING, Run};
+use mcc_campaign::{EVIDENCE_SETTING, INSTRUCTIONS_SETTING, Run};
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, Outcome, RunState};
 use mcc_vm::host::{Lease, Leases, Policy};
 use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
@@ -363,7 +363,7 @@ pub fn leased_memory_mib(machine_mib: u64, restored: bool) -> u64 {
 impl Executor<'_> {
     /// The machine of a run of `entry`, without cores.
     fn machine(&self, entry: &EntryName, vcpus: u32, disk_limit: Option<u64>) -> MachineSpec {
-        let RunSettings { edition, host, disks, .. } = &self.settings;
+        let RunSettings { record, edition, host, disks, .. } = &self.settings;
         let own = &disks.entries[entry];
         MachineSpec {
             backend: host.backend,
@@ -379,6 +379,7 @@ impl Executor<'_> {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit,
+            count_instructions: record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
         }
     }
 

@@ -108,6 +108,7 @@ impl UsageMeter {
         let now = Instant::now();
         if now >= self.next_sample {
             let (wall, cpu) = self.read(machine)?;
+            let instructions = machine.instructions().ok();
             self.samples.push(Sample {
                 at_ms: wall.as_millis() as u64,
                 cpu_ms: cpu.as_millis() as u64,
@@ -117,6 +118,8 @@ impl UsageMeter {
                 io_wait_ms: self.io_wait_ms.unwrap_or(0),
                 runnable: self.runnable,
                 stdout_bytes: machine.received().0,
+                instructions_user: instructions.map(|counted| counted.user),
+                instructions_kernel: instructions.map(|counted| counted.kernel),
             });
             // Multiples of the interval after the start. After a stall one sample is taken, not all that are missing.
             while self.next_sample <= now {

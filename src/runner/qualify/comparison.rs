@@ -1,4 +1,4 @@
-//! Compares two images on the same runs: answers, times and memory.
+//! Compares two images on the same runs: answers, instructions, times and memory.
 //!
 //! Each repetition of a run is a pair: A and B run one after the other on the same cores, with no other run of this
 //! program between them. The one that is first changes with each pair. Each image has a campaign and a record of its own,
@@ -11,7 +11,7 @@ use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, Prepa
 use mcc_base::OnFile;
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
-use mcc_store::{Attempt, Outcome, Record};
+use mcc_store::{Attempt, Instructions, Outcome, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -46,6 +46,8 @@ pub struct Comparison<'a> {
 /// The tests of one run, or of all runs together. None: the figures cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tests {
+    /// Instructions at user addresses.
+    pub instructions: Option<PairedTest>,
     /// CPU time.
     pub cpu_time: Option<PairedTest>,
     /// Wall time.
@@ -59,6 +61,10 @@ pub struct Tests {
 pub struct Repetitions {
     /// How they ended.
     pub ends: Vec<String>,
+    /// Instructions at user addresses; None: they were not counted.
+    pub instructions: Vec<Option<u64>>,
+    /// What counted them, with its version, or why they were not counted.
+    pub instructions_sources: BTreeSet<String>,
     /// CPU times, milliseconds.
     pub cpu_ms: Vec<u64>,
     /// Wall times, milliseconds.
@@ -124,6 +130,8 @@ pub struct ComparisonReport {
     pub conditions: BTreeMap<String, usize>,
     /// Number of pairs whose repetitions had different cores of the host.
     pub pairs_on_different_cores: usize,
+    /// Why instructions of A and B are not compared; empty: they are.
+    pub not_counted: BTreeSet<String>,
     /// The tests over all runs whose figures are compared.
     pub tests: Tests,
     /// The runs, in the order of the plan.
@@ -210,7 +218,7 @@ impl Comparison<'_> {
         }
         let different_cores =
             |run: &RunComparison| run.a.cpus.iter().zip(&run.b.cpus).filter(|(a, b)| a != b).count();
-        let [cpu_time, wall_time, memory] = [0, 1, 2].map(|figure| {
+        let [instructions, cpu_time, wall_time, memory] = [0, 1, 2, 3].map(|figure| {
             let logarithms =
                 all.iter().filter_map(|run: &Logarithms| run[figure].clone()).collect::<Vec<_>>();
             paired::over_runs(&logarithms, repetitions.get() as usize)
@@ -229,7 +237,8 @@ impl Comparison<'_> {
             different_values: different,
             conditions,
             pairs_on_different_cores: runs.iter().map(different_cores).sum(),
-            tests: Tests { cpu_time, wall_time, memory },
+            not_counted: runs.iter().flat_map(RunComparison::not_counted).collect(),
+            tests: Tests { instructions, cpu_time, wall_time, memory },
             runs,
         })
     }
@@ -300,6 +309,8 @@ impl Repetitions {
         let sources: BTreeSet<_> = facts().map(|facts| format!("{:?}", facts.memory_source)).collect();
         Self {
             ends: attempts.iter().map(|attempt| attempt.outcome.to_string()).collect(),
+            instructions: facts().map(|facts| facts.instructions.as_ref()?.user()).collect(),
+            instructions_sources: attempts.iter().filter_map(instructions_source).collect(),
             cpu_ms: facts().map(|facts| facts.cpu_ms).collect(),
             wall_ms: facts().map(|facts| facts.wall_ms).collect(),
             // Figures of different sources cannot be compared.
@@ -309,10 +320,27 @@ impl Repetitions {
     }
 }
 
-/// The logarithms of the ratios of CPU time, wall time and memory, each with its rounding; None: not known.
-type Logarithms = [Option<(Vec<f64>, f64)>; 3];
+/// What counted the instructions of an attempt, with its version, or why they were not counted.
+fn instructions_source(attempt: &Attempt) -> Option<String> {
+    Some(match attempt.facts.as_ref()?.instructions.as_ref()? {
+        Instructions::TcgPlugin { .. } => format!("tcg-plugin of QEMU {}", attempt.host.qemu),
+        Instructions::Absent { reason } => reason.clone(),
+    })
+}
+
+/// The logarithms of the ratios of instructions, CPU time, wall time and memory, each with its rounding; None: not known.
+type Logarithms = [Option<(Vec<f64>, f64)>; 4];
 
 impl RunComparison {
+    /// Why instructions of this run are not compared though its figures are.
+    fn not_counted(&self) -> BTreeSet<String> {
+        if self.tests.instructions.is_some() || self.not_compared.is_some() {
+            return BTreeSet::new();
+        }
+        let sources = [&self.a, &self.b].map(|side| side.instructions_sources.clone());
+        sources.into_iter().flatten().collect()
+    }
+
     fn from_repetitions(run: String, a: Repetitions, b: Repetitions) -> (Self, Logarithms) {
         let ends: BTreeSet<&String> = a.ends.iter().chain(&b.ends).collect();
         let finished = Outcome::Finished { exit_code: 0 }.word();
@@ -325,11 +353,16 @@ impl RunComparison {
         } else {
             None
         };
-        let known = |memory: &[Option<u64>]| memory.iter().copied().collect::<Option<Vec<u64>>>();
+        let known = |figures: &[Option<u64>]| figures.iter().copied().collect::<Option<Vec<u64>>>();
+        // Counts of different sources or versions of QEMU cannot be compared.
+        let same_source =
+            a.instructions_sources == b.instructions_sources && a.instructions_sources.len() == 1;
+        let instructions = known(&a.instructions).zip(known(&b.instructions)).filter(|_| same_source);
         let memory = known(&a.memory_kib).zip(known(&b.memory_kib));
         let times = [&a.cpu_ms, &a.wall_ms].into_iter().zip([&b.cpu_ms, &b.wall_ms]);
-        let figures = times.map(|(a, b)| Some((a.clone(), b.clone()))).chain([memory]);
-        let mut logarithms: Logarithms = [None, None, None];
+        let times = times.map(|(a, b)| Some((a.clone(), b.clone())));
+        let figures = [instructions].into_iter().chain(times).chain([memory]);
+        let mut logarithms: Logarithms = [const { None }; 4];
         for (figure, into) in figures.zip(&mut logarithms) {
             let compared = figure.filter(|_| not_compared.is_none());
             *into = compared.map(|(a, b)| paired::logarithms(a.into_iter().zip(b)));
@@ -339,7 +372,8 @@ impl RunComparison {
                 .as_ref()
                 .and_then(|(logarithms, rounding)| PairedTest::from_logarithms(logarithms, *rounding))
         };
-        let [cpu_time, wall_time, memory] = logarithms.each_ref().map(test);
-        (Self { run, not_compared, tests: Tests { cpu_time, wall_time, memory }, a, b }, logarithms)
+        let [instructions, cpu_time, wall_time, memory] = logarithms.each_ref().map(test);
+        let tests = Tests { instructions, cpu_time, wall_time, memory };
+        (Self { run, not_compared, tests, a, b }, logarithms)
     }
 }

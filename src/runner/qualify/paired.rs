@@ -17,11 +17,16 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// memory. The level of the intervals of the three figures together.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The probability of a false alarm of one figure: Bonferroni's correction for three figures.
-const LEVEL: f64 = (1.0 - CONFIDENCE) / 3.0;
+/// The probability of a false alarm of one figure: Bonferroni's correction for three figures. Instructions, which a
+/// comparison has under TCG only, are tested beside them with the same level.
+pub const LEVEL: f64 = (1.0 - CONFIDENCE) / 3.0;
 
 /// The share of comparisons in which the smallest detectable difference is found.
 pub const POWER: f64 = 0.9;
+
+/// The least change of instructions that is reported, as a share: 0.2 %. A smaller one matters to no contest, and the figures
+/// are so exact that almost every rebuilt program has one.
+pub const LEAST_CHANGE: f64 = 0.002;
 
 /// The comparison of a figure of B with that of A.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -67,6 +72,16 @@ impl PairedTest {
         };
         let finite = [test.change, test.p, test.spread].iter().all(|value| value.is_finite());
         finite.then_some(test)
+    }
+
+    /// The least change of instructions that is reported: `LEAST_CHANGE`, or the spread if it is larger.
+    pub fn least_change(&self) -> f64 {
+        self.spread.max(LEAST_CHANGE)
+    }
+
+    /// Whether the instructions of A and B differ: the test finds it, and the change is above the least one.
+    pub fn instructions_differ(&self, runs: usize) -> bool {
+        self.differs(runs) && self.change.abs() > self.least_change()
     }
 
     /// Whether the figures of A and B differ. `runs`: the number of runs that are tested alike (Bonferroni's correction); 1
@@ -128,6 +143,22 @@ mod tests {
             let shifted: Vec<f64> = more_sleep.iter().map(|value| value - end.ln_1p()).collect();
             near(PairedTest::from_logarithms(&shifted, 0.0).unwrap().p, LEVEL);
         }
+    }
+
+    #[test]
+    fn one_percent_more_instructions_is_a_difference_and_less_than_the_least_is_none() {
+        let test = |pairs: [(u64, u64); 3]| {
+            let (ratios, rounding) = logarithms(pairs);
+            PairedTest::from_logarithms(&ratios, rounding).unwrap()
+        };
+        let a = [884_265_176, 884_269_089, 884_267_000];
+        let more = |share: f64| test(a.map(|a| (a, (a as f64 * (1.0 + share)) as u64 + a % 1000)));
+        assert!(more(0.01).instructions_differ(1) && more(-0.01).instructions_differ(1));
+        let little = more(0.001);
+        assert!(little.differs(1) && !little.instructions_differ(1), "{little:?}");
+        let random = test([(1000, 1030), (1010, 1025), (990, 1025)]);
+        assert!(random.least_change() > LEAST_CHANGE && !random.instructions_differ(1), "{random:?}");
+        assert!(!test([(7, 7); 3]).instructions_differ(1));
     }
 
     #[test]

@@ -441,6 +441,7 @@ impl Qualification {
             (tool["channel"], tool["ssh_key"]) = ("ssh".into(), absolute(key)?.into());
         }
         let campaign = json!({
+            "count_instructions": self.settings.purpose == Purpose::Comparison,
             "edition": edition,
             "examinations": examinations,
             "hosts": jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),

@@ -5,6 +5,7 @@ use crate::channel::Channel;
 use crate::disk_header::{DiskFile, check_disk, check_open_disk};
 use crate::error::VmError;
 use crate::host::Qemu;
+use crate::instructions::{self, Counters};
 use crate::isolation::Isolation;
 use crate::overlay;
 use crate::process::{Process, StartedQemu, cpu_set};
@@ -54,6 +55,11 @@ impl Machine {
                 ]
             }
         };
+        let counters = match instructions::obstacle(spec) {
+            Some(obstacle) => Err(obstacle.to_owned()),
+            None => Ok(Counters::new(spec.vcpus).map_err(VmError::Start)?),
+        };
+        let plugin = counters.as_ref().ok().map(|counters| [&counters.plugin, &counters.slots]);
         let number = |file: Option<&File>| file.map(|file| file.as_raw_fd().to_string()).unwrap_or_default();
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
@@ -64,6 +70,7 @@ impl Machine {
             overlays: overlays.iter().map(|overlay| number(Some(overlay))).collect(),
             files: files.iter().map(|file| number(Some(file))).collect(),
             saved: [number(saved.first()), number(saved.get(1))],
+            plugin: [0, 1].map(|file| number(plugin.map(|files| files[file]))),
         };
         let isolation = Isolation::new(spec, folder);
         let pre_exec_setup = isolation.pre_exec_setup();
@@ -75,8 +82,8 @@ impl Machine {
         // With the ssh channel only QMP and the console are sockets of QEMU.
         let sockets = if matches!(spec.guest, Guest::Ssh(_)) { 2 } else { ends.len() };
         let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
-        let inherited: Vec<i32> =
-            sockets.chain(overlays.iter().chain(&saved).chain(&files).map(AsRawFd::as_raw_fd)).collect();
+        let files = overlays.iter().chain(&saved).chain(&files).chain(plugin.into_iter().flatten());
+        let inherited: Vec<i32> = sockets.chain(files.map(AsRawFd::as_raw_fd)).collect();
         let rest = cpu_set(&spec.housekeeping_cpus);
         let controller = std::process::id();
         // SAFETY: between fork and exec only system calls are made, on data prepared before.
@@ -107,7 +114,7 @@ impl Machine {
         let outputs = ends.split_off(3).into_iter().map(OwnedFd::from).collect();
         let host_side = [qmp, console, control, stdout, stderr];
         let (qemu, messages) = (Process::Child(qemu), Some(messages));
-        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays })
+        Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays, counters })
     }
 
     /// Starts the guest of a machine that QEMU started stopped (`-S`), after its vCPU threads are pinned.

@@ -2,6 +2,7 @@
 
 use super::{BALLOON, Machine};
 use crate::error::VmError;
+use crate::instructions::Instructions;
 use crate::{cpu_time, vcpu_load};
 use serde_json::json;
 use std::fs;
@@ -46,6 +47,25 @@ impl Machine {
             Err(error) => return Err(error),
         }
         Ok(self.cpu_time)
+    }
+
+    /// Counts instructions from now on. The guest should wait, so that the moment does not depend on the host.
+    pub fn restart_instructions(&mut self) {
+        self.instructions_before = self.all_instructions().unwrap_or_default();
+    }
+
+    /// Returns the instructions that the guest executed since `restart_instructions`, else since the start of QEMU; also
+    /// after the end of QEMU. The guest cannot change their sum; one with a kernel of its own can execute code at addresses
+    /// of the other kind.
+    ///
+    /// # Errors
+    /// Why they are not counted.
+    pub fn instructions(&self) -> Result<Instructions, String> {
+        Ok(self.all_instructions()?.since(self.instructions_before))
+    }
+
+    fn all_instructions(&self) -> Result<Instructions, String> {
+        self.counters.as_ref().map_err(String::clone)?.read().map_err(|error| error.to_string())
     }
 
     /// Returns the last reported memory in use by the whole guest, KiB; None if the guest reports nothing. Sends the

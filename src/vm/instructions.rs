@@ -1,0 +1,151 @@
+//! Counts the instructions that a guest executes under TCG, by a plugin of QEMU (`mcc_plugin`).
+//!
+//! Plugin and counters are files without a name (memfd), which QEMU inherits. A guest cannot change the sum of its
+//! counters; one that has taken QEMU over can write any number, so each number is checked when it is read.
+
+use super::spec::MachineSpec;
+use mcc_base::machine::Backend;
+use crate::host::Accelerator;
+use mcc_base::figures::MAX_INSTRUCTIONS;
+use mcc_plugin::{PLUGIN, SLOT_BYTES};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+/// Instructions that a guest executed. Blocks of code are counted as wholes, by their address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// At user addresses.
+    pub user: u64,
+    /// At addresses of the kernel.
+    pub kernel: u64,
+}
+
+impl Instructions {
+    /// Returns the instructions since an earlier count.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            kernel: self.kernel.saturating_sub(earlier.kernel),
+        }
+    }
+}
+
+/// Why the instructions of this machine are not counted, whatever QEMU supports; None: they can be.
+pub(super) fn obstacle(spec: &MachineSpec) -> Option<&'static str> {
+    if !spec.count_instructions {
+        return Some("not asked for");
+    }
+    match (spec.backend, spec.accelerator) {
+        (Backend::Libvirt, _) => Some("libvirt starts QEMU without the plugin"),
+        (Backend::Qemu, Accelerator::Kvm) => Some("under KVM nothing is counted"),
+        (Backend::Qemu, Accelerator::Tcg) => None,
+    }
+}
+
+/// Whether QEMU ended before its guest ran because it cannot load the plugin: it supports only another version of the
+/// interface, or was built without it. `log`: the end of QEMU's log.
+pub(super) fn is_refusal(log: &str) -> bool {
+    log.contains("plugin")
+}
+
+/// The files of the plugin and its counters.
+pub(super) struct Counters {
+    /// The shared object, which nobody can change.
+    pub plugin: File,
+    /// A slot per vCPU.
+    pub slots: File,
+    vcpus: usize,
+}
+
+impl Counters {
+    /// Makes the files for a machine. QEMU opens the plugin by the name of its descriptor, as its user, who may read it: the
+    /// kernel gives such files a mode that is open to all.
+    pub fn new(vcpus: u32) -> io::Result<Self> {
+        let (mut plugin, slots) = (in_memory(c"mcc-plugin")?, in_memory(c"mcc-counters")?);
+        plugin.write_all(PLUGIN)?;
+        seal(&plugin, SealFlag::F_SEAL_WRITE)?;
+        let vcpus = vcpus as usize;
+        slots.set_len((vcpus * SLOT_BYTES) as u64)?;
+        seal(&slots, SealFlag::empty())?;
+        Ok(Self { plugin, slots, vcpus })
+    }
+
+    /// Returns the sum over all vCPUs since the start of QEMU.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has numbers that no machine reaches.
+    pub fn read(&self) -> io::Result<Instructions> {
+        let mut bytes = vec![0; self.vcpus * SLOT_BYTES];
+        self.slots.read_exact_at(&mut bytes, 0)?;
+        sum(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "impossible counters"))
+    }
+}
+
+/// Adds up the slots of the vCPUs; None: no machine reaches such numbers.
+fn sum(slots: &[u8]) -> Option<Instructions> {
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    let slots = slots.chunks_exact(SLOT_BYTES).map(|slot| (number(&slot[..8]), number(&slot[8..16])));
+    let add = |sum: u64, count: u64| sum.checked_add(count).filter(|sum| *sum <= MAX_INSTRUCTIONS);
+    slots.into_iter().try_fold(Instructions::default(), |sum, (user, kernel)| {
+        Some(Instructions { user: add(sum.user, user)?, kernel: add(sum.kernel, kernel)? })
+    })
+}
+
+fn in_memory(name: &CStr) -> io::Result<File> {
+    Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?.into())
+}
+
+/// Fixes the length of a file, and what else `more` says.
+fn seal(file: &File, more: SealFlag) -> io::Result<()> {
+    let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL | more;
+    fcntl(file, FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_of_all_vcpus_are_added_and_impossible_ones_refused() {
+        let counters = Counters::new(3).unwrap();
+        assert_eq!(counters.read().unwrap(), Instructions::default());
+        for (vcpu, (user, kernel)) in [(5_u64, 1_u64), (0, 0), (70, 10)].into_iter().enumerate() {
+            let slot = [user.to_ne_bytes(), kernel.to_ne_bytes()].concat();
+            counters.slots.write_all_at(&slot, (vcpu * SLOT_BYTES) as u64).unwrap();
+        }
+        let read = counters.read().unwrap();
+        assert_eq!(read, Instructions { user: 75, kernel: 11 });
+        let earlier = Instructions { user: 70, kernel: 20 };
+        assert_eq!(read.since(earlier), Instructions { user: 5, kernel: 0 });
+        counters.slots.write_all_at(&u64::MAX.to_ne_bytes(), 0).unwrap();
+        assert!(counters.read().is_err());
+    }
+
+    #[test]
+    fn the_files_keep_their_length_and_the_plugin_its_content() {
+        let counters = Counters::new(1).unwrap();
+        assert!(counters.slots.set_len(0).is_err() && counters.plugin.set_len(0).is_err());
+        assert!(counters.plugin.write_at(b"x", 0).is_err());
+        assert_eq!(&PLUGIN[..4], b"\x7fELF");
+    }
+
+    #[test]
+    fn refusals_of_the_plugin_are_recognized() {
+        for log in [
+            "qemu-system-x86_64: Could not load plugin /dev/fd/20: TCG plugin requires API version 1, but this QEMU \
+             supports only a minimum version of 2",
+            "qemu-system-x86_64: -plugin: invalid option",
+        ] {
+            assert!(is_refusal(log));
+        }
+        assert!(!is_refusal(
+            "qemu-system-x86_64: cannot set up guest memory 'pc.ram': Cannot allocate memory"
+        ));
+    }
+}
