@@ -30,7 +30,9 @@ mod rerun;
 mod samples;
 mod seal;
 
-pub use attempt::{Arrivals, Attempt, Disk, Environment, HostFacts, Instructions, MemorySource, Outcome, RunFacts, Sample};
+pub use attempt::{
+    Arrivals, Attempt, Disk, Environment, HostFacts, Instructions, MemorySource, Outcome, RunFacts, Sample,
+};
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;
 pub use error::StoreError;

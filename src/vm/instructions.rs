@@ -4,9 +4,9 @@
 //! counters; one that has taken QEMU over can write any number, so each number is checked when it is read.
 
 use super::spec::MachineSpec;
-use mcc_base::machine::Backend;
 use crate::host::Accelerator;
 use mcc_base::figures::MAX_INSTRUCTIONS;
+use mcc_base::machine::Backend;
 use mcc_plugin::{PLUGIN, SLOT_BYTES};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};

@@ -78,8 +78,8 @@ fn the_reference_tool_has_equal_counts_booted_and_restored() {
         assert!(marks.contains(&Mark::INSTRUCTIONS_COUNTED), "{marks:?}");
         facts.instructions.unwrap().user().unwrap()
     });
-    // Its hash tables have random seeds. A program that does the same work each time differs by less.
-    assert!(spread(&counts) <= 200, "more than 0.02 %: {counts:?}");
+    // The agent adds some thousand instructions.
+    assert!(spread(&counts) <= 100, "more than 0.01 %: {counts:?}");
 }
 
 #[test]

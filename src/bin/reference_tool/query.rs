@@ -1,6 +1,6 @@
 //! The properties, prepared for exploration: labels, which are evaluated in every visited marking, and queries on them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use mcc_model::{Count, Ctl, Expr, Formula, Net, Property};
 
@@ -101,8 +101,8 @@ impl Side {
 }
 
 struct Compiler<'a> {
-    places: HashMap<&'a str, usize>,
-    transitions: HashMap<&'a str, usize>,
+    places: BTreeMap<&'a str, usize>,
+    transitions: BTreeMap<&'a str, usize>,
     property: &'a str,
     labels: Vec<Label>,
 }
@@ -182,7 +182,7 @@ impl Compiler<'_> {
         ids.iter().map(|id| self.find(&self.places, id)).collect()
     }
 
-    fn find(&self, names: &HashMap<&str, usize>, id: &str) -> Result<usize, QueryError> {
+    fn find(&self, names: &BTreeMap<&str, usize>, id: &str) -> Result<usize, QueryError> {
         names.get(id).copied().ok_or_else(|| QueryError::UnknownName {
             property: self.property.to_owned(),
             name: id.to_owned(),

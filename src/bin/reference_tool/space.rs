@@ -3,7 +3,8 @@
 use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 
 use crate::net::{Compiled, Marking, TooManyTokens};
 
@@ -33,7 +34,8 @@ struct Store {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     index: HashTable<State>,
-    hasher: DefaultHashBuilder,
+    /// Without a random seed, so that each exploration of a net executes the same instructions.
+    hasher: FixedState,
 }
 
 impl Store {
