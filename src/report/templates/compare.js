@@ -224,7 +224,7 @@ function csvOf(figure, pairs) {
   const columns = side => ["right", "wrong", figure.column].map(name => `${side}_${name}`);
   const rows = pairs.map(({ where: [instance, examination], one, other }) =>
     [names.examinations[examination].name, ...names.instances[instance].slice(0, where.length - 1), ...measures(one), ...measures(other)]);
-  const field = text => /[",\r\n]/.test(of) ? `"${String(text).replace(/"/g, '""')}"` : of;
+  const field = text => /[",\r\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : text;
   return [[...where, ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
 }
 
