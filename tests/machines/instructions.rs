@@ -55,7 +55,8 @@ fn a_restored_machine_counts_like_one_that_boots() {
     let restored = MachineSpec { start: Start::Restore(saved), ..counting.clone() };
     let work = "head -c 20000000 /dev/zero > zero; sha256sum zero";
     let counts = [&counting, &restored, &restored].map(|machine| count(machine, work).user);
-    assert!(spread(&counts) <= 100, "more than 0.01 %: {counts:?}");
+    // The agent executes some thousand instructions in each second, so a busy host adds some.
+    assert!(spread(&counts) <= 1000, "more than 0.1 %: {counts:?}");
 }
 
 /// A run of the reference tool, which explores states up to its bound, in a campaign that counts instructions; its figures and
@@ -78,8 +79,8 @@ fn the_reference_tool_has_equal_counts_booted_and_restored() {
         assert!(marks.contains(&Mark::INSTRUCTIONS_COUNTED), "{marks:?}");
         facts.instructions.unwrap().user().unwrap()
     });
-    // The agent adds some thousand instructions.
-    assert!(spread(&counts) <= 100, "more than 0.01 %: {counts:?}");
+    // The agent executes some thousand instructions in each second, so a busy host adds some.
+    assert!(spread(&counts) <= 1000, "more than 0.1 %: {counts:?}");
 }
 
 #[test]
