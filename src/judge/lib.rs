@@ -5,7 +5,7 @@
 //!    organizers state ([`overrides`], [`source::read_models`], [`source::read_tools`]), and combine several sources
 //!    ([`sources`]).
 //! 2. Judge them: [`mcc::judge`] returns a [`judgement::Judgement`] in memory; [`mcc::Judge`] judges block by block, and
-//!    [`write`] writes the files of a judgement meanwhile.
+//!    [`mod@write`] writes the files of a judgement meanwhile.
 //! 3. Use the judgement: [`explain`], [`places`], [`compare`], [`rate`], [`mcc::sensitivity`], and the tables of
 //!    [`contest_table`], [`oracle`] and [`schema`].
 //!
