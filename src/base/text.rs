@@ -53,6 +53,18 @@ pub fn without_temporary_path(error: io::Error) -> io::Error {
     }
 }
 
+/// Returns the text as one word of a shell, in quotes.
+pub fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Returns the text as one word of a shell that people read: in quotes only if a shell would change it.
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
+    let is_plain = !text.is_empty() && text.chars().all(plain);
+    if is_plain { text.to_owned() } else { shell_quoted(text) }
+}
+
 /// The text with visible names for control and invisible characters: `⟨NUL⟩`, `⟨ESC⟩`, `⟨U+202E⟩`.
 ///
 /// Foreign text, such as the name of a tool, can then not hide the text around it or change its direction.

@@ -228,7 +228,7 @@ fn report(error: &ReportError) -> Exit {
 fn import(error: &ImportError) -> Exit {
     match error {
         ImportError::Archive(error) => archive(error),
-        ImportError::Io { source, .. } => written(source),
+        ImportError::File(error) => written(&error.source),
         _ => Exit::Usage,
     }
 }

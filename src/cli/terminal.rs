@@ -6,6 +6,7 @@ use super::print::escaped;
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use mcc_base::text::shell_word;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -122,13 +123,7 @@ pub fn next(text: &str) {
 
 /// An argument of a command line that is shown: quoted if a shell would change it.
 pub fn argument(argument: impl AsRef<std::path::Path>) -> String {
-    let text = argument.as_ref().display().to_string();
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell_word(&argument.as_ref().display().to_string())
 }
 
 /// Breaks lines at blanks so that they have at most `width` characters. The first line begins at column `begin`, further

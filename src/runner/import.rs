@@ -4,9 +4,8 @@
 
 use super::replay::disk_finder;
 use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, unpack, verify};
-use mcc_base::digest;
 use mcc_base::files::{self, ARCHIVES};
-use mcc_base::text;
+use mcc_base::{FileError, OnFile, digest, text};
 use mcc_campaign::{Campaign, CampaignError, Publication};
 use mcc_edition::Edition;
 use mcc_judge::record::{RecordError, edition_of};
@@ -89,13 +88,8 @@ pub enum ImportError {
         reason: String,
     },
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The archive, or a disk in it, cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -113,13 +107,9 @@ pub enum ImportError {
     Image(#[from] ImageError),
 }
 
-fn io_at(path: &Path) -> impl FnOnce(io::Error) -> ImportError + use<> {
-    let path = path.to_owned();
-    move |source| ImportError::Io { path, source }
-}
-
 /// Keys of the campaign file that decide what runs and how; the others are paths, or describe other hosts.
-const KEPT: [&str; 6] = ["phase", "examinations", "start", "generic_properties", "tool_evidence", "limits"];
+const KEPT: [&str; 7] =
+    ["phase", "examinations", "start", "generic_properties", "tool_evidence", "count_instructions", "limits"];
 /// Keys of `[hosts]` that are for the hosts of the archive.
 const OF_OTHER_HOSTS: [&str; 2] = ["backend", "jobs"];
 /// Keys of a `[[tool]]` that decide what runs and how.
@@ -142,19 +132,20 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         return Err(ImportError::NotEmpty(out.to_owned()));
     }
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(io_at(parent))?;
+    fs::create_dir_all(parent).on("create", parent)?;
     let scratch = tempfile::Builder::new()
         .prefix(".importing-")
         .permissions(PermissionsExt::from_mode(0o777))
         .tempdir_in(parent)
         // The kind only: tempfile adds the temporary name to its errors.
-        .map_err(|error| io_at(parent)(error.kind().into()))?;
+        .map_err(|error| error.kind())
+        .on("create a folder in", parent)?;
     let unpacked = scratch.path().join("archive");
     let is_packed = !source.archive.is_dir();
     let archive = if is_packed { unpacked.as_path() } else { source.archive };
     if is_packed {
         (source.show)("unpacking the archive");
-        fs::create_dir(archive).map_err(io_at(archive))?;
+        fs::create_dir(archive).on("create", archive)?;
         unpack(source.archive, archive, ArchiveLimits::default())?;
     }
     (source.show)("verifying the archive");
@@ -167,7 +158,7 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         return Err(ImportError::Team(source.archive.to_owned()));
     }
     let folder = scratch.path().join("campaign");
-    fs::create_dir(&folder).map_err(io_at(&folder))?;
+    fs::create_dir(&folder).on("create", &folder)?;
     let record = Record::open_readonly(archive)?;
     let new = NewCampaign {
         source,
@@ -179,7 +170,7 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         missing: vec![],
     };
     let imported = new.write(edition_of(&record)?)?;
-    fs::rename(&folder, out).map_err(io_at(out))?;
+    fs::rename(&folder, out).on("create", out)?;
     Ok(imported)
 }
 
@@ -236,13 +227,13 @@ impl NewCampaign<'_> {
 
     fn text(&self, name: &str, text: &str) -> Result<(), ImportError> {
         let path = self.folder.join(name);
-        fs::write(&path, text).map_err(io_at(&path))
+        Ok(fs::write(&path, text).on("write", path)?)
     }
 
     /// Writes `edition.toml`: limits, machine and examinations of the runs, and all other rules as the archive was judged.
     fn edition(&self, recorded: Edition) -> Result<Edition, ImportError> {
         let path = ArchivePaths(self.archive).edition_file();
-        let judged = text::read(&path).map_err(io_at(&path))?;
+        let judged = text::read(&path).on("read", path)?;
         let judged: Edition =
             serde_json::from_str(&judged).map_err(|error| self.content("edition.json", error))?;
         let Edition { limits, machine, examinations, .. } = recorded;
@@ -341,7 +332,7 @@ impl NewCampaign<'_> {
             let entry = facts.entry.as_str();
             let folder = format!("images/{entry}");
             let path = self.folder.join(&folder);
-            fs::create_dir_all(&path).map_err(io_at(&path))?;
+            fs::create_dir_all(&path).on("create", &path)?;
             let disk = |role: &str| self.disk(role, entry).cloned();
             let no_disk = || self.content("record.db", format!("it has no disk of the entry {entry}"));
             let system = disk("disk").ok_or_else(no_disk)?;
@@ -389,12 +380,13 @@ impl NewCampaign<'_> {
         let to = self.folder.join(path);
         // Not the files of others, which could change theirs.
         if self.is_packed && from.starts_with(self.archive) {
-            fs::hard_link(&from, &to).map_err(io_at(&to))?;
+            fs::hard_link(&from, &to).on("create", &to)?;
             return Ok(Some(to));
         }
         let found = copy(&from, &to)?;
         if found != disk.sha256 {
-            return Err(io_at(&from)(io::Error::other("it was changed meanwhile")));
+            let source = io::Error::other("it was changed meanwhile");
+            return Err(FileError { action: "copy", path: from, source }.into());
         }
         Ok(Some(to))
     }
@@ -402,7 +394,7 @@ impl NewCampaign<'_> {
     /// Writes `inputs`: the inputs disk with its archives, or the archives only, of which `run` makes a disk.
     fn inputs(&mut self, edition: &Edition) -> Result<(), ImportError> {
         let folder = self.folder.join("inputs");
-        fs::create_dir(&folder).map_err(io_at(&folder))?;
+        fs::create_dir(&folder).on("create", &folder)?;
         // The archives on the disk lack a file then, and the record has the digests of the complete ones.
         let is_reduced = self.facts.settings.contains_key("generic_properties");
         let disk = self.facts.disks.iter().find(|disk| disk.role == "inputs").filter(|_| !is_reduced);
@@ -414,16 +406,16 @@ impl NewCampaign<'_> {
             return self.archives();
         };
         let archives = folder.join(ARCHIVES);
-        fs::create_dir(&archives).map_err(io_at(&archives))?;
+        fs::create_dir(&archives).on("create", &archives)?;
         let files = Ext4Files::open(&disk)?;
         let mut instances = Vec::new();
         for facts in &self.facts.instances {
             let name = format!("{}.tgz", facts.name);
             let path = archives.join(&name);
-            let mut file = File::create_new(&path).map_err(io_at(&path))?;
+            let mut file = File::create_new(&path).on("create", &path)?;
             let is_there = files.copy(&name, &mut file)?.is_some();
-            file.flush().map_err(io_at(&path))?;
-            let (sha256, _) = digest::file(&path).map_err(io_at(&path))?;
+            file.flush().on("write", &path)?;
+            let (sha256, _) = digest::file(&path).on("read", &path)?;
             if !is_there || sha256 != facts.sha256 {
                 let reason = format!("the inputs disk {} does not have {name} as recorded", disk_name(&disk));
                 return Err(self.content("disks", reason));
@@ -451,7 +443,7 @@ impl NewCampaign<'_> {
                     if found == facts.sha256 {
                         continue;
                     }
-                    fs::remove_file(&to).map_err(io_at(&to))?;
+                    fs::remove_file(&to).on("remove", &to)?;
                     let _ = write!(what, "; {} has another content, sha256 {found}", from.display());
                 }
             }
@@ -480,12 +472,12 @@ impl NewCampaign<'_> {
         if campaign.effective(edition) != *edition {
             return Err(wrong("its limits are not those of its runs".to_owned()));
         }
-        for (key, value) in campaign.settings() {
-            if self.facts.settings.get(&key).is_some_and(|recorded| *recorded != value) {
-                return Err(wrong(format!("its setting `{key}` is not that of its runs")));
-            }
+        let (settings, recorded) = (campaign.settings(), &self.facts.settings);
+        let mut keys = settings.keys().chain(recorded.keys());
+        match keys.find(|key| settings.get(*key) != recorded.get(*key)) {
+            Some(key) => Err(wrong(format!("its setting `{key}` is not that of its runs"))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Copies the tables with which the archive was judged, and returns the command that judges with them.
@@ -508,7 +500,7 @@ impl NewCampaign<'_> {
 
     fn readme(&self, judge: &str) -> String {
         let archive = std::path::absolute(self.source.archive).unwrap_or(self.source.archive.to_owned());
-        let archive = quoted(&archive.to_string_lossy());
+        let archive = text::shell_word(&archive.to_string_lossy());
         let mut text = format!(
             "A campaign that `mcc-harness import` made from the archive\n    {archive}\n\n\
              In this folder, these commands show its runs, make them, judge them, and compare the judgement with the published \
@@ -544,20 +536,14 @@ fn taken(table: &Table, keys: &[&str]) -> Table {
         .collect()
 }
 
-/// A path as a word of a shell.
-fn quoted(path: &str) -> String {
-    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
-    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
-}
-
 fn disk_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Copies a regular file to a new one, and returns its digest.
 fn copy(from: &Path, to: &Path) -> Result<String, ImportError> {
-    let mut reader = digest::Reader::new(files::open(from).map_err(io_at(from))?);
-    let mut file = File::create_new(to).map_err(io_at(to))?;
-    io::copy(&mut reader, &mut file).map_err(io_at(to))?;
+    let mut reader = digest::Reader::new(files::open(from).on("read", from)?);
+    let mut file = File::create_new(to).on("create", to)?;
+    io::copy(&mut reader, &mut file).on("write", to)?;
     Ok(reader.digest())
 }

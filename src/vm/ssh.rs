@@ -11,6 +11,7 @@ use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use mcc_base::machine::Original;
 use mcc_base::random;
+use mcc_base::text::shell_quoted;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs::{self, File};
@@ -126,7 +127,7 @@ impl Ssh {
                 self.stage = Stage::Preparing;
                 self.nonce.clone_from(&job.nonce);
                 self.tool_script = Some(tool_script(job));
-                self.send_to_control(&format!("nonce={}\nawait_preparation\n", quoted(&job.nonce)));
+                self.send_to_control(&format!("nonce={}\nawait_preparation\n", shell_quoted(&job.nonce)));
                 self.send_to_tool(&prepare_script(job));
             }
             (Request::Start, Stage::Prepared) => {
@@ -332,7 +333,7 @@ impl Ssh {
         self.send_to_control(&format!(
             "{SESSION}make_folder {folder}\n[ $EUID = 0 ] || ! {folder}/bash -c : || exec {folder}/bash -s\n\
              {SESSION}open {folder} {}\n",
-            quoted(&self.login.user)
+            shell_quoted(&self.login.user)
         ));
         Ok(())
     }
@@ -475,10 +476,10 @@ fn spawn(command: &mut Command) -> Result<Child, VmError> {
 fn prepare_script(job: &Job) -> String {
     let mut script = "reason=$({ set -e\n".to_owned();
     for folder in &job.empty_folders {
-        script += &format!("rm -rf {0}; mkdir -p {0}\n", quoted(folder));
+        script += &format!("rm -rf {0}; mkdir -p {0}\n", shell_quoted(folder));
     }
     if let Some(unpack) = &job.unpack {
-        let (archive, to) = (quoted(&unpack.archive), quoted(&unpack.to));
+        let (archive, to) = (shell_quoted(&unpack.archive), shell_quoted(&unpack.to));
         script += &format!("tar -xzf {archive} -C {to} --strip-components=1\n");
     }
     script
@@ -488,14 +489,13 @@ fn prepare_script(job: &Job) -> String {
 /// Returns the script with which the tool's session runs the tool and sends its exit status to the control session.
 fn tool_script(job: &Job) -> String {
     let exports: String =
-        job.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
-    let command: Vec<String> = job.command.iter().map(|word| quoted(word)).collect();
-    format!("{exports}cd {} && {} < /dev/null 9>&-\necho $? >&9\nexit\n", quoted(&job.cwd), command.join(" "))
-}
-
-/// Quotes any text for a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+        job.env.iter().map(|(name, value)| format!("export {name}={}\n", shell_quoted(value))).collect();
+    let command: Vec<String> = job.command.iter().map(|word| shell_quoted(word)).collect();
+    format!(
+        "{exports}cd {} && {} < /dev/null 9>&-\necho $? >&9\nexit\n",
+        shell_quoted(&job.cwd),
+        command.join(" ")
+    )
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ fn published() -> Folder {
     folder.fake_qemu(
         "whole_run $'STATE_SPACE STATES 18 TECHNIQUES EXPLICIT\\nFORMULA ReachabilityDeadlock TRUE TECHNIQUES EXPLICIT\\n'",
     );
+    let campaign = folder.path().join("campaign.toml");
+    let text = fs::read_to_string(&campaign).unwrap();
+    fs::write(&campaign, format!("count_instructions = true\n{text}")).unwrap();
     folder.run(&[]).success();
     said(&folder, &["export", "results", "--archive", "a.tar.zst", "--with-disks"], 0);
     folder
@@ -42,7 +45,13 @@ fn an_imported_campaign_gives_the_judgement_of_its_archive() {
     let packed = fixtures().join("DiningTable-PT-03.tgz");
     assert!(fs::read(again.join(archive)).unwrap() == fs::read(packed).unwrap());
     let campaign = fs::read_to_string(again.join("campaign.toml")).unwrap();
-    for kept in ["title = \"Three machines\"", "cpu_s = 77", "retries = 1", "Petri, Carl Adam"] {
+    for kept in [
+        "title = \"Three machines\"",
+        "count_instructions = true",
+        "cpu_s = 77",
+        "retries = 1",
+        "Petri, Carl Adam",
+    ] {
         assert!(campaign.contains(kept), "{kept}: {campaign}");
     }
     for of_others in ["slurm", "--wrap", "jobs", "zenodo", "2018-06-26", "image\"", "pnml-fixtures"] {

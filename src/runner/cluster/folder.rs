@@ -1,6 +1,7 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
+use mcc_base::text::shell_quoted;
 use mcc_base::{OnFile, clock, random};
 use mcc_campaign::SlurmSettings;
 use mcc_store::SealKey;
@@ -125,8 +126,8 @@ impl Cluster {
         let script = format!(
             "#!/bin/sh\n# A job: the runs of one model. The argument is the name of the batch.\n\
              exec {} shard {} --batch \"$1\"\n",
-            quoted(&place),
-            quoted(&cluster.results)
+            shell_quoted(&place.to_string_lossy()),
+            shell_quoted(&cluster.results.to_string_lossy())
         );
         mcc_base::text::write(&cluster.script(), &script).on("write", cluster.script())?;
         write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
@@ -340,9 +341,4 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {
     Ok(std::path::absolute(path).on("find", path)?)
-}
-
-/// Quotes a path for a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
