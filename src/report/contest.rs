@@ -1,6 +1,6 @@
 //! The judgement, indexed for pages: which parts are shown, the path of each page, and the numbers of names in data.
 
-use super::plots::{Measure, Runs};
+use super::plots;
 use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
@@ -105,13 +105,14 @@ impl<'a> Contest<'a> {
             (numbered(&entries, judgement.entries.len()), numbered(&instances, judgement.instances.len()));
         let stated = |cell: &Cell| cell.techniques.iter().any(|words| !words.is_empty());
         let techniques = judgement.blocks.iter().any(|block| block.cells.iter().any(stated));
-        let measured = Runs::of_contest(judgement);
+        // Then the site has the comparison of two entries (`compare::write`).
+        let measured = |cell: &Cell| cell.cost.is_some() && plots::shown(&judgement.entries[cell.entry]);
         let mut pages = vec![
             ("pictures.html", "Pictures"),
             ("instances.html", "Instances"),
             ("evidence.html", "Evidence"),
         ];
-        if [Measure::Time, Measure::Memory].iter().any(|measure| measured.is_measured(*measure)) {
+        if judgement.blocks.iter().any(|block| block.cells.iter().any(measured)) {
             pages.push(("compare.html", "Compare"));
         }
         pages.push(("runs.html", "Marked runs"));

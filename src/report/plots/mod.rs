@@ -21,7 +21,7 @@ pub use progress::progress_of;
 pub use progress::{RecordedRun, progress};
 pub use run::samples;
 pub use runs::Runs;
-pub(super) use runs::{Measure, time_limits};
+pub(super) use runs::{Measure, shown, time_limits};
 pub(super) use solved::score_name;
 pub use solved::scores;
 

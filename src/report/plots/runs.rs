@@ -210,7 +210,7 @@ fn names(entries: &[Entry]) -> Vec<String> {
 }
 
 /// Entries of pictures. A virtual entry is not a tool: it repeats the values of others.
-fn shown(entry: &Entry) -> bool {
+pub(crate) fn shown(entry: &Entry) -> bool {
     !matches!(entry.status, Status::Resigned | Status::Withdrawn | Status::Virtual)
 }
 
