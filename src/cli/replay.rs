@@ -135,7 +135,8 @@ fn computation(millionths: u64) -> String {
         0..=10 => format!("the same: instructions differ by at most {apart}"),
         11..=50_000 => format!(
             "instructions differ by {apart}: another computation, or a tool with random numbers of its own, such as \
-             addresses, hash seeds and the threads of Java (up to 5 %; without them at most 0.001 %)"
+             addresses, hash seeds and the threads of Java (up to 5 %), or only a slower host, because the agent of the \
+             guest executes about 20,000 in each second"
         ),
         _ => format!(
             "another one: instructions differ by {apart}, more than random numbers of a tool cause (5 %)"
