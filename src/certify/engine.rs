@@ -399,7 +399,7 @@ impl Engine<'_> {
 
     /// Searches runs that show that a number of tokens is unbounded.
     fn decide_unbounded(&mut self, limits: &Limits<'_>) {
-        let questions = self.examinations.iter().flat_map(|of| &of.questions);
+        let questions = self.examinations.iter().flat_map(|examination| &examination.questions);
         let (mut growths, mut wanted) = (Vec::new(), Vec::new());
         for (question, outcome) in questions.zip(self.outcomes.iter_mut().flatten()) {
             let (sum, value) = match &question.kind {
