@@ -13,8 +13,9 @@ use walkdir::WalkDir;
 /// The default level of zstd: compresses outputs to a tenth, and disks at the speed of an SSD.
 const LEVEL: i32 = 3;
 
-/// Writes an archive of the files in `staged`, the outputs of the record there, `disks` (digest and path), and the digests
-/// of all files, which are signed with the SSH key `key`. Writes a temporary file and renames it to `out`, so that `out` is complete or absent.
+/// Writes an archive of the files in `staged`, the outputs of the record there, `disks` (digest and path), and the digests of
+/// all files, which are signed with the SSH key `key`. Writes a temporary file and renames it to `out`, so that `out` is
+/// complete or absent.
 ///
 /// # Errors
 /// A file cannot be read or written, an output has another digest than the record has, or the key cannot be used.

@@ -84,7 +84,8 @@ fn list(runs: &[RunName]) {
     }
 }
 
-/// Prints where a judgement is, and the commands that read it, on a terminal. `record`: the record that was judged, if it is a folder.
+/// Prints where a judgement is, and the commands that read it, on a terminal. `record`: the record that was judged, if it is a
+/// folder.
 pub fn written(out: &Path, record: Option<&Path>) {
     let shown = argument(out);
     let record = record.map_or(String::new(), |record| format!(" --record {}", argument(record)));

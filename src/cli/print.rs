@@ -1,5 +1,6 @@
 //! Output of the commands: results on stdout, errors on stderr.
 
+use super::record_source::named_by_archive;
 use super::{Failure, Format};
 use mcc_base::text::visible;
 use mcc_judge::WriteError;
@@ -65,6 +66,7 @@ pub fn error(error: &anyhow::Error) -> String {
             message += &cause;
         }
     }
+    message = named_by_archive(&message);
     let length = message.chars().count();
     if length > MAX_ERROR_CHARS {
         let cut: String = message.chars().take(MAX_ERROR_CHARS).collect();

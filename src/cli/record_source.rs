@@ -3,6 +3,10 @@ use anyhow::{Context, anyhow};
 use mcc_archive::{ArchiveLimits, unpack_part};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Each temporary folder of an archive's files, and the path of the archive as the user gave it.
+static UNPACKED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 /// A record to read. An archive is unpacked into a temporary folder that is removed with this value.
 pub struct RecordSource {
@@ -31,8 +35,18 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
     let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
         "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
     )?;
+    let names = (unpacked.path().display().to_string(), path.display().to_string());
+    UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(names);
     unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
+}
+
+/// A message in which files of an archive are named by the archive and their path in it, not by the temporary folder.
+pub fn named_by_archive(message: &str) -> String {
+    let unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    unpacked.iter().fold(message.to_owned(), |message, (folder, archive)| {
+        message.replace(&format!("{folder}/"), &format!("{archive}: ")).replace(folder, archive)
+    })
 }
 
 /// Everything in an archive but the disks, which only replays read.

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::record_source::{is_archive as is_archive_file, open};
+use super::record_source::{is_archive as is_archive_file, named_by_archive, open};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
@@ -68,6 +68,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             }
             Err(failure) => return Err(failure),
         }
+    }
+    for difference in &mut verified.differences {
+        difference.place = named_by_archive(&difference.place);
+        difference.what = named_by_archive(&difference.what);
     }
     print::result(args.format, &verified, || print::text(&text(&verified)))?;
     if args.allowed_signers.is_none() && record_source.folder.join("SHA256SUMS.sig").exists() {

@@ -1,5 +1,5 @@
-//! The samples of an attempt: a gzipped CSV file in the folder of its outputs. 3,600 samples take about 60 KB, too much for a database
-//! of a million runs.
+//! The samples of an attempt: a gzipped CSV file in the folder of its outputs. 3,600 samples take about 60 KB, too much for a
+//! database of a million runs.
 
 use super::{Sample, StoreError};
 use flate2::Compression;

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_guest_ends_a_machine_with_a_reason_of_guests() {
+    fn only_the_end_of_the_guest_gives_a_reason_of_guests() {
         let end = |event: &str, data: Value| MachineEnd::from_event(&json!({ "event": event, "data": data }));
         let shutdown =
             |guest: bool, reason: &str| end("SHUTDOWN", json!({ "guest": guest, "reason": reason }));

@@ -55,7 +55,7 @@ impl NotStarted {
     fn get() -> &'static Self {
         static CAMPAIGN: OnceLock<NotStarted> = OnceLock::new();
         CAMPAIGN.get_or_init(|| {
-            let folder = Folder::new(&campaign(&["StateSpace", "ReachabilityDeadlock"], "retries = 1"));
+            let folder = Folder::on_one_core(&campaign(&["StateSpace", "ReachabilityDeadlock"], "retries = 1"));
             // Only the first two machines fail: both attempts of StateSpace. Later machines work.
             let count = folder.path().join("boots");
             folder.qemu(&format!(
@@ -136,7 +136,7 @@ fn a_failed_run_is_repeated_only_with_retry() {
 
 #[test]
 fn a_silent_qemu_is_killed_at_the_boot_deadline() {
-    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], "retries = 0\nboot_deadline_s = 2"));
+    let folder = Folder::on_one_core(&campaign(&["ReachabilityDeadlock"], "retries = 0\nboot_deadline_s = 2"));
     folder.qemu("exec sleep 100000");
     folder.run(&[]).code(1);
     let infrastructure_failures = infrastructure_failures(&folder, DEADLOCK);
@@ -149,7 +149,7 @@ fn a_silent_qemu_is_killed_at_the_boot_deadline() {
 
 #[test]
 fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
-    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], "retries = 0"));
+    let folder = Folder::on_one_core(&campaign(&["ReachabilityDeadlock"], "retries = 0"));
     // The disk has no file system: the agent cannot mount it, and the kernel panics.
     let empty = folder.path().join("empty");
     fs::File::create(&empty).unwrap().set_len(1 << 20).unwrap();
@@ -222,7 +222,7 @@ fn assert_killed_machine_is_repeated(start: &str) {
 
 #[test]
 fn ten_failures_in_a_row_stop_the_campaign_and_lose_nothing() {
-    let folder = Folder::new(&campaign(
+    let folder = Folder::on_one_core(&campaign(
         &["StateSpace", "UpperBounds", "ReachabilityDeadlock", "CTLCardinality"],
         "retries = 3",
     ));
@@ -239,7 +239,7 @@ fn ten_failures_in_a_row_stop_the_campaign_and_lose_nothing() {
 
 #[test]
 fn without_qemu_the_package_is_named_and_nothing_is_written() {
-    let folder = Folder::new(&campaign(&["ReachabilityDeadlock"], ""));
+    let folder = Folder::on_one_core(&campaign(&["ReachabilityDeadlock"], ""));
     let mut run = folder.run_command(&[]);
     run.env("PATH", folder.path());
     let run = assert_cmd::Command::from(run).assert().code(69);
@@ -344,7 +344,7 @@ fn faults_before_a_tool_starts_are_infrastructure_failures() {
 }
 
 #[test]
-fn a_state_that_is_not_saved_or_restored_is_infrastructure() {
+fn a_state_that_cannot_be_saved_or_restored_is_an_infrastructure_failure() {
     let folder =
         Folder::with_fake_qemu(1, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n").starting_by("restore");
     let id = format!("tool-0/DiningTable-PT-03/{}", EXAMINATIONS[0]);

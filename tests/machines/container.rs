@@ -306,7 +306,7 @@ fn a_python_container_qualifies_and_runs_as_a_vmdk() {
     export.assert().success();
     let again = stderr(&export.assert().failure());
     assert!(again.contains("python.vmdk exists already"), "{again}");
-    let folder = Folder::new(&format!(
+    let folder = Folder::on_one_core(&format!(
         r#"
 edition = "mcc-2018"
 inputs = "{{fixtures}}"

@@ -120,7 +120,7 @@ fn an_original_disk_has_the_same_limit_over_ssh() {
     let campaign = campaign.replace("{build}/images/original\"", keys);
     let limits =
         format!("[limits]\ndisk_gib = \"{DISK_GIB}\"\n[hosts]\nretries = 0\nboot_deadline_s = 200\n");
-    let folder = Folder::new(&(campaign + &limits));
+    let folder = Folder::on_one_core(&(campaign + &limits));
     let judged = run(&folder);
     let attempt = attempt(&folder, "original", "LTLCardinality");
     assert_is_limited(&attempt, judged.cell("original", "DiningTable-PT-03", "LTLCardinality"));

@@ -65,7 +65,7 @@ fn run(start: &str, qemu: &str) -> (RunFacts, Vec<Mark>) {
     images::image("images/breadth-first");
     let more = "[hosts]\nretries = 0\n";
     let text = campaign::on_fixtures(&["SwitchBoard-PT-0040"], &["StateSpace"], &["breadth-first"], more);
-    let folder = Folder::new(&format!("count_instructions = true\n{text}")).starting_by(start);
+    let folder = Folder::on_one_core(&format!("count_instructions = true\n{text}")).starting_by(start);
     folder.qemu(qemu);
     folder.run(&[]).success();
     let run: RunRecord = folder.runs().into_values().next().unwrap();

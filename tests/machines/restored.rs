@@ -10,7 +10,7 @@ use mcc_harness::store::{Outcome, RunRecord};
 
 /// Runs a campaign. Returns the id, the outcome and the digest of the standard output of each run.
 fn runs(campaign: &str, start: &str) -> Vec<(String, Outcome, String)> {
-    let folder = Folder::new(campaign).starting_by(start);
+    let folder = Folder::on_one_core(campaign).starting_by(start);
     folder.run(&[]).success();
     let facts = |(id, run): (String, RunRecord)| {
         assert_eq!(run.last.marks.contains(&Mark::RESTORED), start == "restore", "{:?}", run.last.marks);

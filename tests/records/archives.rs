@@ -123,6 +123,23 @@ fn log_of(folder: &Path, change: &str) -> Vec<u8> {
 }
 
 #[test]
+fn messages_name_the_archive_and_not_the_folder_of_its_files() {
+    let folder = unpacked();
+    fs::write(folder.path().join("publication.json"), "{").unwrap();
+    let archive = packed(folder.path());
+    for (command, code) in [("verify", 1), ("report", 2)] {
+        let out = tempfile::tempdir().unwrap();
+        let site = out.path().join("site");
+        let mut args = vec![command, text(archive.path())];
+        if command == "report" {
+            args.extend(["--out", text(&site)]);
+        }
+        let said = printed(&args, code);
+        assert!(said.contains("publication.json") && !said.contains("mcc-archive-"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_log_beside_the_record_of_a_signed_archive_is_refused() {
     let folder = unpacked();
     let change = "UPDATE attempts SET facts = json_set(facts, '$.host.name', 'forged')";

@@ -310,7 +310,7 @@ fn names_that_are_no_plain_text_are_refused_in_tables() {
 }
 
 #[test]
-fn figures_that_are_no_measurement_are_refused_in_tables() {
+fn numbers_that_are_not_measurements_are_refused_in_tables() {
     let folder = TempDir::new().unwrap();
     let header = "### tool,Input,Examination,results,max memory  (MB),CPU (ms),Time (ms)\n";
     for (figures, problem) in [

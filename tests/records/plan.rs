@@ -129,7 +129,7 @@ fn runs_have_the_order_of_models_then_examinations() {
 }
 
 #[test]
-fn kind_decides_vcpus_and_not_competing_needs_no_machine() {
+fn the_kind_decides_vcpus_and_a_run_not_competing_needs_no_machine() {
     let folder = Folder::new(&["A-PT-2"], CAMPAIGN);
     let plan = folder.json(&[]);
     let planned =
@@ -348,7 +348,7 @@ mod facts {
     }
 
     #[test]
-    fn family_and_status_are_of_name_and_marker_unless_given() {
+    fn family_and_status_come_from_name_and_marker_unless_given() {
         let written = "[[model]]\ninstance = \"B-PT-1\"\nfamily = \"Bees\"\nstatus = \"stripped\"\n";
         let folder = Folder::new(&["A-PT-2", "Surprise-COL-9", "B-PT-1"], &format!("{CAMPAIGN}{written}"));
         let facts: Vec<_> =

@@ -148,7 +148,7 @@ fn reversed_and_lost_values_of_ones_own_are_regressions() {
 }
 
 #[test]
-fn values_that_only_the_gold_tool_has_are_missed_by_backer() {
+fn values_that_only_the_gold_tool_gives_count_as_missed() {
     let folder = TempDir::new().unwrap();
     let published = [("a", "TTTTTT??"), ("b", "TTTTTTT?"), ("2019-gold", "TTTTTT?T")];
     fs::write(folder.path().join("published.csv"), table(&published)).unwrap();
@@ -178,7 +178,7 @@ fn published_runs(folder: &Path, year: u32, entry: &str) {
 }
 
 #[test]
-fn runs_on_the_formulas_of_another_year_at_hand_are_refused() {
+fn runs_on_formulas_of_another_year_are_refused_if_those_are_at_hand() {
     let folder = TempDir::new().unwrap();
     published_runs(folder.path(), 2022, "smpt");
     let published = data::published("mcc/2025/answers.csv.gz");

@@ -304,7 +304,7 @@ fn a_new_category_with_fewer_than_three_teams_is_not_held() {
 }
 
 #[test]
-fn an_entry_that_started_on_half_of_its_tasks_is_not_ranked() {
+fn an_entry_that_ran_on_half_of_its_tasks_is_not_ranked() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let runs = [
         ("a.c", "true", "true", "correct", "1", "1"),

@@ -57,7 +57,7 @@ fn hostile_disk(folder: &Path, programs: &[(&str, &str)]) {
 
 /// Runs the hostile tool in these examinations. Blocks with infrastructure failures would be excluded.
 fn attacked(examinations: &[&str], programs: &[(&str, &str)], keys: &str, cpu_s: u32) -> Folder {
-    let folder = Folder::new(&format!(
+    let folder = Folder::on_one_core(&format!(
         "edition = \"./excluding.toml\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
          examinations = {examinations:?}\n[[tool]]\nentry = \"hostile\"\nimage = \"disk.raw\"\n\
          kind = \"sequential\"\nchannel = \"ssh\"\nssh_key = \"{{build}}/images/kit/key\"\n{keys}\n\
@@ -156,9 +156,9 @@ fn a_disk_that_computes_while_it_prepares_is_limited() {
     assert!(computed.facts.unwrap().prepare_cpu_ms >= 8000);
 }
 
-/// A campaign with one run over ssh without a machine. The fake QEMU executes `qemu`; its CPU time counts as that of the machine. A fake
-/// ssh executes `prepare`, `watch` and `tool` in the place of the guest. In these scripts `{folder}` is the folder of
-/// the test.
+/// A campaign with one run over ssh without a machine. The fake QEMU executes `qemu`; its CPU time counts as that of the
+/// machine. A fake ssh executes `prepare`, `watch` and `tool` in the place of the guest. In these scripts `{folder}` is the
+/// folder of the test.
 fn fake_machine(settings: &str, qemu: &str, prepare: &str, watch: &str, tool: &str) -> Folder {
     let folder = Folder::new(&format!(
         "edition = \"mcc-2018\"\ninputs = \"{{fixtures}}\"\ninstances = [\"DiningTable-PT-03\"]\n\
@@ -247,7 +247,7 @@ fn cpu_time_during_preparation_over_ssh_is_counted() {
 }
 
 #[test]
-fn once_a_run_is_named_whatever_comes_over_ssh_is_its_own() {
+fn whatever_arrives_after_a_run_is_named_belongs_to_its_tool() {
     let crash = Outcome::ToolCrash { signal: 9 };
     let line = "head -c 3000000 /dev/zero | tr '\\0' x; exec sleep 1000";
     let impossible = r#"send_event ended '"exit":{"code":0},"memory_kib":18446744073709551615,"oom_kills":0,"left_behind":0'"#;

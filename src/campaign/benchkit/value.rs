@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_value_is_an_error_with_the_allowed_forms() {
+    fn a_text_that_is_not_a_value_is_an_error_with_the_allowed_forms() {
         for text in
             ["", "-1", "?", "TRUE", "1.5", "0.0000E+0000", "1.2345E+", "1.23456E+0002", "1e5", "+inf", "٣"]
         {

@@ -59,8 +59,8 @@ pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
 
 /// Reads a number of a column; None for a word of `missing`. `allowed` are examples for the error.
 ///
-/// # Errors
-/// The text is not a number, or the number is beyond 2^50: it is neither a score nor a measurement, and pictures could not show it.
+/// # Errors The text is not a number, or the number is beyond 2^50: it is neither a score nor a measurement, and pictures
+/// could not show it.
 pub fn optional_number(
     column: &str,
     text: &str,

@@ -3,11 +3,11 @@
 //!
 //! The rules leave open over which runs costs are compared; the edition sets it (`cost_comparison`).
 //!
-//! `penalized`: the mean over all blocks of the category. A run that is not complete has a fixed charge, twice the limit
-//! of the contest (as PAR-2 of solver competitions), and so has a block without a run of the entry. The mean of an entry
-//! is over its own runs: a further entry changes the order of two others only by its votes, which decide whether their runs
-//! are complete. A run without a value that can be compared (a `degraded:` or `mixed-host` mark, an infrastructure failure, or a complete run that was not
-//! measured) is left out of the mean of its entry.
+//! `penalized`: the mean over all blocks of the category. A run that is not complete has a fixed charge, twice the limit of
+//! the contest (as PAR-2 of solver competitions), and so has a block without a run of the entry. The mean of an entry is over
+//! its own runs: a further entry changes the order of two others only by its votes, which decide whether their runs are
+//! complete. A run without a value that can be compared (a `degraded:` or `mixed-host` mark, an infrastructure failure, or a
+//! complete run that was not measured) is left out of the mean of its entry.
 //!
 //! `common-runs`: the sum over the blocks that all compared entries completed. If there is no such block, the entry with
 //! the fewest complete runs is left out (of equal ones the last by name), until there is one.

@@ -470,9 +470,9 @@ fn instances(edition: &Edition, results: &mut RunResults) -> Result<Vec<Instance
     Ok(instances)
 }
 
-/// Sets the weight of every instance: normalization times multiplier, scale and factor of the family (E-4.4). Returns the weights by weight class, and
-/// the weight class of every instance. Only a value of a competing entry makes an instance count in its family: an entry
-/// without a rank has no effect on the weights. `competing` is by entry.
+/// Sets the weight of every instance: normalization times multiplier, scale and factor of the family (E-4.4). Returns the
+/// weights by weight class, and the weight class of every instance. Only a value of a competing entry makes an instance count
+/// in its family: an entry without a rank has no effect on the weights. `competing` is by entry.
 fn set_weights(
     edition: &Edition,
     results: &RunResults,

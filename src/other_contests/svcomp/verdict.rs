@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn no_data_race_needs_violation_witnesses_except_in_2024() {
+    fn violation_witnesses_are_required_for_data_races_except_in_2024() {
         for year in 2021..=2026 {
             let run = run("x.yml", "", "false", "false");
             let edition = edition(&format!("svcomp-{year}"));

@@ -92,7 +92,8 @@ pub struct Batch {
 /// Puts models with the same resources, time limit and node into one array, the longest first. `node` returns the node
 /// to which a model is bound, `name` the name of the next batch. An array has at most `max_tasks` jobs.
 ///
-/// `margin_s`: as in `SlurmSettings`. A model that needs more time than `limit_s` gets this limit; its job submits the next job of the chain.
+/// `margin_s`: as in `SlurmSettings`. A model that needs more time than `limit_s` gets this limit; its job submits the next
+/// job of the chain.
 pub fn batches(
     needs: &[ModelDemand],
     node: impl Fn(&str) -> Option<String>,

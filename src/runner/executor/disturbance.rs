@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_above_its_threshold_is_a_reason_with_its_figures() {
+    fn each_value_above_its_threshold_is_a_reason_with_its_numbers() {
         for (load, reason) in [
             (
                 HostLoad { starved_ms: Some(201), ..quiet() },

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_load_of_others_is_that_of_the_cores_without_the_own_time() {
+    fn the_load_of_others_is_that_of_the_cores_minus_the_own_time() {
         let counters = |user_ms, system_ms| HostCounters {
             user_ms: Some(user_ms),
             system_ms: Some(system_ms),

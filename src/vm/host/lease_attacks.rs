@@ -160,7 +160,7 @@ fn files_that_no_controller_writes_are_ignored_by_name() {
 }
 
 #[test]
-fn a_lock_that_is_held_for_ever_is_an_error_with_its_holder() {
+fn a_lock_that_is_never_released_is_an_error_with_its_holder() {
     let folder = folder();
     let mut own = leases(folder.path());
     let turn = folder.path().join("turn");

@@ -3,9 +3,11 @@
 //! A script named like QEMU is first on PATH. It reports that KVM does not work, so that the machines are the same on
 //! every host, and a test can make it fail or use a fake QEMU.
 
+mod cores;
 pub mod small_disk;
 
 use assert_cmd::assert::Assert;
+use cores::HeldCores;
 use mcc_harness::host::{Qemu, find_program};
 use mcc_harness::judge::judgement::{Cell, Judgement};
 use mcc_harness::store::{Record, RunRecord};
@@ -14,7 +16,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Much longer than any step of a test takes: only a step that never ends reaches it.
@@ -36,9 +37,6 @@ pub const EXAMINATIONS: [&str; 9] = [
     "LTLFireability",
 ];
 
-/// One campaign runs at a time, because two would slow each other down.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// The text of a campaign of 2018 on these fixtures in these examinations; an empty list selects all of the edition. Each
 /// entry has the image of its name in `build/images`. `more` follows.
 pub fn on_fixtures(instances: &[&str], examinations: &[&str], entries: &[&str], more: &str) -> String {
@@ -55,24 +53,32 @@ pub fn on_fixtures(instances: &[&str], examinations: &[&str], entries: &[&str], 
     campaign + more
 }
 
-/// A temporary folder with a campaign, its results and its QEMU.
+/// A temporary folder with a campaign, its results and its QEMU. Its programs use only the cores that it holds.
 pub struct Folder {
     folder: tempfile::TempDir,
-    _one_at_a_time: MutexGuard<'static, ()>,
+    cores: HeldCores,
 }
 
 impl Folder {
     /// Creates a folder with this campaign.toml and the real QEMU. In the campaign `{build}` is the folder of the images
-    /// and `{fixtures}` that of the fixtures.
+    /// and `{fixtures}` that of the fixtures. It holds all cores: another campaign would slow this one down.
     pub fn new(campaign: &str) -> Self {
-        let folder = Self::without_qemu(campaign);
+        Self::with_qemu(campaign, HeldCores::all())
+    }
+
+    /// As `new`, for a campaign whose machines run one after another: it holds one core, and another campaign may run.
+    pub fn on_one_core(campaign: &str) -> Self {
+        Self::with_qemu(campaign, HeldCores::one())
+    }
+
+    fn with_qemu(campaign: &str, cores: HeldCores) -> Self {
+        let folder = Self::without_qemu(campaign, cores);
         folder.qemu("");
         folder
     }
 
-    fn without_qemu(campaign: &str) -> Self {
-        let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = Self { folder: tempfile::tempdir().unwrap(), _one_at_a_time: lock };
+    fn without_qemu(campaign: &str, cores: HeldCores) -> Self {
+        let folder = Self { folder: tempfile::tempdir().unwrap(), cores };
         // A fake QEMU runs as the unprivileged user of QEMU and writes files here.
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
@@ -91,7 +97,7 @@ impl Folder {
             campaign +=
                 &format!("[[tool]]\nentry = \"tool-{n}\"\nimage = \"image\"\nkind = \"sequential\"\n");
         }
-        let folder = Self::without_qemu(&(campaign + more));
+        let folder = Self::without_qemu(&(campaign + more), HeldCores::all());
         let image = folder.path().join("image");
         fs::create_dir(&image).unwrap();
         for file in ["disk", "kernel", "initrd"] {
@@ -170,7 +176,7 @@ impl Folder {
         let harness = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
         let folders =
             [self.path().join("bin"), harness.to_owned()].into_iter().chain(std::env::split_paths(&path));
-        let mut command = Command::new(program);
+        let mut command = self.cores.command(program);
         command.current_dir(self.path()).env("PATH", std::env::join_paths(folders).unwrap());
         // A private lease registry, so that campaigns of other tests have no effect.
         command.env("MCC_HARNESS_LEASES", self.path().join("leases"));
