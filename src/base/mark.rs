@@ -48,7 +48,7 @@ impl Mark {
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
     /// The channel to the guest was closed while its machine ran: a session over ssh, or the port of the agent.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
-    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected.
+    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected, or too many.
     pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
     /// The programs of an original disk did not prepare the instance.
     pub const NOT_PREPARED: Self = Self::new("not-prepared");

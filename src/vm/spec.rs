@@ -198,7 +198,8 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     arg("-display", "none");
     arg("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
     let machine = match &spec.guest {
-        Guest::Agent { .. } => "q35",
+        // Without the controllers that it does not use.
+        Guest::Agent { .. } => "q35,sata=off,smbus=off",
         // The machine type for which original disks were made.
         Guest::Ssh(_) => "pc",
     };
@@ -209,7 +210,8 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         Start::Restore(_) => Some("off"),
     };
     let backend = if memory.is_some() { ",memory-backend=memory" } else { "" };
-    arg("-machine", &format!("{machine},usb=off,vmport=off{backend}"));
+    // Pages of two machines are never merged: the time of a write would tell what another machine has in memory.
+    arg("-machine", &format!("{machine},usb=off,vmport=off,mem-merge=off{backend}"));
     if let Some(share) = memory {
         let (size, fd) = (spec.memory_mib, &qemu_sockets.saved[0]);
         let file = format!("size={size}M,mem-path=/dev/fd/{fd},share={share}");
@@ -457,6 +459,7 @@ mod tests {
             "-m 16384M ",
             "-smp 4,sockets=1,cores=4,threads=1 ",
             "-nodefaults ",
+            ",mem-merge=off ",
             "-add-fd fd=<overlay>,set=0 ",
             "virtio-blk-pci,drive=disk,werror=stop,rerror=stop ",
         ] {
