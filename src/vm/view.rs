@@ -118,13 +118,7 @@ impl View {
     /// The reason why the view is not possible on this host.
     pub fn new(reach: Reach) -> Result<Self, String> {
         static OF_HOST: OnceLock<Result<View, String>> = OnceLock::new();
-        let view = OF_HOST.get_or_init(Self::prepare).clone()?;
-        if reach.ssh && !view.is_root {
-            return Err(
-                "the controller is not root, so its ssh cannot enter a network of the machine".to_owned()
-            );
-        }
-        Ok(Self { reach, ..view })
+        Ok(Self { reach, ..OF_HOST.get_or_init(Self::prepare).clone()? })
     }
 
     fn prepare() -> Result<Self, String> {
@@ -175,8 +169,8 @@ impl View {
 
     /// The names of the namespaces, for the record.
     pub fn describe(&self) -> String {
-        let mut names =
-            vec!["mount (no file of the host but QEMU, libraries and firmware)", "ipc", "uts", "network"];
+        let mut names = vec!["mount (no file of the host but QEMU, libraries and firmware)", "ipc", "uts"];
+        names.extend(self.has_network().then_some("network"));
         names.extend(self.is_root.then_some("pid"));
         names.extend(self.user_namespace.is_ok().then_some("user"));
         format!("namespaces {}", names.join(", "))
@@ -186,12 +180,19 @@ impl View {
     pub fn missing(&self) -> Vec<String> {
         let user = self.user_namespace.as_ref().err().map(|reason| format!("no user namespace: {reason}"));
         let pid = (!self.is_root).then(|| "no PID namespace: the controller is not root".to_owned());
-        user.into_iter().chain(pid).collect()
+        let network =
+            "no network namespace: the controller is not root, so its ssh could not enter it".to_owned();
+        let network = (!self.has_network()).then_some(network);
+        user.into_iter().chain(pid).chain(network).collect()
+    }
+
+    fn has_network(&self) -> bool {
+        self.is_root || !self.reach.ssh
     }
 
     /// Whether the machine has a network of its own that the controller must enter to reach its ssh port.
     pub fn has_port_inside(&self) -> bool {
-        self.reach.ssh
+        self.reach.ssh && self.is_root
     }
 
     /// Starts a process that will call `enter`: as the first one of a PID namespace if the controller may make one.
@@ -203,24 +204,27 @@ impl View {
         // It applies to the children that this thread starts, not to the thread itself.
         unshare(CloneFlags::CLONE_NEWPID)?;
         let child = command.spawn();
-        setns(&own, CloneFlags::CLONE_NEWPID)?;
-        child
+        match (child, setns(&own, CloneFlags::CLONE_NEWPID)) {
+            (Ok(mut child), Err(error)) => {
+                child.kill()?;
+                Err(error.into())
+            }
+            (child, _) => child,
+        }
     }
 
     /// Enters the view and becomes the user. It runs between fork and exec, so it makes system calls only.
     pub fn enter(&self, user: Option<&UserNumbers>) -> io::Result<()> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let own = open(c"/proc/self", flags, Mode::empty())?;
-        let namespaces = CloneFlags::CLONE_NEWNS
-            | CloneFlags::CLONE_NEWIPC
-            | CloneFlags::CLONE_NEWUTS
-            | CloneFlags::CLONE_NEWNET;
+        let namespaces = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
+        let network = if self.has_network() { CloneFlags::CLONE_NEWNET } else { CloneFlags::empty() };
         if !self.is_root {
             user_namespace(&own, geteuid().as_raw(), getegid().as_raw())?;
         }
-        unshare(namespaces)?;
+        unshare(namespaces | network)?;
         sethostname(HOST_NAME)?;
-        if self.reach.ssh {
+        if self.has_port_inside() {
             enable_loopback()?;
         }
         self.make_root(user)?;

@@ -4,7 +4,7 @@ use crate::support::data;
 use mcc_harness::base::child_process::{self, Purpose};
 use mcc_harness::vm::Isolation;
 use nix::libc;
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{
     ForkResult, Gid, Uid, fork, geteuid, getgid, getgroups, gethostname, getpid, getppid, getuid, pause,
 };
@@ -12,6 +12,8 @@ use std::fs::{self, File};
 use std::io::{PipeReader, Read};
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -64,6 +66,9 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
     if let Some(missing) = isolations[0].missing().iter().find(|text| text.starts_with("no namespaces")) {
         return data::not_run(missing);
     }
+    let abstract_name = format!("mcc-harness-test-{}", std::process::id());
+    let _listener =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap();
     let is_root = geteuid().is_root();
     let (mut other, _text) = start(&isolations[1], "jail::a_program_that_waits", &[]);
     let arguments = [
@@ -71,6 +76,7 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
         format!("port={}", listener.local_addr().unwrap().port()),
         format!("other={}", other.id()),
         format!("root={is_root}"),
+        format!("abstract={abstract_name}"),
     ];
     let (jailed, text) = start(&isolations[0], INSIDE, &arguments);
     let pids = [jailed.id(), other.id()];
@@ -147,6 +153,44 @@ fn in_a_jail_nothing_of_the_host_can_be_reached() {
         let written = File::create(Path::new(folder).join("written"));
         assert!(written.is_err(), "{folder}");
     }
+    // The folder of its descriptors leads nowhere else, and none of the host's files can be opened for writing.
+    let names = |folder: &str| {
+        let names = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(names("/dev/fd/.."), names("/dev"));
+    assert!(!Path::new("/dev/fd/../../proc").exists() && !Path::new("/dev/fd/../status").exists());
+    let opened =
+        names("/dev/fd").into_iter().filter(|fd| !["0", "1", "2"].iter().any(|standard| fd == standard));
+    for fd in opened {
+        assert!(File::options().write(true).open(Path::new("/dev/fd").join(&fd)).is_err(), "{fd:?}");
+    }
+    for (change, done) in [
+        ("chmod", fs::set_permissions("/", std::os::unix::fs::PermissionsExt::from_mode(0o777)).is_ok()),
+        ("link", fs::hard_link("/dev/null", "/dev/other").is_ok()),
+        ("symlink", std::os::unix::fs::symlink("/", "/dev/other").is_ok()),
+        ("remove", fs::remove_file("/dev/null").is_ok()),
+        ("chroot", nix::unistd::chroot("/dev").is_ok()),
+        (
+            "remount",
+            nix::mount::mount(Some("/"), "/", None::<&str>, nix::mount::MsFlags::MS_REMOUNT, None::<&str>)
+                .is_ok(),
+        ),
+        (
+            "tmpfs",
+            nix::mount::mount(
+                Some("none"),
+                "/dev",
+                Some("tmpfs"),
+                nix::mount::MsFlags::empty(),
+                None::<&str>,
+            )
+            .is_ok(),
+        ),
+        ("unmount", nix::mount::umount("/usr/lib").is_ok()),
+    ] {
+        assert!(!done, "{change}");
+    }
     // Users: no root, no groups, no capabilities.
     assert!(!getuid().is_root() && getgid() != Gid::from_raw(0));
     assert!(!is_root || getgroups().unwrap().is_empty());
@@ -184,8 +228,16 @@ fn in_a_jail_nothing_of_the_host_can_be_reached() {
         // SAFETY: a call with plain numbers.
         assert_eq!(unsafe { libc::socket(family, libc::SOCK_RAW, 0) }, -1, "{family}");
     }
-    // Limits.
+    let abstract_name = SocketAddr::from_abstract_name(given("abstract=").unwrap()).unwrap();
+    assert!(UnixStream::connect_addr(&abstract_name).is_err(), "a name without a file is one of a network");
+    // Limits, and they cannot be raised.
     assert_eq!(getrlimit(Resource::RLIMIT_CORE).unwrap(), (0, 0));
+    assert!(
+        setrlimit(Resource::RLIMIT_CORE, 1, 1).is_err()
+            && setrlimit(Resource::RLIMIT_NOFILE, 2048, 2048).is_err()
+    );
+    // SAFETY: a call with plain numbers.
+    assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }, -1);
     assert_eq!(getrlimit(Resource::RLIMIT_NOFILE).unwrap().1, 1024);
     if is_root {
         let mut started = 0;
