@@ -6,7 +6,8 @@ use super::list::{self, Field, List};
 use super::podium::{self, MarginRow};
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::{ReportError, script, table};
+use super::table::{self, MarkRow};
+use super::{ReportError, script};
 use askama::Template;
 use mcc_base::files;
 use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
@@ -35,7 +36,7 @@ struct EvidencePage {
 #[template(path = "runs.html")]
 struct RunsPage {
     frame: Frame,
-    marks: Vec<(String, String)>,
+    marks: Vec<MarkRow>,
     unresolved: Vec<(String, String)>,
     excluded: Vec<(String, String)>,
     excluded_reason: String,

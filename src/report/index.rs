@@ -5,7 +5,7 @@ use super::evidence::links;
 use super::run::host_text;
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::table::Endings;
+use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_edition::{CpuReading, Status};
@@ -21,7 +21,7 @@ struct FrontPage {
     frame: Frame,
     size: String,
     unresolved: Vec<(String, String)>,
-    marks: Vec<(String, String)>,
+    marks: Vec<MarkRow>,
     podiums: Vec<PodiumCard>,
     /// Category and link of each column of `medals`.
     medal_columns: Vec<(Vec<String>, String)>,

@@ -9,14 +9,8 @@ function drawInstance(cell, number, link) {
     name === short ? null : element("i", {}, family + "-"), short));
 }
 
-/** Called by the data of an examination or entry: draws the table, or passes the data to the script that loaded them. */
+/** Called by the data of an examination or entry: draws the table. */
 function mcc_matrix(data) {
-  const take = document.currentScript.take;
-  if (take) take(data);
-  else drawMatrix(data);
-}
-
-function drawMatrix(data) {
   withNames(() => {
     const place = document.querySelector(".table");
     const acrossEntries = data.across === "entries";
@@ -96,6 +90,7 @@ function drawMatrix(data) {
         measure = MEASURES[value];
         return measure.unit;
       },
+      charts: Object.entries(CHARTS).filter(([, { measured }]) => data.costs || !measured).map(([value, { name }]) => [value, name]),
       summary: (rows, columns) => [sumsOf(rows, columns.filter(column => column.run), measure)],
     });
   });
