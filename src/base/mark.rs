@@ -109,7 +109,7 @@ const WORDS: [(Mark, &str, &str); 27] = [
     (
         Mark::GOVERNOR,
         "unsteady clock rate",
-        "the governor of the host's CPUs was not `performance`, or is unknown",
+        "the governor of the host's CPUs was not “performance”, or is unknown",
     ),
     (Mark::SWAP, "swap space", "the host used swap space"),
     (Mark::DISTURBED, "disturbed", "something else used the cores of the run or slowed them"),

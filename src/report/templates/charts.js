@@ -154,5 +154,5 @@ function chartOf(kind, view, rows, columns, filter) {
   const where = `${plural(rows.length, "row", "rows")}${filter ? ` with “${filter}”` : ""}`;
   const [picture, table] = drawn.draw(runs, unit, where);
   return [element("p", { class: "hint" }, `${picture.querySelector("desc").textContent} Choose the measured value by “Show” above.`),
-    element("figure", {}, picture, saveLinks([kind, unit.column].join("-"), picture, table))];
+    element("figure", {}, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture of the shown rows" }, picture), saveLinks([kind, unit.column].join("-"), picture, table))];
 }

@@ -174,7 +174,7 @@ function whatHappenedInRun(cell, block) {
     const value = given(block, cell, position);
     const others = valuesAt(block, position, cell).text;
     const cost = decimal(product([shareOf(block), names.penalty, shown.weight, String(wrong)]));
-    return [`${name} gave ${value === NOT_KEPT ? "a wrong value" : short(value)}`, count > 1 ? ` for ${positionName(block.examination, position)}` : "",
+    return [`${name} gave ${value === NOT_KEPT ? "a wrong value" : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
       others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
       ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`].join("");
   }
@@ -274,7 +274,7 @@ function drawValue({ instance, examination, position }, block) {
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
   const name = positionName(examination, position);
   return { title: `${name} · ${title}`, parts: [
-    element("h1", { tabindex: "-1" }, name, element("small", {}, title)),
+    element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     element("p", { class: "lead" }, whatHappened(block, position, right)),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
@@ -340,7 +340,7 @@ function drawRun({ instance, examination, entry }, block) {
       element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
       element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "others" }, "-?".includes(cell.verdicts[position]) ? valuesAt(block, position, cell).text : ""),
-      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
+      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
     parts.push(section("Answers", model(), tableOf("The value of the tool and the trusted value at each position",
       ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Others", "Formula", "Id", "Techniques"], rows), "answers"),

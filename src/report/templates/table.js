@@ -290,7 +290,7 @@ class Table {
     words.forEach((term, at) => {
       const word = term.replace(/^-/, "");
       const advice = this.advice?.(word);
-      const other = term === word && !advice && !this.ranked.some(tests[at]) ? similar(word, this.vocabulary()) : null;
+      const other = term === word && !advice && !this.ranked.some(tests[at]) ? this.similarTo(word) : null;
       if (advice) texts.push(advice);
       else if (term === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
     });
@@ -303,6 +303,13 @@ class Table {
   vocabulary() {
     this.known ??= new Set(this.texts.flatMap(text => text.split(/[\s,]+/)));
     return this.known;
+  }
+
+  /** The most similar word of texts; kept, because each further key asks again. */
+  similarTo(word) {
+    this.suggestions ??= new Map();
+    if (!this.suggestions.has(word)) this.suggestions.set(word, similar(word, this.vocabulary()));
+    return this.suggestions.get(word);
   }
 
   sumUp() {
