@@ -141,13 +141,16 @@ function drawList(place, data) {
   const at = kind => data.columns.findIndex(([, other]) => other === kind);
   const [instance, examination, entry, position] = ["instance", "examination", "entry", "position"].map(at);
   const value = (row, number) => number < 0 ? null : row[number];
+  // A position has the name of its metric, if it has one.
+  const textOf = (row, number) => number === position && row[number] != null
+    ? names.examinations[value(row, examination)]?.positions?.[row[number]] ?? two(row[number]) : KINDS[data.columns[number][1]].text(row[number]);
   const columns = data.columns.map(([name, kind], number) => ({
     name,
     optional: true,
     unit: KINDS[kind].unit,
     largest: KINDS[kind].largest,
-    shown: row => KINDS[kind].text(row[number]),
-    text: row => KINDS[kind].text(row[number]),
+    shown: row => textOf(row, number),
+    text: row => textOf(row, number),
     key: row => KINDS[kind].key(row[number]),
     figure: KINDS[kind].figure ? row => KINDS[kind].figure(row[number]) : null,
     draw: (cell, row) => {
@@ -155,7 +158,7 @@ function drawList(place, data) {
         drawInstance(cell, row[number], address({ instance: row[number], examination: value(row, examination),
           entry: value(row, entry), position: value(row, position) }));
       } else {
-        const text = KINDS[kind].text(row[number]);
+        const text = textOf(row, number);
         cell.append(element("span", { title: text.length > 40 ? text : null }, text));
       }
     },

@@ -82,7 +82,7 @@ class Table {
     this.renew();
     this.restore();
     // A shared link opens at the table that it is about.
-    if (CHOICES.some(name => fragment().has(this.key(name)))) setTimeout(() => place.scrollIntoView());
+    if (!follow && CHOICES.some(name => fragment().has(this.key(name)))) setTimeout(() => place.scrollIntoView());
   }
 
   // --- state ------------------------------------------------------------------------------------------------------
