@@ -313,7 +313,9 @@ fn tool_page(years: &[Year], tables: &[YearTable], name: &str) -> YearsToolPage 
         },
         name: name.to_owned(),
         other_names: other_names(years, name),
-        titles: std::iter::once("Right values").chain(tables.iter().skip(1).map(|table| table.title)).collect(),
+        titles: std::iter::once("Right values")
+            .chain(tables.iter().skip(1).map(|table| table.title))
+            .collect(),
         rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
     }
 }

@@ -481,6 +481,14 @@ fn a_long_table_is_printed_and_used_by_keyboard() {
         result.as_array().expect("parts")[1..],
         serde_json::json!([true, 947, true]).as_array().expect("parts")[..]
     );
+    // Long names and tables do not make a page wider than a phone.
+    add_scripts(&site, &[("report.js", REPORT)]);
+    let pages =
+        ["index.html", "examinations/StateSpace.html", "instances.html", "evidence.html", "pictures.html"]
+            .map(|page| format!("file://{}", site.join(page).display()));
+    for report in in_frames(&chromium, dir.path(), &pages, 390, &[]) {
+        assert_eq!(report["width"], "390 of 390", "{pages:?}");
+    }
 }
 
 #[test]
