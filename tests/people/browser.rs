@@ -606,14 +606,14 @@ fn a_picture_follows_the_filter_of_its_table() {
             .unwrap_or_else(|| panic!("{result}"))
     };
     assert!(count(&result[0]) > count(&result[1]) && count(&result[1]) > 0, "{result}");
-    let kinds = ["", "solved", "quantile", "values", "used", "scatter"];
+    let kinds = ["", "solved", "quantile", "points", "values", "used", "scatter"];
     for (number, kind) in kinds.iter().enumerate() {
         let drawn = u8::from(!kind.is_empty());
         assert_eq!(result[2 + number], serde_json::json!([kind, drawn, true]));
     }
-    assert_eq!(result[8], "#picture=scatter&filter=philosophers");
+    assert_eq!(result[9], "#picture=scatter&filter=philosophers");
     let saved = serde_json::json!([["scatter-cpu_ms.svg", true], ["scatter-cpu_ms.csv", true]]);
-    assert_eq!(result[9], saved);
+    assert_eq!(result[10], saved);
 }
 
 #[test]

@@ -66,6 +66,16 @@ function lineChart({ title, description, xName, unit, lines }) {
   ]);
 }
 
+/** The exact sum of many exact numbers with few denominators. */
+function total(exacts) {
+  const numerators = new Map();
+  for (const exact of exacts) {
+    const [p, q = "1"] = exact.split("/");
+    numerators.set(q, (numerators.get(q) ?? 0n) + BigInt(p));
+  }
+  return sum([...numerators].map(([q, p]) => `${p}/${q}`));
+}
+
 /** One bar for each column, the longest first, with its value and its distance to the next one. */
 function barChart({ title, description, bars, text }) {
   const sorted = [...bars].sort((a, b) => b.value - a.value);
@@ -74,9 +84,10 @@ function barChart({ title, description, bars, text }) {
   return chart(title, description, top + 24 * sorted.length + 10, sorted.flatMap((bar, at) => {
     const [y, end] = [top + 24 * at, Math.round(left + bar.value / most * width)];
     const next = sorted[at + 1];
-    const gap = next ? ` (${text(bar.value - next.value)} more than ${next.name})` : "";
+    const distance = next && (bar.exact ? decimal(sum([bar.exact, product([next.exact, "-1"])])) : text(bar.value - next.value));
+    const gap = next ? ` (${distance} more than ${next.name})` : "";
     return [label(left - 8, y + 4, "e", bar.name), svg("path", { class: `c${bar.number % 8} w`, d: `M${left} ${y}H${Math.max(end, left + 1)}` }),
-      label(end + 8, y + 4, "s", text(bar.value) + gap)];
+      label(end + 8, y + 4, "s", (bar.exact ? decimal(bar.exact) : text(bar.value)) + gap)];
   }));
 }
 
@@ -123,6 +134,16 @@ const CHARTS = {
     return [lineChart({ title: `Complete runs by ${unit.name}, ${where}`, description, xName: "complete runs", unit, lines }),
       [["column", "complete_runs", unit.column], ...lines.flatMap(line => line.points.map(point => [line.name, ...point]))]];
   } },
+  points: { name: "Points and gaps", measured: false, draw: (columns, unit, where) => {
+    const bars = columns.map(({ name, number, points }) => {
+      const exact = total(points.filter(points => points !== null));
+      const [p, q] = exact.split("/").map(BigInt);
+      // Only the length of the bar is rounded.
+      return { name, number, exact, value: Math.max(0, Number(p * 1000n / q) / 1000) };
+    });
+    return [barChart({ title: `Points, ${where}`, description: "The points of each column with the weights of the instances, and the distance to the next one.", bars, text: thousands }),
+      [["column", "points", "points_exact"], ...bars.map(bar => [bar.name, decimal(bar.exact).replaceAll(",", ""), bar.exact])]];
+  } },
   values: { name: "Values and gaps", measured: false, draw: (columns, unit, where) => {
     const bars = columns.map(({ name, number, runs }) => ({ name, number, value: runs.reduce((sum, run) => sum + (run?.[RIGHT] ?? 0), 0) }));
     return [barChart({ title: `Right values, ${where}`, description: "The right values of each column, and the distance to the next one.", bars, text: thousands }),
@@ -146,7 +167,7 @@ const CHARTS = {
 /** The picture `kind` of the shown rows and columns of a table. `view`: what its cells show. */
 function chartOf(kind, view, rows, columns, filter) {
   const unit = UNITS[view] ?? UNITS.cpu;
-  const runs = columns.filter(column => column.run).map((column, number) => ({ name: column.name, number, runs: rows.map(column.run) }));
+  const runs = columns.filter(column => column.run).map((column, number) => ({ name: column.name, number, runs: rows.map(column.run), points: rows.map(column.points) }));
   if (!runs.length) return [element("p", {}, "No column of runs is shown.")];
   const isMeasured = runs.some(column => column.runs.some(run => run?.[unit.at] != null));
   const drawn = CHARTS[kind] ?? CHARTS.values;

@@ -26,6 +26,7 @@ function mcc_matrix(data) {
       note: head.status || null,
       largest: true,
       run: row => row[1][at],
+      points: row => row[2][at],
       key: row => row[1][at] ? measure.key(row[1][at]) : null,
       figure: row => row[1][at] ? measure.figure(row[1][at]) : null,
       draw: (cell, row) => {
