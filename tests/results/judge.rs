@@ -211,7 +211,11 @@ fn examples_of_help_are_run_in_a_shell() {
         let examples = help.split("Examples:").nth(1).unwrap_or_else(|| panic!("{help}"));
         for line in examples.lines().filter(|line| line.starts_with("  mcc-harness")) {
             let mut shell = Command::new("bash");
-            shell.args(["-ec", line]).current_dir(folder.path()).env("PATH", &path).env("HOME", folder.path());
+            shell
+                .args(["-ec", line])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .env("HOME", folder.path());
             shell.assert().success();
         }
     }
