@@ -291,7 +291,7 @@ pub fn record(data: &[u8]) {
     let Ok(edition) = edition_of(&record) else { return };
     let Ok(results) = read_unfinished(&edition, &record) else { return };
     let Ok(judgement) = mcc::judge(&edition, results) else { return };
-    let input = SiteInput { judgement_dir: None, record: Some(&record), embargo: false };
+    let input = SiteInput { record: Some(&record), ..SiteInput::default() };
     let _ = write_site(&judgement, input, NonZeroUsize::MIN, &folder.path().join("site"));
 }
 

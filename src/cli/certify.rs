@@ -1,4 +1,5 @@
 use super::import::refuse_archive_to_certify;
+use super::record_source::refuse_no_judgement;
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
@@ -52,6 +53,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     refuse_archive_to_certify(&args.judgement)?;
+    refuse_no_judgement(&args.judgement)?;
     if mcc_other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)?.is_some() {
         return Err(Failure::usage(anyhow!("certify is for judgements of the MCC")));
     }

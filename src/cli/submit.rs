@@ -98,7 +98,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         for (batch, _) in placed_batches(&needs, &wanted, &limits, name) {
             println!("{}", submission_line(&batch.name, &batch));
         }
-        eprintln!("submit: nothing was submitted; the time limit of the partition can divide jobs");
+        eprintln!(
+            "submit: this was only a list of the jobs; if the partition has a shorter time limit, `submit` divides them into more"
+        );
         let (campaign, resume) = (argument(&args.campaign), if args.resume { " --resume" } else { "" });
         next(&format!("`mcc-harness submit {campaign} --out {results}{resume}` on a host of the cluster"));
         return Ok(Exit::Done);

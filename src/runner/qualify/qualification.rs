@@ -142,7 +142,7 @@ impl Qualification {
     }
 
     /// Runs the tool's folder on this host without a virtual machine. The outputs are written to the folder `out`. `show`
-    /// is called with the id of each run when it starts.
+    /// is called with the number of each attempt, the number of all of them, and its run when it starts.
     ///
     /// # Errors
     /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
@@ -150,7 +150,7 @@ impl Qualification {
         &self,
         folder: &Path,
         out: &Path,
-        show: &dyn Fn(&str),
+        show: &dyn Fn(usize, usize, &str),
     ) -> Result<QualificationReport, QualifyError> {
         let head = folder.join("BenchKit_head.sh");
         if !head.is_file() {
@@ -174,10 +174,12 @@ impl Qualification {
         let temporary = tempfile::tempdir().on("create", "the folder for temporary files")?;
         let home = temporary.path().join("home");
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
+        let (mut started, all) = (0, self.runs.len() * self.settings.repeat.get() as usize);
         for (run, run_questions) in &self.runs {
             let mut ended = vec![];
             for n in 1..=self.settings.repeat.get() {
-                show(run.id().as_str());
+                started += 1;
+                show(started, all, run.id().as_str());
                 let outputs = out.join(run.id().as_str()).join(n.to_string());
                 fs::create_dir_all(&outputs).on("create", &outputs)?;
                 let archive = &self.archives[run.instance.as_str()];
