@@ -116,7 +116,7 @@ impl From<CampaignEnd> for Exit {
     fn from(end: CampaignEnd) -> Self {
         match end {
             CampaignEnd::Complete => Exit::Done,
-            CampaignEnd::Infrastructure | CampaignEnd::Stopped => Exit::Failed,
+            CampaignEnd::Infrastructure | CampaignEnd::Stopped | CampaignEnd::Held => Exit::Failed,
         }
     }
 }
