@@ -1,5 +1,6 @@
 //! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
+mod accept;
 mod cancel;
 mod certify;
 mod check;

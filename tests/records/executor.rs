@@ -15,6 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+const CAMPAIGN: &str = r#"edition = "mcc-2018"
+[[tool]]
+entry = "broken"
+[[tool.failure_class]]
+class = "too-many-colours"
+pattern = "^unfolding: (?P<places>[0-9]+) places"
+"#;
+
 fn run(examination: &str) -> Run {
     run_of("tool", "DiningTable-PT-03", examination)
 }
@@ -45,7 +53,7 @@ fn empty_record(folder: &Path, edition: &Edition, entries: &[&str]) -> Record {
         kind: Kind::Sequential,
     };
     let facts = CampaignFacts {
-        campaign: "edition = \"mcc-2018\"\n".into(),
+        campaign: CAMPAIGN.into(),
         settings: BTreeMap::new(),
         edition: serde_json::to_string(edition).unwrap(),
         disks: vec![],
@@ -316,4 +324,46 @@ fn runs_that_end_alike_hold_their_entry_and_cannot_compute_does_not() {
         (51, None),
         "different lines"
     );
+}
+
+#[test]
+fn failure_classes_of_runs_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    let results = folder.path().join("results");
+    let record = empty_record(&results, &edition, &ENTRIES);
+    record.plan_runs(campaign()).unwrap();
+    let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+        let stderr = match (&spec.job.env["BK_TOOL"][..], &spec.job.env["BK_INPUT"][..]) {
+            // A class that is declared for this entry only; it is before one that is built in.
+            ("broken" | "good", "DiningTable-PT-02") => "Segmentation fault\nunfolding: 12 places\n",
+            (_, "DiningTable-PT-03") => "java.lang.OutOfMemoryError: Java heap space\n",
+            _ => "",
+        };
+        std::fs::write(spec.folder.join("stderr"), stderr).unwrap();
+        ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "FORMULA x TRUE TECHNIQUES A\n")
+    };
+    execute(&record, &edition, &run_attempt, Disturbance::default());
+    drop(record);
+    let table = folder.path().join("classes.csv");
+    let printed = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
+        .args(["export".as_ref(), results.as_os_str(), "--classes".as_ref(), table.as_os_str()])
+        .assert()
+        .success();
+    let printed = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
+    let sums: Vec<Vec<&str>> =
+        printed.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let expected = [
+        ["broken", "out-of-memory", "3"],
+        ["broken", "too-many-colours", "3"],
+        ["good", "out-of-memory", "3"],
+        ["good", "segmentation-fault", "3"],
+        ["modest", "out-of-memory", "3"],
+        ["slow", "out-of-memory", "3"],
+    ];
+    assert_eq!(sums, expected, "{printed}");
+    let table = std::fs::read_to_string(table).unwrap();
+    assert_eq!(table.lines().count(), 1 + 204);
+    let row = "broken,DiningTable-PT-02,StateSpace,finished,too-many-colours,stderr:2,places=12";
+    assert!(table.lines().any(|line| line == row), "{table}");
 }
