@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod benchkit;
+mod canary;
 mod disturbance;
 mod facts;
 mod history;
@@ -14,6 +15,7 @@ mod plan;
 mod publication;
 mod slurm;
 
+pub use canary::{Canaries, RUNS_PER_CANARY};
 pub use disturbance::Disturbance;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
@@ -27,7 +29,7 @@ pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::machine::{Backend, Original};
 use mcc_base::names::EntryName;
-use mcc_edition::{CpuReading, Edition, Gib, MAX_BYTES, YEAR_S, between};
+use mcc_edition::{CpuReading, Edition, Gib, Limits, MAX_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -183,6 +185,8 @@ pub struct Hosts {
     /// Attempts that a run gets after its first one ended in an infrastructure failure.
     #[serde(deserialize_with = "between::<0, 1000, _, _>")]
     pub retries: u32,
+    /// Whether the campaign begins with canaries; None: if 2 % of its runs suffice for some.
+    pub canary: Option<bool>,
     /// From the start of QEMU until the guest is ready.
     #[serde(rename = "boot_deadline_s", deserialize_with = "seconds")]
     pub boot_deadline: Duration,
@@ -208,6 +212,7 @@ impl Default for Hosts {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
+            canary: None,
             boot_deadline: START,
             prepare_deadline: START,
             collect_deadline: Duration::from_secs(60),
@@ -243,6 +248,17 @@ pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
     in_proportion.max(confinement_s)
 }
 
+fn short_limits(edition: &Edition, confinement_s: u64) -> Limits {
+    let wall_s = qualification_wall_s(edition, confinement_s);
+    Limits { wall_s, cpu_s: edition.limits.cpu_s.min(confinement_s), confinement_s, ..edition.limits.clone() }
+}
+
+/// The edition of a canary: one minute, unless runs of the edition are shorter.
+pub fn canary_edition(edition: &Edition) -> Edition {
+    let confinement_s = edition.limits.confinement_s.min(QUALIFICATION_S);
+    Edition { limits: short_limits(edition, confinement_s), ..edition.clone() }
+}
+
 /// The setting of a record whose attempts keep the witnesses and certificates of tools.
 pub const EVIDENCE_SETTING: &str = "tool_evidence";
 
@@ -254,9 +270,7 @@ impl Campaign {
     pub fn effective(&self, edition: &Edition) -> Edition {
         let mut edition = edition.clone();
         if self.phase == Phase::Qualification {
-            edition.limits.wall_s = qualification_wall_s(&edition, QUALIFICATION_S);
-            edition.limits.cpu_s = edition.limits.cpu_s.min(QUALIFICATION_S);
-            edition.limits.confinement_s = QUALIFICATION_S;
+            edition.limits = short_limits(&edition, QUALIFICATION_S);
         }
         let (limits, changes) = (&mut edition.limits, &self.limits);
         limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);

@@ -5,6 +5,7 @@ use super::{
     Campaign, Channel, GenericProperties, Hosts, Kind, Overrides, Phase, Publication, SlurmSettings, Start,
     Tool,
 };
+use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
@@ -98,6 +99,7 @@ struct RawTool {
     nic: Option<Spanned<NicModel>>,
     inputs_disk: Option<Spanned<PathBuf>>,
     not_competing: Option<Spanned<Vec<String>>>,
+    failure_class: Option<Spanned<Vec<FailureClass>>>,
     #[serde(rename = "authors")]
     _authors: Option<IgnoredAny>,
     #[serde(rename = "affiliation")]
@@ -316,6 +318,11 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         let channel = channel(source, tool, folder)?;
         if let Some(globs) = &tool.not_competing {
             source.globs("not_competing", globs)?;
+        }
+        if let Some(classes) = &tool.failure_class
+            && let Err(problem) = FailureClasses::new(classes.get_ref())
+        {
+            return Err(source.wrong(classes, format!("failure_class: {problem}")));
         }
         let entry = tool.entry.get_ref();
         if let Some(other) = tools.iter().find(|other| other.entry.eq_ignore_ascii_case(entry)) {

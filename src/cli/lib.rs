@@ -1,5 +1,6 @@
 //! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
+mod accept;
 mod cancel;
 mod certify;
 mod check;
@@ -118,7 +119,7 @@ impl From<CampaignEnd> for Exit {
     fn from(end: CampaignEnd) -> Self {
         match end {
             CampaignEnd::Complete => Exit::Done,
-            CampaignEnd::Infrastructure | CampaignEnd::Stopped => Exit::Failed,
+            CampaignEnd::Infrastructure | CampaignEnd::Stopped | CampaignEnd::Held => Exit::Failed,
         }
     }
 }

@@ -2,7 +2,9 @@ use super::import::refuse_archive;
 use super::terminal::{Page, WARNING, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::{EntryName, RunId};
-use mcc_campaign::{Campaign, CampaignError, Channel, Override, Plan, Run, RunFilter};
+use mcc_campaign::{
+    Campaign, CampaignError, Canaries, Channel, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
+};
 use mcc_edition::Edition;
 use mcc_runner::disk_limits;
 use mcc_vm::Image;
@@ -37,6 +39,10 @@ struct PlanReport {
     /// Bytes that the writes of a run of each entry to its disk may take on the host; null: the free space of a disk that cannot
     /// be read yet, at most 16 GiB.
     disk_limits: BTreeMap<EntryName, Option<u64>>,
+    /// Canaries with which the campaign begins.
+    canaries: usize,
+    /// Canaries that would be made if 2 % of the runs sufficed.
+    canaries_wanted: usize,
     jobs: u32,
     longest_run_s: u64,
     worst_case_s: u64,
@@ -101,7 +107,17 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
             effective.limits.wall_s
         ));
     }
+    let history = History::default();
+    let mut canaries = Canaries::new(&effective, &history);
+    plan.runs().zip(0..).for_each(|(run, position)| canaries.consider(position, &run));
+    let (wanted, affordable) = canaries.wanted(0);
     Ok(PlanReport {
+        canaries: match campaign.hosts.canary {
+            None => wanted.min(affordable),
+            Some(true) => wanted,
+            Some(false) => 0,
+        },
+        canaries_wanted: wanted,
         overrides,
         warnings,
         disk_limits: disk_limits(&campaign, &effective),
@@ -168,6 +184,11 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
         page.line(&format!("disk limit of a run: {limit} ({})", entries.join(", ")));
     }
     page.line(&format!("runs: {all}; runs in a machine: {machines}"));
+    page.line(&format!(
+        "canaries: {} of {} wanted (one for each entry and category; at most one for {RUNS_PER_CANARY} runs, unless \
+         `canary` below [hosts] says otherwise)",
+        plan.canaries, plan.canaries_wanted
+    ));
     page.line(&format!(
         "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
         hours(plan.worst_case_s),

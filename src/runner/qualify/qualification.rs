@@ -446,7 +446,7 @@ impl Qualification {
             "count_instructions": self.settings.purpose == Purpose::Comparison,
             "edition": edition,
             "examinations": examinations,
-            "hosts": jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),
+            "hosts": jobs.map_or(json!({ "canary": false }), |jobs| json!({ "canary": false, "jobs": jobs })),
             "inputs": absolute(instances)?,
             "instances": self.archives.keys().collect::<Vec<_>>(),
             "limits": {
