@@ -121,9 +121,12 @@ HEAD = {"version": is_version, "instance": is_text, "examination": is_text, "pro
 SUM = record({"weights": each(record({"place": is_text, "weight": is_rational}, colour=optional(is_colour))), "bound": is_rational})
 TRAP = each(record({"place": is_text}, colour=optional(is_colour)))
 FACTORS = record({"lemmas": each(is_pair), "assumptions": each(is_pair)})
-WITNESS = record({**HEAD, "runs": each(record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index)))})
-CERTIFICATE = record({**HEAD, "lemmas": each(one_of(inequality=SUM, trap=TRAP)),
-                      "proof": each(one_of(contradiction=FACTORS, cases=is_index, split=SUM))}, subject=optional(is_text))
+RUN = record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index))
+PROOF = each(one_of(contradiction=FACTORS, cases=is_index, split=SUM))
+PART = record({"part": is_index, "value": is_value}, run=optional(RUN), proof=optional(PROOF))
+WITNESS = record({**HEAD, "runs": each(RUN)})
+CERTIFICATE = record({**HEAD, "lemmas": each(one_of(inequality=SUM, trap=TRAP)), "proof": PROOF},
+                     subject=optional(is_text), parts=each(PART))
 
 
 def read(text):
@@ -133,7 +136,7 @@ def read(text):
         return dict(pairs)
     try:
         file = json.loads(text, object_pairs_hook=fields)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unreadable(error)
     (WITNESS if isinstance(file, dict) and "runs" in file else CERTIFICATE)(file)
     return file
@@ -629,11 +632,17 @@ WITNESSES = {
 
 
 def check_certificate(net, claim, file):
-    condition = refuted(net, claim, file.get("subject"))
     lemmas = checked_lemmas(net, file["lemmas"])
+    if file.get("parts"):
+        check_parts(net, claim, file, lemmas)
+    else:
+        check_proof(net, refuted(net, claim, file.get("subject")), lemmas, file["proof"])
+
+
+def check_proof(net, condition, lemmas, proof):
     # Depth first without recursion: proofs may be deep.
     left = [(condition, [], [])]
-    for node in file["proof"]:
+    for node in proof:
         demand(left, "a node after the end")
         condition, assumptions, disjunctions = left.pop()
         assumptions, disjunctions = list(assumptions), list(disjunctions)
@@ -647,6 +656,67 @@ def check_certificate(net, claim, file):
             parts = node_split(net, node["split"])
         left += [(part, assumptions, disjunctions) for part in reversed(parts)]
     demand(not left, "open cases")
+
+
+def check_parts(net, claim, file, lemmas):
+    """The truth of a formula from that of its parts."""
+    kind, formula, value = claim
+    demand(kind == "Formula" and file.get("subject") is None and not file["proof"], "parts of another value, or a proof too")
+    evidence = {part["part"]: part for part in file["parts"]}
+    demand(len(evidence) == len(file["parts"]), "a part twice")
+    linear, counter = file["examination"].startswith("LTL"), itertools.count()
+
+    def is_state(node):
+        kind = tag(node)
+        inner = kind in ("negation", "conjunction", "disjunction")
+        return all(map(is_state, node)) if inner else kind in ("integer-le", "is-fireable", "deadlock")
+
+    def initially(node):
+        return Path(net, [net.initial], "open", False).truths(node, None, True)[0]
+
+    def state(node):
+        kind = tag(node)
+        if is_state(node):
+            return initially(node)
+        if kind == "negation":
+            return negated(state(node[0]))
+        if kind in ("conjunction", "disjunction"):
+            return (conjunction if kind == "conjunction" else disjunction)([state(part) for part in node])
+        return behind(node[0], kind, None) if kind in ("all-paths", "exists-path") else None
+
+    def behind(node, quantifier, operator):
+        kind = tag(node)
+        if (quantifier, kind) in (("all-paths", "conjunction"), ("exists-path", "disjunction")):
+            truths = [behind(part, quantifier, operator) for part in node]
+            return conjunction(truths) if quantifier == "all-paths" else disjunction(truths)
+        distributes = "next", "globally" if quantifier == "all-paths" else "finally"
+        if operator is None and kind in distributes:
+            return behind(node[0], quantifier, kind)
+        if operator is None and is_state(node):
+            return state(node)
+        for name in filter(None, (operator, quantifier)):
+            outer = ElementTree.Element(name)
+            outer.append(node)
+            node = outer
+        return part(next(counter), node)
+
+    def part(number, node):
+        if number not in evidence:
+            return None
+        shown = evidence.pop(number)
+        demand(shown["value"] in ("TRUE", "FALSE"), "no truth")
+        truth, run, proof = shown["value"] == "TRUE", shown.get("run"), shown.get("proof")
+        demand((run is None) != (proof is None) and (run is None or run.get("repeat") is None), "not a run or a proof")
+        if run is None:
+            check_proof(net, refuted(net, ("Formula", node, truth), None), lemmas, proof)
+        else:
+            witness_formula(net, node, truth, replay(net, run), run.get("loop"), linear)
+        return truth
+
+    implicit = linear and tag(formula) not in ("all-paths", "exists-path")
+    truth = behind(formula, "all-paths", None) if implicit else state(formula)
+    demand(not evidence, "an unknown part")
+    demand(truth is value, "the parts do not show it")
 
 
 def assume(condition, assumptions, disjunctions):

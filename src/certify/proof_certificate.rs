@@ -58,6 +58,7 @@ pub(crate) fn prove(
             subject,
             lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
             proof: proof(&tree),
+            parts: Vec::new(),
         });
     }
     Ok(certificates)

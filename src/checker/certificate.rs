@@ -1,6 +1,6 @@
 //! The format of certificates.
 
-use crate::{FileError, Object, Rational, Value, from_json};
+use crate::{FileError, Object, Rational, Run, Value, from_json};
 use mcc_model::ColourName;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -26,6 +26,25 @@ pub struct Certificate {
     pub lemmas: Vec<Lemma>,
     /// Why the lemmas contradict the condition.
     pub proof: Vec<ProofStep>,
+    /// Evidence for parts of the formula, which together decide it; then there is no proof. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::objects")]
+    pub parts: Vec<Part>,
+}
+
+/// The truth of a part of a formula, with its evidence: a run or a proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The number of the part, as `docs/evidence/README.md` numbers them.
+    pub part: usize,
+    /// The truth of the part in the initial marking.
+    pub value: Value,
+    /// A run that shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "run")]
+    pub run: Option<Run>,
+    /// A proof that shows it, with the lemmas of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Vec<ProofStep>>,
 }
 
 /// A fact on every reachable marking M.
@@ -110,6 +129,11 @@ fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<Weight>, Ratio
     }
     let Object(Sum { weights, bound }) = Object::deserialize(deserializer)?;
     Ok((weights, bound))
+}
+
+/// Reads the object of a run, or null.
+fn run<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Run>, D::Error> {
+    Ok(Option::<Object<Run>>::deserialize(deserializer)?.map(|Object(run)| run))
 }
 
 /// Numbers of inequalities with their factors.

@@ -13,6 +13,7 @@
 mod binding;
 mod certificate;
 pub mod command;
+mod composition;
 mod instance;
 mod meter;
 mod model;
@@ -24,7 +25,7 @@ mod trace;
 mod unfolded;
 mod witness;
 
-pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
+pub use certificate::{Certificate, Lemma, Part, PlaceName, ProofStep, Weight};
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};

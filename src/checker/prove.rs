@@ -1,6 +1,7 @@
 //! Checks certificates: that each lemma is inductive, and that the lemmas refute the condition.
 
 use crate::certificate::{Certificate, Lemma, ProofStep, Weight};
+use crate::composition::Composition;
 use crate::instance::{Claim, Instance};
 use crate::meter::{KEPT, KEPT_INEQUALITY, Limits, Meter};
 use crate::model::Model;
@@ -16,7 +17,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The weighted sum of tokens is at most the bound. Places without an entry have the weight 0.
-struct Inequality {
+pub(crate) struct Inequality {
     weights: BTreeMap<usize, BigRational>,
     bound: BigRational,
 }
@@ -48,29 +49,60 @@ impl Instance {
         certificate: &Certificate,
         limits: Limits,
     ) -> Result<(), CheckError> {
-        let Certificate { version, instance, examination, property, value, subject, lemmas, proof } =
-            certificate;
+        let Certificate { version, instance, examination, property, value, .. } = certificate;
         if *version != VERSION {
             return Err(CheckError::refused(format!("it has the version {version}, not {VERSION}")));
         }
         let claim = self.claim(instance, examination, property, value)?;
-        let net = self.unfolded()?;
-        let context = Context { model: &self.model, net, meter: Meter::new(limits) };
-        let condition = context.refuted(&claim, subject.as_deref())?;
-        let condition = condition
-            .ok_or_else(|| CheckError::refused(format!("no certificate shows that {property} is {value}")))?;
-        let lemmas = context.lemmas(lemmas)?;
-        context.check(Rc::new(condition), &lemmas, proof)
+        let Certificate { subject, lemmas, proof, parts, .. } = certificate;
+        let (model, meter) = (&self.model, &Meter::new(limits));
+        if parts.is_empty() {
+            let context = Context { model, net: self.unfolded()?, meter };
+            let lemmas = context.lemmas(lemmas)?;
+            return context.prove(&claim, subject.as_deref(), &lemmas, proof);
+        }
+        let Claim::Formula(formula, truth) = claim else {
+            return Err(CheckError::refused("only a formula has parts"));
+        };
+        if subject.is_some() || !proof.is_empty() {
+            return Err(CheckError::refused(
+                "it has parts, so it has neither a subject nor a proof of its own",
+            ));
+        }
+        // Runs alone do not need the unfolded net, which may be too large.
+        let needs_net = !lemmas.is_empty() || parts.iter().any(|part| part.proof.is_some());
+        let context = if needs_net { Some(Context { model, net: self.unfolded()?, meter }) } else { None };
+        let lemmas = context.as_ref().map_or_else(|| Ok(Vec::new()), |context| context.lemmas(lemmas))?;
+        let evidence: BTreeMap<_, _> = parts.iter().map(|part| (part.part, part)).collect();
+        if evidence.len() < parts.len() {
+            return Err(CheckError::refused("a part occurs twice"));
+        }
+        let proofs = context.as_ref().map(|context| (context, lemmas.as_slice()));
+        let linear = examination.starts_with("LTL");
+        Composition { model, meter, proofs, linear, evidence, parts: 0 }.check(formula, truth)
     }
 }
 
-struct Context<'a> {
+pub(crate) struct Context<'a> {
     model: &'a Model,
     net: &'a Unfolded,
-    meter: Meter,
+    meter: &'a Meter,
 }
 
 impl Context<'_> {
+    /// Checks a proof that refutes what contradicts a claim.
+    pub fn prove(
+        &self,
+        claim: &Claim<'_>,
+        subject: Option<&str>,
+        lemmas: &[Rc<Inequality>],
+        proof: &[ProofStep],
+    ) -> Result<(), CheckError> {
+        let condition = self.refuted(claim, subject)?;
+        let condition = condition.ok_or_else(|| CheckError::refused("no certificate shows this value"))?;
+        self.check(Rc::new(condition), lemmas, proof)
+    }
+
     /// The condition that contradicts a claim; None if no certificate can show the claim.
     fn refuted(&self, claim: &Claim<'_>, subject: Option<&str>) -> Result<Option<Condition>, CheckError> {
         let more = |places: Vec<Range<usize>>, bound: &BigInt| {

@@ -178,6 +178,11 @@ FORMULAS = {
             "c6": reachable(invariant(le(1, tokens("p1")))), "c7": invariant(reachable(le(1, tokens("p0")))),
             "c8": every(later(le(1, tokens("p0")))), "c9": every(until(le(1, tokens("p0")), le(1, tokens("p2")))),
             "c10": some(following(some(following(le(1, tokens("p0")))))),
+            # Several parts: a state formula is none, AG and EF are distributed, AX too.
+            "c11": both(le(1, tokens("p0")), reachable(le(1, tokens("p1"))), no(reachable(le(1, tokens("p2"))))),
+            "c12": either(every(later(le(1, tokens("p2")))), invariant(both(le(tokens("p2"), 0), le(tokens("p0"), 1)))),
+            "c13": reachable(either(le(1, tokens("p2")), some(always(le(1, tokens("p3")))))),
+            "c14": every(following(both(le(1, tokens("p1")), every(later(le(1, tokens("p2"))))))),
         },
         "CTLFireability": {"d0": reachable(fireable("t1")), "d1": invariant(fireable("t0"))},
         "LTLCardinality": {
@@ -186,6 +191,8 @@ FORMULAS = {
             "l4": every(following(following(le(1, tokens("p1"))))), "l5": every(until(le(1, tokens("p0")), le(1, tokens("p2")))),
             "l6": every(later(le(1, tokens("p0")))), "l7": every(later(always(le(1, tokens("p0"))))),
             "l8": every(always(le(1, tokens("p3")))),
+            "l9": both(always(le(1, tokens("p3"))), le(1, tokens("p0")), always(le(tokens("p2"), 0))),
+            "l10": every(both(always(le(1, tokens("p3"))), always(later(le(1, tokens("p2")))))),
         },
         "LTLFireability": {"m0": every(always(later(fireable("t0")))), "m1": every(later(always(fireable("t1"))))},
     },
@@ -280,6 +287,8 @@ def evidence(name, instance, examination, key, value, reason, needs_all=True, **
         if needs_all and steps:
             shorter = changed(file, (["runs", len(file["runs"]) - 1, "steps"], steps[:-1]))
             add(f"{name}-shorter", shorter, "refused", "the last step is missing")
+    elif "parts" in file:
+        add(f"{name}-fewer-parts", changed(file, (["parts"], file["parts"][1:] or [part(99, "TRUE", [])])), "refused", "a part is missing")
     else:
         add(f"{name}-shorter", changed(file, (["proof"], file["proof"][:-1])), "refused", "an open case")
         add(f"{name}-longer", changed(file, (["proof"], file["proof"] + [closed([], [])])), "refused", "a node after the end")
@@ -762,6 +771,56 @@ def coloured_certificates():
         add(f"colours-tuple-{name}", changed(tuples, (["lemmas", 1, "inequality", "weights", 0, "colour"], colour)), "refused", reason)
 
 
+def part(number, value, evidence):
+    return {"part": number, "value": value, ("run" if isinstance(evidence, dict) else "proof"): evidence}
+
+
+def compositions():
+    """Formulas by evidence for their parts."""
+    switch = lambda exam, key, value: ("Switch-PT-1", exam, key, value)
+    shared, no_p2, p3 = at_most(1, weight("p0"), weight("p1")), at_most(0, weight("p2")), at_most(-1, weight("p3", -1))
+    lemmas, unmarked = [shared, no_p2, p3], [closed([1], [0])]
+    compose = lambda name, exam, key, value, reason, lemmas, *parts: certificate(
+        name, *switch(exam, key, value), reason, lemmas, [], parts=list(parts))
+    ctl, ltl = "CTLCardinality", "LTLCardinality"
+    good = compose("parts-conjunction", ctl, "c11", "TRUE", "a run and a proof; the state formula is no part", lemmas,
+                   part(0, "TRUE", run("t0")), part(1, "FALSE", unmarked))
+    compose("parts-disjunction", ctl, "c12", "TRUE", "a part may be unknown; AG of a conjunction has two parts", lemmas,
+            part(1, "TRUE", unmarked), part(2, "TRUE", [closed([0], [0])]))
+    compose("parts-order", ctl, "c12", "TRUE", "parts may be listed in any order", lemmas, part(2, "TRUE", [closed([0], [0])]), part(1, "TRUE", unmarked))
+    compose("parts-finally", ctl, "c13", "TRUE", "EF of a disjunction has two parts; no lemma is needed", [], part(1, "TRUE", run("t0", "t1", loop=0)))
+    compose("parts-next", ctl, "c14", "FALSE", "AX of a conjunction has two parts", [], part(1, "FALSE", run("t0", "t1", "t0", loop=1)))
+    single = compose("parts-ltl", ltl, "l9", "TRUE", "a formula without quantifier is behind all-paths", lemmas, part(0, "TRUE", unmarked3()), part(1, "TRUE", unmarked))
+    compose("parts-ltl-false", ltl, "l10", "FALSE", "one part is enough", [], part(1, "FALSE", run("t0", "t1", loop=0)))
+    for name, base, path, value, reason in [
+        ("value", good, ["parts", 0, "value"], "FALSE", "the run shows another value"), ("other", good, ["parts", 0, "part"], 1, "a part twice"),
+        ("unknown", good, ["parts", 0, "part"], 2, "no such part"), ("number", good, ["parts", 1, "value"], "1", "no truth"),
+        ("repeat", good, ["parts", 0, "run", "repeat"], 0, "a repeated part of a run"), ("both", good, ["parts", 0, "proof"], unmarked, "a run and a proof"),
+        ("none", good, ["parts", 0], {"part": 0, "value": "TRUE"}, "neither a run nor a proof"), ("proof", good, ["proof"], unmarked, "a proof besides the parts"),
+        ("subject", good, ["subject"], "p0", "a subject"), ("open", good, ["parts", 1, "proof"], [], "an open case"),
+        ("lemmas", good, ["lemmas"], [shared, p3], "another lemma"), ("lemma-false", good, ["lemmas", 2], at_most(0, weight("p0")), "a lemma that is false"),
+        ("not-enabled", good, ["parts", 0, "run", "steps"], ["t0", "t0"], "a step that is not enabled"),
+        ("extra-false", good, ["parts"], good["parts"] + [part(2, "TRUE", run())], "a part too many"),
+        ("ltl-state", single, ["parts", 1, "part"], 2, "the state formula is no part"),
+    ]:
+        add(f"parts-{name}", changed(base, (path, value)), "refused", reason)
+    add("parts-null-run", changed(good, (["parts", 1, "run"], None)), "accepted", "null means that it is absent")
+    add("parts-empty", changed(good, (["parts"], [])), "refused", "no parts, and no certificate shows such a formula")
+    bound = changed(good, (["examination"], "UpperBounds"), (["property"], "u0"), (["value"], "1"))
+    add("parts-bound", bound, "refused", "a bound has no parts")
+    for name, path, value, reason in [
+        ("null", ["parts"], None, "no list"), ("field", ["parts", 0, "name"], "", "an unknown field"), ("negative", ["parts", 0, "part"], -1, "no natural number"),
+        ("text", ["parts", 0, "part"], "0", "no number"), ("no-value", ["parts", 0], {"part": 0, "run": run()}, "a field is missing"),
+        ("list", ["parts", 0], [0, "TRUE"], "no object"), ("run-list", ["parts", 0, "run"], [["t0"]], "no object"), ("proof-object", ["parts", 1, "proof"], {}, "no list"),
+    ]:
+        add(f"parts-form-{name}", changed(good, (path, value)), "unreadable", reason)
+
+
+def unmarked3():
+    """Refutes that p3 has no token."""
+    return [closed([2], [0])]
+
+
 def headers():
     """What both kinds have in common, and the form of the files."""
     for kind, name in (("witness", "switch-reachable"), ("certificate", "switch-exclusion")):
@@ -855,6 +914,7 @@ def main():
     plain_certificates()
     coloured_certificates()
     unbounded_witnesses()
+    compositions()
     headers()
     files = folder / "files"
     files.mkdir(exist_ok=True)

@@ -366,6 +366,7 @@ proptest! {
                     subject: None,
                     lemmas: vec![lemma.clone()],
                     proof: vec![ProofStep::Contradiction { lemmas: vec![(0, one())], assumptions: vec![(0, one())] }],
+                    parts: Vec::new(),
                 };
                 let is_accepted = accepted(checker.check_certificate(&certificate));
                 prop_assert!(!is_accepted || i128::from(value) >= most, "{certificate:?}");
