@@ -56,6 +56,7 @@ pub(crate) fn prove(
             property: question.id.clone(),
             value,
             subject,
+            method: None,
             lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
             proof: proof(&tree),
             parts: Vec::new(),

@@ -5,19 +5,18 @@ use crate::instance::Claim;
 use crate::meter::Meter;
 use crate::model::Model;
 use crate::path::Truth;
-use crate::prove::{Context, Inequality};
+use crate::prove::{Context, Facts};
 use crate::replay::{Atoms, Replay};
 use crate::{CheckError, Value};
 use mcc_model::Expr;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// A formula whose parts have evidence.
 pub(crate) struct Composition<'a> {
     pub model: &'a Model,
     pub meter: &'a Meter,
     /// For proofs, with the lemmas of the certificate. None: it has neither.
-    pub proofs: Option<(&'a Context<'a>, &'a [Rc<Inequality>])>,
+    pub proofs: Option<(&'a Context<'a>, &'a Facts)>,
     pub linear: bool,
     /// The evidence that is not used yet, by number of the part.
     pub evidence: BTreeMap<usize, &'a Part>,
@@ -113,8 +112,8 @@ impl Composition<'_> {
         let shown = match (&part.run, &part.proof, self.proofs) {
             (Some(run), None, _) if run.repeat.is_none() => Replay::new(self.model, run, self.meter)
                 .and_then(|replay| replay.shows(formula, truth, self.linear)),
-            (None, Some(proof), Some((context, lemmas))) => {
-                context.prove(&Claim::Formula(formula, truth), None, lemmas, proof)
+            (None, Some(proof), Some((context, facts))) => {
+                context.prove(&Claim::Formula(formula, truth), None, facts, proof)
             }
             _ => Err(CheckError::refused("it has neither one run without a repeated part nor one proof")),
         };

@@ -12,20 +12,23 @@
 
 mod binding;
 mod certificate;
+mod closed;
 pub mod command;
 mod composition;
 mod instance;
+mod invariant;
 mod meter;
 mod model;
 mod number;
 mod path;
 mod prove;
 mod replay;
+mod siphons;
 mod trace;
 mod unfolded;
 mod witness;
 
-pub use certificate::{Certificate, Lemma, Part, PlaceName, ProofStep, Weight};
+pub use certificate::{AtMost, Certificate, Lemma, Method, Part, PlaceName, ProofStep, Weight};
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};

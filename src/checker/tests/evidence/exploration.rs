@@ -364,6 +364,7 @@ proptest! {
                     property: "f0".to_owned(),
                     value: Value::Number(BigUint::from(value)),
                     subject: None,
+                    method: None,
                     lemmas: vec![lemma.clone()],
                     proof: vec![ProofStep::Contradiction { lemmas: vec![(0, one())], assumptions: vec![(0, one())] }],
                     parts: Vec::new(),

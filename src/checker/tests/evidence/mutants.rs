@@ -170,6 +170,7 @@ impl Parts {
             property,
             value,
             subject,
+            method: None,
             lemmas: lemmas.iter().cloned().chain([Lemma::Trap(all.clone())]).collect(),
             proof,
             parts: Vec::new(),
