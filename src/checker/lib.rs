@@ -15,6 +15,8 @@ mod certificate;
 mod closed;
 pub mod command;
 mod composition;
+mod explore;
+mod explore_ltl;
 mod instance;
 mod invariant;
 mod meter;
@@ -29,6 +31,7 @@ mod unfolded;
 mod witness;
 
 pub use certificate::{AtMost, Certificate, Lemma, Method, Part, PlaceName, ProofStep, Weight};
+pub use explore::Exploration;
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};
