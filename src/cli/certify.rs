@@ -92,7 +92,7 @@ fn show(progress: Progress) {
 
 fn text(summary: &Summary, args: &Args) -> String {
     let mut rows = vec![
-        ["examination", "values", "witness", "proof", "explored", "open", "decided"]
+        ["examination", "values", "witness", "proof", "re-explored", "explored", "open", "decided"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -101,8 +101,14 @@ fn text(summary: &Summary, args: &Args) -> String {
         all.add(share);
     }
     for share in summary.examinations.iter().chain([&all]) {
-        let numbers =
-            [share.values, share.witness, share.proof, share.explored, share.values - share.decided()];
+        let numbers = [
+            share.values,
+            share.witness,
+            share.proof,
+            share.re_explored,
+            share.explored,
+            share.values - share.decided(),
+        ];
         let mut row = vec![share.examination.clone()];
         row.extend(numbers.map(|number| number.to_string()));
         row.push(percent(share.decided(), share.values));
