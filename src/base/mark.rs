@@ -64,6 +64,8 @@ impl Mark {
     pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
     /// A plugin of QEMU counted instructions, which takes CPU time.
     pub const INSTRUCTIONS_COUNTED: Self = Self::new("instructions-counted");
+    /// The guest placed programs at the same addresses each time, and hash seeds were fixed (`[guest] deterministic`).
+    pub const DETERMINISTIC_GUEST: Self = Self::new("deterministic-guest");
     /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
 

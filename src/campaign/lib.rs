@@ -64,6 +64,8 @@ pub struct Campaign {
     pub tool_evidence: bool,
     /// Whether the instructions of the machines are counted where that is possible.
     pub count_instructions: bool,
+    /// How guests differ from those of a contest.
+    pub guest: GuestSettings,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -132,7 +134,7 @@ pub enum GenericProperties {
 }
 
 /// How the machine of every run starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// It boots.
@@ -141,6 +143,19 @@ pub enum Start {
     /// It is restored from the saved state of a machine after its boot.
     Restore,
 }
+
+/// `[guest]`: how guests differ from those of a contest; only in a qualification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestSettings {
+    /// Whether guests place programs at the same addresses each time, and whether hash seeds of Python and Perl are fixed, so
+    /// that equal computations of a tool have equal instructions.
+    pub deterministic: bool,
+}
+
+/// The variables that fix hash seeds in a deterministic guest.
+pub const FIXED_HASH_SEEDS: [(&str, &str); 3] =
+    [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
 
 /// `[limits]`: limits that differ from those of the edition. None: as in the edition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -265,6 +280,9 @@ pub const EVIDENCE_SETTING: &str = "tool_evidence";
 /// The setting of a record whose attempts have counts of instructions.
 pub const INSTRUCTIONS_SETTING: &str = "count_instructions";
 
+/// The setting of a record whose guests were deterministic.
+pub const DETERMINISTIC_SETTING: &str = "deterministic guest";
+
 impl Campaign {
     /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
@@ -342,6 +360,9 @@ impl Campaign {
         }
         if self.count_instructions {
             settings.insert(INSTRUCTIONS_SETTING.to_owned(), "yes".to_owned());
+        }
+        if self.guest.deterministic {
+            settings.insert(DETERMINISTIC_SETTING.to_owned(), "yes".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh { original: Original { user, disk, nic, .. }, .. } = &tool.channel {

@@ -2,8 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, GenericProperties, Hosts, Kind, Overrides, Phase, Publication, SlurmSettings, Start,
-    Tool,
+    Campaign, Channel, GenericProperties, GuestSettings, Hosts, Kind, Overrides, Phase, Publication,
+    SlurmSettings, Start, Tool,
 };
 use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;
@@ -67,6 +67,7 @@ struct RawCampaign {
     tool_evidence: bool,
     #[serde(default)]
     count_instructions: bool,
+    guest: Option<Spanned<GuestSettings>>,
     #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
@@ -208,6 +209,20 @@ impl Campaign {
             return Err(source.wrong(start, message));
         }
         only_agents_under_libvirt(&source, &raw)?;
+        if let Some(guest) = raw.guest.as_ref().filter(|guest| guest.get_ref().deterministic) {
+            let original = tools.iter().find(|tool| tool.channel != Channel::Agent);
+            let problem = match original {
+                _ if raw.phase != Phase::Qualification => {
+                    "tools of a contest run in guests with random addresses; remove it, or set phase = \"qualification\""
+                        .to_owned()
+                }
+                Some(tool) => format!("the kernel of the original disk of {} cannot be set; remove it", tool.entry),
+                None => String::new(),
+            };
+            if !problem.is_empty() {
+                return Err(source.wrong(guest, format!("[guest] deterministic = true: {problem}")));
+            }
+        }
         if raw.generic_properties == GenericProperties::Remove
             && let Some(disk) = raw.tool.iter().find_map(|tool| tool.inputs_disk.as_ref())
         {
@@ -228,6 +243,7 @@ impl Campaign {
             generic_properties: raw.generic_properties,
             tool_evidence: raw.tool_evidence,
             count_instructions: raw.count_instructions,
+            guest: raw.guest.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
             slurm: raw.slurm,

@@ -3,6 +3,7 @@ use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
 use mcc_base::names::EntryName;
+use mcc_campaign::Start;
 use mcc_edition::Edition;
 use mcc_runner::qualify::{
     Checked, Finding, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
@@ -109,6 +110,8 @@ impl Conditions {
             instances: instances.to_owned(),
             kind: self.kind.into(),
             limit_s: self.limit,
+            start: Start::default(),
+            deterministic: false,
             repeat,
             oracle,
         })
@@ -197,6 +200,14 @@ fn page(
         }
         for (run, outcomes) in &report.runs {
             page.item(0, "run", HEADING, &format!("{run}: {}", outcomes.join("; ")));
+            if let Some(counts) = report.instructions.get(run) {
+                page.item(
+                    2,
+                    "instructions",
+                    HEADING,
+                    &counts.iter().map(u64::to_string).collect::<Vec<_>>().join("; "),
+                );
+            }
         }
     }
     for line in report.machine.iter().filter(|_| details || report.native) {
@@ -206,6 +217,11 @@ fn page(
     report.runs.values().flatten().for_each(|end| *ends.entry(end).or_default() += 1);
     let ends: Vec<String> = ends.iter().map(|(end, runs)| format!("{end}: {runs}")).collect();
     page.item(0, "ends of the runs:", HEADING, &ends.join("; "));
+    let counts = || report.instructions.values().flatten();
+    if let (Some(least), Some(most)) = (counts().min(), counts().max()) {
+        let text = format!("{least} to {most} in a run, at user addresses (--details shows each)");
+        page.item(0, "instructions:", HEADING, &text);
+    }
     let (verdict, style) = if report.passes { ("would pass:", GOOD) } else { ("would NOT pass:", ERROR) };
     let native = if report.native { " (native run, not the image)" } else { "" };
     page.item(0, verdict, style, &format!("{}{native}", findings::counts(findings)));

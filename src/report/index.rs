@@ -602,7 +602,7 @@ fn measured_lines(measured: &MeasuredHost) -> Vec<String> {
     workloads.dedup();
     lines.extend(workloads.into_iter().map(|workload| {
         let shown = figures.iter().filter(|figure| figure.workload == *workload).map(|figure| {
-            let note = if figure.fit { "" } else { ", not fit" };
+            let note = if figure.fit || !figure.figure.decides() { "" } else { ", not fit" };
             format!("{figure}{note}")
         });
         format!("{}: {}", visible(workload), shown.collect::<Vec<_>>().join("; "))

@@ -13,7 +13,7 @@ use super::isolation::Isolation;
 use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
-use super::spec::{Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
+use super::spec::{Guest, MachineSpec, PANIC_DEVICE, Start, kernel_command_line};
 use super::stream_file::TRUNCATED_BEFORE;
 use crate::host::{Accelerator, Qemu, find_program};
 use mcc_base::OnFile;
@@ -381,7 +381,7 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     if let Guest::Agent { kernel, initrd } = &spec.guest {
         let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
         args.extend(kernel);
-        args.extend(["-append", KERNEL_COMMAND_LINE, "-device", PANIC_DEVICE].map(str::to_owned));
+        args.extend(["-append", &kernel_command_line(spec), "-device", PANIC_DEVICE].map(str::to_owned));
     }
     args
 }
@@ -506,6 +506,7 @@ mod tests {
             housekeeping_cpus: vec![0, 1],
             disk_limit: None,
             count_instructions: false,
+            fixed_addresses: false,
         }
     }
 

@@ -43,6 +43,8 @@ pub struct MachineSpec {
     pub disk_limit: Option<u64>,
     /// Whether the instructions of the guest are counted, if that is possible (`Machine::instructions`).
     pub count_instructions: bool,
+    /// Whether the guest's kernel places programs at the same addresses each time; only with `Guest::Agent`.
+    pub fixed_addresses: bool,
 }
 
 /// How a machine boots, and the channel to its guest.
@@ -168,8 +170,13 @@ impl QemuSockets {
 
 /// The kernel's options: they omit self-tests and probes for absent hardware, which saves time under any accelerator.
 /// Mitigations of CPU vulnerabilities stay as in Debian, because they affect the measured time of a program.
-pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
+const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
+
+/// Returns the options of the guest's kernel.
+pub(super) fn kernel_command_line(spec: &MachineSpec) -> String {
+    format!("{KERNEL_COMMAND_LINE}{}", if spec.fixed_addresses { " norandmaps" } else { "" })
+}
 
 /// The device with which QEMU recognizes a panic of the guest's kernel; the initrd has its driver.
 pub(super) const PANIC_DEVICE: &str = "pvpanic-pci";
@@ -233,7 +240,7 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         };
         arg("-kernel", &opened(0, kernel));
         arg("-initrd", &opened(1, initrd));
-        arg("-append", KERNEL_COMMAND_LINE);
+        arg("-append", &kernel_command_line(spec));
     }
     if let Guest::Ssh(original) = &spec.guest {
         // No network except this forwarded port. The kernel chooses its number, so two machines cannot have the same.
@@ -397,6 +404,7 @@ mod tests {
             housekeeping_cpus: vec![],
             disk_limit: None,
             count_instructions: false,
+            fixed_addresses: false,
         }
     }
 

@@ -58,7 +58,7 @@ pub fn collect(machine: &mut Machine) -> Vec<GuestEvent> {
     }
 }
 
-fn start(script: &str, spec: &MachineSpec, folder: &Path, cap: u64) -> Machine {
+pub fn start(script: &str, spec: &MachineSpec, folder: &Path, cap: u64) -> Machine {
     let mut machine = Machine::start(spec, folder, cap, TIMEOUT).unwrap();
     let GuestEvent::Ready { cpu_flags, memory_kib, .. } = next(&mut machine) else {
         panic!("not ready first")

@@ -25,7 +25,9 @@ use error::MAX_CONSECUTIVE_FAILURES;
 use mcc_base::names::EntryName;
 use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{Canaries, EVIDENCE_SETTING, INSTRUCTIONS_SETTING, Run, canary_edition};
+use mcc_campaign::{
+    Canaries, DETERMINISTIC_SETTING, EVIDENCE_SETTING, FIXED_HASH_SEEDS, INSTRUCTIONS_SETTING, Run, canary_edition,
+};
 use mcc_edition::Edition;
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunState};
 use mcc_vm::host::{Lease, Leases, Policy};
@@ -449,6 +451,7 @@ impl Executor<'_> {
             housekeeping_cpus: vec![],
             disk_limit,
             count_instructions: record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
+            fixed_addresses: record.facts().settings.contains_key(DETERMINISTIC_SETTING),
         }
     }
 
@@ -499,12 +502,16 @@ impl Executor<'_> {
             original: matches!(machine.guest, Guest::Ssh(_)),
             keeps_evidence: record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
+        let mut job = invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?);
+        if machine.fixed_addresses {
+            job.env.extend(FIXED_HASH_SEEDS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        }
         let attempt_spec = AttemptSpec {
             machine,
             edition,
             hosts,
             policy: host.policy,
-            job: invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?),
+            job,
             crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
             folder: &dir.outputs(),
         };
