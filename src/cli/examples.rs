@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 27] = [
+pub const EXAMPLES: [(&str, &str); 28] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json\n\
@@ -83,6 +83,11 @@ pub const EXAMPLES: [(&str, &str); 27] = [
         "  mcc-harness shrink Ring-PT-500.tgz --examination ReachabilityCardinality --property Ring-PT-500-ReachabilityCardinality-01 --tool MyTool --out report\n\
          Two tools:\n  \
          mcc-harness shrink Ring-PT-500.tgz --examination UpperBounds --property Ring-PT-500-UpperBounds-00 --tool MyTool --against OtherTool --out report",
+    ),
+    (
+        "compare-campaigns",
+        "  mcc-harness compare-campaigns results-before results-after\n  \
+         mcc-harness compare-campaigns answers-2025.csv.gz results --edition mcc-2025 --models models-2025.csv --tool LoLA=LoLA-new",
     ),
     (
         "rate",

@@ -5,6 +5,7 @@ mod certify;
 mod check;
 mod ci_reports;
 mod collect;
+mod compare_campaigns;
 mod compare_runs;
 mod completions;
 mod doctor;
@@ -83,6 +84,7 @@ enum Command {
     Explain(explain::Args),
     Qualify(qualify::Args),
     CompareRuns(compare_runs::Args),
+    CompareCampaigns(compare_campaigns::Args),
     Shrink(shrink::Args),
     Rate(rate::Args),
     Lint(lint::Args),
@@ -167,6 +169,7 @@ pub fn main() -> Exit {
         Command::Explain(args) => explain::run(args),
         Command::Qualify(args) => qualify::run(args),
         Command::CompareRuns(args) => compare_runs::run(args),
+        Command::CompareCampaigns(args) => compare_campaigns::run(args),
         Command::Shrink(args) => shrink::run(args),
         Command::Rate(args) => rate::run(args),
         Command::Lint(args) => lint::run(args),
