@@ -92,6 +92,11 @@ pub const EXAMPLES: [(&str, &str); 28] = [
          mcc-harness shrink Ring-PT-500.tgz --examination UpperBounds --property Ring-PT-500-UpperBounds-00 --tool MyTool --against OtherTool --out report",
     ),
     (
+        "compare-campaigns",
+        "  mcc-harness compare-campaigns results-before results-after\n  \
+         mcc-harness compare-campaigns answers-2025.csv.gz results --edition mcc-2025 --models models-2025.csv --tool LoLA=LoLA-new",
+    ),
+    (
         "rate",
         "  mcc-harness rate results --published answers-2025.csv.gz --edition mcc-2025 --models models-2025.csv\n  \
          mcc-harness rate results --published answers-2025.csv.gz --edition mcc-2025 --baseline old-results --out rating",

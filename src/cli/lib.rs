@@ -6,6 +6,7 @@ mod certify;
 mod check;
 mod ci_reports;
 mod collect;
+mod compare_campaigns;
 mod compare_runs;
 mod completions;
 mod demo;
@@ -85,6 +86,7 @@ enum Command {
     Explain(explain::Args),
     Qualify(qualify::Args),
     CompareRuns(compare_runs::Args),
+    CompareCampaigns(compare_campaigns::Args),
     Shrink(shrink::Args),
     Rate(rate::Args),
     Lint(lint::Args),
@@ -145,6 +147,7 @@ impl Command {
             Self::Explain(args) => explain::run(args),
             Self::Qualify(args) => qualify::run(args),
             Self::CompareRuns(args) => compare_runs::run(args),
+            Self::CompareCampaigns(args) => compare_campaigns::run(args),
             Self::Shrink(args) => shrink::run(args),
             Self::Rate(args) => rate::run(args),
             Self::Lint(args) => lint::run(args),
