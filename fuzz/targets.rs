@@ -291,7 +291,7 @@ pub fn record(data: &[u8]) {
     let Ok(edition) = edition_of(&record) else { return };
     let Ok(results) = read_unfinished(&edition, &record) else { return };
     let Ok(judgement) = mcc::judge(&edition, results) else { return };
-    let input = SiteInput { judgement_dir: None, record: Some(&record), embargo: false };
+    let input = SiteInput { record: Some(&record), ..SiteInput::default() };
     let _ = write_site(&judgement, input, NonZeroUsize::MIN, &folder.path().join("site"));
 }
 
@@ -421,22 +421,41 @@ fn with_checksums(data: &[u8]) -> Vec<u8> {
     data
 }
 
-/// A P/T and a coloured instance for the checkers.
+/// The text of a file of an instance of the conformance vectors, after its name.
+macro_rules! vector {
+    ($instance:literal, $file:literal) => {
+        ($file, include_str!(concat!("../tests/data/evidence/instances/", $instance, "/", $file)))
+    };
+}
+
+/// P/T and coloured instances for the checkers.
 fn checked_instances() -> &'static [(String, Instance)] {
     static INSTANCES: OnceLock<Vec<(String, Instance)>> = OnceLock::new();
     INSTANCES.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let plain = folder.path().join("LibraryRoom-PT-R05W02.tgz");
         fs::write(&plain, include_bytes!("../pnml-fixtures/LibraryRoom-PT-R05W02.tgz")).expect("an archive");
-        let coloured = folder.path().join("Colours-COL-1");
-        fs::create_dir(&coloured).expect("a folder");
-        let net = include_str!("../tests/data/evidence/instances/Colours-COL-1/model.pnml");
-        fs::write(coloured.join("model.pnml"), net).expect("a net");
+        let write = |name: &str, files: &[(&str, &str)]| {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).expect("a folder");
+            for (file, content) in files {
+                fs::write(path.join(file), content).expect("a file");
+            }
+            path
+        };
+        let coloured = write("Colours-COL-1", &[vector!("Colours-COL-1", "model.pnml")]);
+        let choice = write("Choice-PT-1", &[vector!("Choice-PT-1", "model.pnml")]);
+        let switch = [
+            vector!("Switch-PT-1", "model.pnml"),
+            vector!("Switch-PT-1", "ReachabilityCardinality.xml"),
+            vector!("Switch-PT-1", "CTLCardinality.xml"),
+        ];
+        let switch = write("Switch-PT-1", &switch);
         let read = |path| {
             let archive = Archive::open(path).expect("an instance");
             (archive.instance.to_string(), Instance::read(&archive).expect("a net"))
         };
-        vec![read(&plain), read(&coloured)]
+        [plain, coloured, choice, switch].iter().map(|path| read(path)).collect()
     })
 }
 

@@ -48,6 +48,15 @@ def is_index(value):
     form(type(value) is int and value >= 0, "no natural number")
 
 
+def is_count(value):
+    is_index(value)
+    form(value < 2**64, "too large a number")
+
+
+def is_method(value):
+    form(value == "siphons", "no method")
+
+
 def is_value(value):
     is_text(value)
     form(re.fullmatch("TRUE|FALSE|inf|0|[1-9][0-9]{0,4095}", value), "no value")
@@ -121,9 +130,14 @@ HEAD = {"version": is_version, "instance": is_text, "examination": is_text, "pro
 SUM = record({"weights": each(record({"place": is_text, "weight": is_rational}, colour=optional(is_colour))), "bound": is_rational})
 TRAP = each(record({"place": is_text}, colour=optional(is_colour)))
 FACTORS = record({"lemmas": each(is_pair), "assumptions": each(is_pair)})
-WITNESS = record({**HEAD, "runs": each(record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index)))})
-CERTIFICATE = record({**HEAD, "lemmas": each(one_of(inequality=SUM, trap=TRAP)),
-                      "proof": each(one_of(contradiction=FACTORS, cases=is_index, split=SUM))}, subject=optional(is_text))
+RUN = record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index))
+PROOF = each(one_of(contradiction=FACTORS, cases=is_index, split=SUM, closed=is_index))
+LEMMA = one_of(inequality=SUM, trap=TRAP, invariant=record({"clauses": each(each(SUM)), "proof": PROOF}),
+               closed=record({"places": TRAP, "markings": each(each(is_count))}))
+PART = record({"part": is_index, "value": is_value}, run=optional(RUN), proof=optional(PROOF))
+WITNESS = record({**HEAD, "runs": each(RUN)})
+CERTIFICATE = record({**HEAD, "lemmas": each(LEMMA), "proof": PROOF},
+                     subject=optional(is_text), method=optional(is_method), parts=each(PART))
 
 
 def read(text):
@@ -133,7 +147,7 @@ def read(text):
         return dict(pairs)
     try:
         file = json.loads(text, object_pairs_hook=fields)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unreadable(error)
     (WITNESS if isinstance(file, dict) and "runs" in file else CERTIFICATE)(file)
     return file
@@ -330,7 +344,8 @@ class Net:
             for colour, count in bag.items():
                 if count:
                     tokens[place, colour] = tokens.get((place, colour), 0) + count
-        return tokens
+        places = [place for place, _ in transition[side]]
+        return dict(sorted(tokens.items(), key=lambda item: places.index(item[0][0])))
 
     def bindings(self, transition):
         """The bindings that satisfy the guard, in lexicographic order, with what is taken and put."""
@@ -629,17 +644,29 @@ WITNESSES = {
 
 
 def check_certificate(net, claim, file):
-    condition = refuted(net, claim, file.get("subject"))
-    lemmas = checked_lemmas(net, file["lemmas"])
+    facts = Facts(net, file["lemmas"])
+    if file.get("parts"):
+        check_parts(net, claim, file, facts)
+    elif file.get("method"):
+        demand(file.get("subject") is None, "a subject")
+        check_proof(net, [siphons(net, claim, facts)], Facts(net, []), file["proof"])
+    else:
+        check_proof(net, [("all", [refuted(net, claim, file.get("subject")), *facts.clauses])], facts, file["proof"])
+
+
+def check_proof(net, conditions, facts, proof):
     # Depth first without recursion: proofs may be deep.
-    left = [(condition, [], [])]
-    for node in file["proof"]:
+    left = [(condition, [], []) for condition in reversed(conditions)]
+    for node in proof:
         demand(left, "a node after the end")
         condition, assumptions, disjunctions = left.pop()
         assumptions, disjunctions = list(assumptions), list(disjunctions)
         assume(condition, assumptions, disjunctions)
         if "contradiction" in node:
-            node_contradiction(node["contradiction"], lemmas, assumptions)
+            node_contradiction(node["contradiction"], facts.inequalities, assumptions)
+            parts = []
+        elif "closed" in node:
+            node_closed(node["closed"], facts, assumptions, disjunctions)
             parts = []
         elif "cases" in node:
             parts = node_cases(node["cases"], disjunctions)
@@ -647,6 +674,67 @@ def check_certificate(net, claim, file):
             parts = node_split(net, node["split"])
         left += [(part, assumptions, disjunctions) for part in reversed(parts)]
     demand(not left, "open cases")
+
+
+def check_parts(net, claim, file, facts):
+    """The truth of a formula from that of its parts."""
+    kind, formula, value = claim
+    demand(kind == "Formula" and file.get("subject") is None and file.get("method") is None and not file["proof"], "parts of another value, or a proof too")
+    evidence = {part["part"]: part for part in file["parts"]}
+    demand(len(evidence) == len(file["parts"]), "a part twice")
+    linear, counter = file["examination"].startswith("LTL"), itertools.count()
+
+    def is_state(node):
+        kind = tag(node)
+        inner = kind in ("negation", "conjunction", "disjunction")
+        return all(map(is_state, node)) if inner else kind in ("integer-le", "is-fireable", "deadlock")
+
+    def initially(node):
+        return Path(net, [net.initial], "open", False).truths(node, None, True)[0]
+
+    def state(node):
+        kind = tag(node)
+        if is_state(node):
+            return initially(node)
+        if kind == "negation":
+            return negated(state(node[0]))
+        if kind in ("conjunction", "disjunction"):
+            return (conjunction if kind == "conjunction" else disjunction)([state(part) for part in node])
+        return behind(node[0], kind, None) if kind in ("all-paths", "exists-path") else None
+
+    def behind(node, quantifier, operator):
+        kind = tag(node)
+        if (quantifier, kind) in (("all-paths", "conjunction"), ("exists-path", "disjunction")):
+            truths = [behind(part, quantifier, operator) for part in node]
+            return conjunction(truths) if quantifier == "all-paths" else disjunction(truths)
+        distributes = "next", "globally" if quantifier == "all-paths" else "finally"
+        if operator is None and kind in distributes:
+            return behind(node[0], quantifier, kind)
+        if operator is None and is_state(node):
+            return state(node)
+        for name in filter(None, (operator, quantifier)):
+            outer = ElementTree.Element(name)
+            outer.append(node)
+            node = outer
+        return part(next(counter), node)
+
+    def part(number, node):
+        if number not in evidence:
+            return None
+        shown = evidence.pop(number)
+        demand(shown["value"] in ("TRUE", "FALSE"), "no truth")
+        truth, run, proof = shown["value"] == "TRUE", shown.get("run"), shown.get("proof")
+        demand((run is None) != (proof is None) and (run is None or run.get("repeat") is None), "not a run or a proof")
+        if run is None:
+            check_proof(net, [("all", [refuted(net, ("Formula", node, truth), None), *facts.clauses])], facts, proof)
+        else:
+            witness_formula(net, node, truth, replay(net, run), run.get("loop"), linear)
+        return truth
+
+    implicit = linear and tag(formula) not in ("all-paths", "exists-path")
+    truth = behind(formula, "all-paths", None) if implicit else state(formula)
+    demand(not evidence, "an unknown part")
+    demand(truth is value, "the parts do not show it")
 
 
 def assume(condition, assumptions, disjunctions):
@@ -684,20 +772,121 @@ def node_split(net, split):
     return [("at most", (weights, bound)), ("at most", ({at: -weight for at, weight in weights.items()}, -bound - 1))]
 
 
-def checked_lemmas(net, lemmas):
-    """The lemmas as inequalities. `dead` are the transitions that those before show to be never enabled."""
-    flats = [sides for transition in net.transitions.values() for sides in net.bindings(transition).values()]
-    dead, known = set(), []
-    for lemma in lemmas:
-        living = [sides for number, sides in enumerate(flats) if number not in dead]
-        if "trap" in lemma:
-            weights, bound = lemma_trap(net, lemma["trap"], living)
-        else:
-            weights, bound = lemma_inequality(net, lemma["inequality"], living)
-        if all(weight >= 0 for weight in weights.values()):
-            dead |= {number for number, (taken, _) in enumerate(flats) if weighted(weights, taken) > bound}
-        known.append((weights, bound))
+def node_closed(number, facts, assumptions, disjunctions):
+    demand(number in facts.closed, "an unknown closed set")
+    places, markings = facts.closed[number]
+    for marking in markings:
+        tokens = dict(zip(places, marking))
+        known = [("at most", inequality) for inequality in assumptions] + [("any", cases) for cases in disjunctions]
+        demand(any(is_false(condition, tokens) for condition in known), "a marking satisfies the assumptions")
+
+
+def is_false(condition, tokens):
+    """Whether a condition is false with these tokens, whatever those of other places are."""
+    kind, inside = condition
+    if kind == "at most":
+        weights, bound = inside
+        return all(weight >= 0 for at, weight in weights.items() if at not in tokens) and weighted(weights, tokens) > bound
+    return (any if kind == "all" else all)(is_false(part, tokens) for part in inside)
+
+
+class Facts:
+    """What lemmas show: inequalities, clauses of invariants, closed sets by number, and traps."""
+
+    def __init__(self, net, lemmas):
+        """`dead` are the transitions that the lemmas before show to be never enabled."""
+        self.inequalities, self.clauses, self.closed, self.traps = [], [], {}, []
+        flats = [sides for transition in net.transitions.values() for sides in net.bindings(transition).values()]
+        dead = set()
+        for number, lemma in enumerate(lemmas):
+            living = [sides for number, sides in enumerate(flats) if number not in dead]
+            inequality = {}, 0
+            if "trap" in lemma:
+                inequality = lemma_trap(net, lemma["trap"], living)
+                self.traps.append(set(inequality[0]))
+            elif "invariant" in lemma:
+                self.clauses += lemma_invariant(net, lemma["invariant"], living, self)
+            elif "closed" in lemma:
+                self.closed[number] = lemma_closed(net, lemma["closed"], living)
+            else:
+                inequality = lemma_inequality(net, lemma["inequality"], living)
+            weights, bound = inequality
+            if all(weight >= 0 for weight in weights.values()):
+                dead |= {number for number, (taken, _) in enumerate(flats) if weighted(weights, taken) > bound}
+            self.inequalities.append(inequality)
+
+
+def lemma_invariant(net, invariant, living, facts):
+    clauses = [[(named_weights(net, part["weights"]), Fraction(part["bound"])) for part in clause] for clause in invariant["clauses"]]
+    known = [("any", [("at most", literal) for literal in clause]) for clause in clauses]
+    refuted = []
+    for clause in clauses:
+        demand(all(number.denominator == 1 for weights, bound in clause for number in [bound, *weights.values()]), "not an integer")
+        demand(any(weighted(weights, net.initial) <= bound for weights, bound in clause), "initially false")
+        for taken, put in living:
+            effects = [weighted(weights, put) - weighted(weights, taken) for weights, _ in clause]
+            if any(effect > 0 for effect in effects):
+                enabled = [at_least([at], count) for at, count in in_order(net, taken)]
+                violated = [("at most", ({at: -weight for at, weight in weights.items()}, effect - bound - 1))
+                            for (weights, bound), effect in zip(clause, effects)]
+                refuted.append(("all", [("all", enabled), *violated, *known, *facts.clauses]))
+    check_proof(net, refuted, facts, invariant["proof"])
     return known
+
+
+def lemma_closed(net, closed, living):
+    places = [at for name in closed["places"] for at in named_places(net, name)]
+    demand(len(set(places)) == len(places), "a place twice")
+    markings = set(map(tuple, closed["markings"]))
+    demand(all(len(marking) == len(places) for marking in markings), "another number of places")
+    project = lambda tokens: tuple(tokens.get(at, 0) for at in places)
+    demand(project(net.initial) in markings, "the initial marking is missing")
+    sides = {(project(taken), project(put)) for taken, put in living}
+    for marking in markings:
+        for taken, put in sides:
+            if all(map(int.__ge__, marking, taken)):
+                following = tuple(n - less + more for n, less, more in zip(marking, taken, put))
+                demand(following in markings, "a firing leads to a marking that is missing")
+    return places, markings
+
+
+def siphons(net, claim, facts):
+    """The condition on a vector of 0 and 1 for the places that contradicts liveness, or the absence of deadlocks."""
+    kind, formula, value = claim
+    live = (kind, value) == ("Liveness", True)
+    demand(live or kind == "Formula" and no_deadlock(formula, value), "siphons do not show this value")
+    flats = [sides for transition in net.transitions.values() for sides in net.bindings(transition).values()]
+    demand(all(count == 1 for taken, _ in flats for count in taken.values()), "more than one token from a place")
+    places = [(place, colour) for place, colours in net.places.items() for colour in colours]
+    conditions = [("at most", ({at: 1}, 1)) for at in places]
+    if live:
+        demand(all(map(net.bindings, net.transitions.values())), "a transition without a binding")
+        outputs = {at: {number for number, (taken, _) in enumerate(flats) if at in taken} for at in places}
+        for taken, _ in flats:
+            for one, other in itertools.combinations(taken, 2):
+                demand(outputs[one] <= outputs[other] or outputs[one] >= outputs[other], "no asymmetric-choice net")
+        conditions.append(at_least(places, 1))
+    for taken, put in flats:
+        if not live:
+            conditions.append(at_least(list(taken), 1))
+            continue
+        for at in filter(put.__contains__, places):
+            weights = {other: -1 for other in taken}
+            weights[at] = weights.get(at, 0) + 1
+            conditions.append(("at most", (weights, 0)))
+    conditions += [("at most", ({at: 1 for at in trap}, len(trap) - 1)) for trap in facts.traps]
+    return "all", conditions
+
+
+def no_deadlock(node, value):
+    while tag(node) == "negation":
+        node, value = node[0], not value
+    if (tag(node), tag(node[0])) != (("all-paths", "globally") if value else ("exists-path", "finally")):
+        return False
+    node, value = node[0][0], not value
+    while tag(node) == "negation":
+        node, value = node[0], not value
+    return value and tag(node) == "deadlock"
 
 
 def weighted(weights, tokens):
@@ -795,14 +984,18 @@ def condition(net, node, holds):
     return "at most", (weights, bound)
 
 
+def in_order(net, taken):
+    """What a transition takes, in the order of its places, of one place in that of the colours."""
+    places = list(dict.fromkeys(place for place, _ in taken))
+    return sorted(taken.items(), key=lambda item: (places.index(item[0][0]), net.places[item[0][0]].index(item[0][1])))
+
+
 def is_fireable(net, names, holds):
-    order = {(place, colour): index for place, colours in net.places.items() for index, colour in enumerate(colours)}
     parts = []
     for name in names:
         transition = net.transitions[name]
-        arcs = list(dict.fromkeys(place for place, _ in transition["in"]))
         for taken, _ in net.bindings(transition).values():
-            needs = sorted(taken.items(), key=lambda item: (arcs.index(item[0][0]), order[item[0]]))
+            needs = in_order(net, taken)
             if holds:
                 parts.append(("all", [at_least([at], count) for at, count in needs]))
             else:

@@ -4,20 +4,23 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// The variables that each child process gets, if they are set: where programs, libraries and temporary files are, and the
-/// user.
-const ALL: [&str; 6] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "HOME", "USER", "LOGNAME"];
+/// The variables that each child process but a machine gets, if they are set: where programs, libraries and temporary files
+/// are, and the user.
+const ALL: [&str; 6] = ["PATH", LIBRARIES, "TMPDIR", "HOME", "USER", "LOGNAME"];
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
-/// The further variables that a kind of child process gets, if they are set.
+/// The kinds of child processes. Each gets variables of its own, if they are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Machines, disks, and all others.
+    /// QEMU as a machine: only the folders of its libraries.
+    Machine,
+    /// Disks, probes, and all others.
     Local,
     /// Programs that download: their proxies.
     Download,
     /// Programs that sign: the agent that has the user's keys.
     Sign,
-    /// Commands of a batch system: its configuration, and where controllers find leases, because its jobs get the variables of
+    /// Commands of a batch system: its configuration, and where controllers find leases and numbers of users, because its jobs get the variables of
     /// the command that submits them.
     Batch,
 }
@@ -25,6 +28,7 @@ pub enum Purpose {
 impl Purpose {
     fn variables(self) -> &'static [&'static str] {
         match self {
+            Self::Machine => &[LIBRARIES],
             Self::Local => &[],
             Self::Download => &[
                 "http_proxy",
@@ -36,7 +40,9 @@ impl Purpose {
                 "NO_PROXY",
             ],
             Self::Sign => &["SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY"],
-            Self::Batch => &["SLURM_CONF", "MCC_HARNESS_LEASES", "MCC_HARNESS_LEASE_USERS"],
+            Self::Batch => {
+                &["SLURM_CONF", "MCC_HARNESS_LEASES", "MCC_HARNESS_LEASE_USERS", "MCC_HARNESS_QEMU_IDS"]
+            }
         }
     }
 }
@@ -45,7 +51,8 @@ impl Purpose {
 pub fn command(program: impl AsRef<OsStr>, purpose: Purpose) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
-    for name in ALL.iter().chain(purpose.variables()) {
+    let general: &[&str] = if purpose == Purpose::Machine { &[] } else { &ALL };
+    for name in general.iter().chain(purpose.variables()) {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
         }

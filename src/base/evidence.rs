@@ -1,6 +1,7 @@
 //! Files of evidence that a tool may write: one witness or certificate for each formula, in its folder `BK_RESULT_DIR`
 //! (docs/evidence/README.md). They are untrusted: names are fixed, sizes are limited, and links are not followed.
 
+use crate::budgets::EVIDENCE;
 use crate::files;
 use std::fs;
 use std::io::{self, Read};
@@ -8,9 +9,6 @@ use std::path::Path;
 
 /// Bytes of a file that count. One more byte is kept, so that a longer file is seen to be too long.
 pub const MAX_FILE: u64 = 4 << 20;
-
-/// Bytes that are kept of all files of an attempt. The files are in the order of their names; what exceeds this sum is truncated.
-pub const MAX_ALL: u64 = 32 << 20;
 
 /// Bytes of a file in one message of the guest. JSON makes six bytes of some bytes, and a message has a limit of its own.
 pub const MAX_PART: usize = 128 << 10;
@@ -45,7 +43,7 @@ pub fn parse_name(name: &str) -> Option<(usize, Kind)> {
 /// # Errors
 /// Those of `keep`.
 pub fn read_all<E>(folder: &Path, mut keep: impl FnMut(&str, &str) -> Result<(), E>) -> Result<(), E> {
-    let mut left = MAX_ALL;
+    let mut left = EVIDENCE;
     if !fs::symlink_metadata(folder).is_ok_and(|facts| facts.is_dir()) {
         return Ok(());
     }
@@ -123,7 +121,7 @@ mod tests {
         }
         let lengths: Vec<u64> = kept(folder.path()).iter().map(|(_, text)| text.len() as u64).collect();
         assert_eq!(lengths[..7], [MAX_FILE + 1; 7]);
-        assert_eq!(lengths.iter().sum::<u64>(), MAX_ALL);
+        assert_eq!(lengths.iter().sum::<u64>(), EVIDENCE);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod budgets;
 pub mod child_process;
 pub mod clock;
 pub mod digest;

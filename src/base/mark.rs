@@ -48,7 +48,7 @@ impl Mark {
     pub const LEFT_BEHIND: Self = Self::new("left-behind");
     /// The channel to the guest was closed while its machine ran: a session over ssh, or the port of the agent.
     pub const CONNECTION_LOST: Self = Self::new("connection-lost");
-    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected.
+    /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected, or too many.
     pub const GUEST_MESSAGES: Self = Self::new("guest-messages");
     /// The programs of an original disk did not prepare the instance.
     pub const NOT_PREPARED: Self = Self::new("not-prepared");
@@ -64,8 +64,15 @@ impl Mark {
     pub const FILE_SEARCH_CUT: Self = Self::new("file-search-cut");
     /// A plugin of QEMU counted instructions, which takes CPU time.
     pub const INSTRUCTIONS_COUNTED: Self = Self::new("instructions-counted");
+    /// The guest placed programs at the same addresses each time, and hash seeds were fixed (`[guest] deterministic`).
+    pub const DETERMINISTIC_GUEST: Self = Self::new("deterministic-guest");
     /// The run has no attempt yet.
     pub const NOT_RUN_YET: Self = Self::new("not-run-yet");
+
+    /// The mark in words, and what it means for the run; None for a mark of another version.
+    pub fn in_words(&self) -> Option<(&'static str, &'static str)> {
+        WORDS.iter().find(|(mark, ..)| mark == self).map(|(_, word, meaning)| (*word, *meaning))
+    }
 
     const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
@@ -86,6 +93,73 @@ impl Mark {
         self.is_degraded() || *self == Self::MIXED_HOST
     }
 }
+
+/// Each mark in words, and what it means for the run.
+const WORDS: [(Mark, &str, &str); 27] = [
+    (
+        Mark::TCG,
+        "emulated processor",
+        "the machine ran without hardware virtualization (TCG), which is much slower",
+    ),
+    (Mark::CPU_FLAGS, "other processor", "the guest lacked CPU flags that the edition requires"),
+    (Mark::SHARED_CORES, "shared cores", "machines shared cores of the host"),
+    (
+        Mark::OVERCOMMITTED_MEMORY,
+        "too little memory on the host",
+        "the machines had more memory than the host had available",
+    ),
+    (
+        Mark::GOVERNOR,
+        "unsteady clock rate",
+        "the governor of the host's CPUs was not “performance”, or is unknown",
+    ),
+    (Mark::SWAP, "swap space", "the host used swap space"),
+    (Mark::DISTURBED, "disturbed", "something else used the cores of the run or slowed them"),
+    (Mark::HOST_CHANGED, "host changed", "a setting of the host changed during the run"),
+    (Mark::MIXED_HOST, "several hosts", "the runs on this model took place on several hosts (E-5.1)"),
+    (Mark::RESTORED, "restored machine", "the machine was started from a saved state, not booted"),
+    (Mark::OUTPUT_TRUNCATED, "output cut", "the output was longer than the limit; the rest was not kept"),
+    (Mark::OUTPUT_INCOMPLETE, "output incomplete", "the end of the output was not received"),
+    (Mark::OOM_KILLS, "out of memory", "the guest's kernel ended processes for lack of memory"),
+    (
+        Mark::LATE_LIMIT,
+        "late limit",
+        "a limit was enforced more than a second late; the cost is that of the limit",
+    ),
+    (
+        Mark::CPU_WHILE_PREPARING,
+        "CPU before the run",
+        "more than 5 s of CPU time were used while the instance was prepared",
+    ),
+    (
+        Mark::CPU_WHILE_COLLECTING,
+        "CPU after the run",
+        "more than 5 s of CPU time were used after the end of the tool",
+    ),
+    (Mark::LEFT_BEHIND, "processes left", "processes of the tool still ran when its main process ended"),
+    (Mark::CONNECTION_LOST, "connection lost", "the channel to the guest was closed while its machine ran"),
+    (
+        Mark::GUEST_MESSAGES,
+        "invalid messages",
+        "the guest sent messages that are invalid, impossible or unexpected",
+    ),
+    (Mark::NOT_PREPARED, "not prepared", "the programs of the original disk did not prepare the instance"),
+    (Mark::GUEST_PANIC, "kernel panic", "the kernel of the guest panicked"),
+    (Mark::GUEST_SHUTDOWN, "switched off", "the guest switched its machine off after the tool's start"),
+    (Mark::GUEST_RESET, "reset", "the guest reset its machine after the tool's start"),
+    (Mark::QEMU_CRASH, "QEMU crashed", "QEMU crashed after the tool's start"),
+    (
+        Mark::FILE_SEARCH_CUT,
+        "files not all listed",
+        "the search for files that the tool left ended at a bound",
+    ),
+    (
+        Mark::INSTRUCTIONS_COUNTED,
+        "instructions counted",
+        "a plugin of QEMU counted instructions, which takes CPU time",
+    ),
+    (Mark::NOT_RUN_YET, "not run yet", "the run has no attempt yet"),
+];
 
 impl Deref for Mark {
     type Target = str;

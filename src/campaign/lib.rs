@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod benchkit;
+mod canary;
 mod disturbance;
 mod facts;
 mod history;
@@ -14,6 +15,7 @@ mod plan;
 mod publication;
 mod slurm;
 
+pub use canary::{Canaries, RUNS_PER_CANARY};
 pub use disturbance::Disturbance;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
@@ -27,7 +29,7 @@ pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::machine::{Backend, Original};
 use mcc_base::names::EntryName;
-use mcc_edition::{CpuReading, Edition, Gib, MAX_BYTES, YEAR_S, between};
+use mcc_edition::{CpuReading, Edition, Gib, Limits, MAX_BYTES, YEAR_S, between};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +64,8 @@ pub struct Campaign {
     pub tool_evidence: bool,
     /// Whether the instructions of the machines are counted where that is possible.
     pub count_instructions: bool,
+    /// How guests differ from those of a contest.
+    pub guest: GuestSettings,
     /// Changed limits.
     pub limits: Overrides,
     /// Settings of the hosts.
@@ -130,7 +134,7 @@ pub enum GenericProperties {
 }
 
 /// How the machine of every run starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// It boots.
@@ -139,6 +143,19 @@ pub enum Start {
     /// It is restored from the saved state of a machine after its boot.
     Restore,
 }
+
+/// `[guest]`: how guests differ from those of a contest; only in a qualification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuestSettings {
+    /// Whether guests place programs at the same addresses each time, and whether hash seeds of Python and Perl are fixed, so
+    /// that equal computations of a tool have equal instructions.
+    pub deterministic: bool,
+}
+
+/// The variables that fix hash seeds in a deterministic guest.
+pub const FIXED_HASH_SEEDS: [(&str, &str); 3] =
+    [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
 
 /// `[limits]`: limits that differ from those of the edition. None: as in the edition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,6 +200,8 @@ pub struct Hosts {
     /// Attempts that a run gets after its first one ended in an infrastructure failure.
     #[serde(deserialize_with = "between::<0, 1000, _, _>")]
     pub retries: u32,
+    /// Whether the campaign begins with canaries; None: if 2 % of its runs suffice for some.
+    pub canary: Option<bool>,
     /// From the start of QEMU until the guest is ready.
     #[serde(rename = "boot_deadline_s", deserialize_with = "seconds")]
     pub boot_deadline: Duration,
@@ -208,6 +227,7 @@ impl Default for Hosts {
             backend: Backend::default(),
             jobs: None,
             retries: 2,
+            canary: None,
             boot_deadline: START,
             prepare_deadline: START,
             collect_deadline: Duration::from_secs(60),
@@ -243,20 +263,32 @@ pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
     in_proportion.max(confinement_s)
 }
 
+fn short_limits(edition: &Edition, confinement_s: u64) -> Limits {
+    let wall_s = qualification_wall_s(edition, confinement_s);
+    Limits { wall_s, cpu_s: edition.limits.cpu_s.min(confinement_s), confinement_s, ..edition.limits.clone() }
+}
+
+/// The edition of a canary: one minute, unless runs of the edition are shorter.
+pub fn canary_edition(edition: &Edition) -> Edition {
+    let confinement_s = edition.limits.confinement_s.min(QUALIFICATION_S);
+    Edition { limits: short_limits(edition, confinement_s), ..edition.clone() }
+}
+
 /// The setting of a record whose attempts keep the witnesses and certificates of tools.
 pub const EVIDENCE_SETTING: &str = "tool_evidence";
 
 /// The setting of a record whose attempts have counts of instructions.
 pub const INSTRUCTIONS_SETTING: &str = "count_instructions";
 
+/// The setting of a record whose guests were deterministic.
+pub const DETERMINISTIC_SETTING: &str = "deterministic guest";
+
 impl Campaign {
     /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
         let mut edition = edition.clone();
         if self.phase == Phase::Qualification {
-            edition.limits.wall_s = qualification_wall_s(&edition, QUALIFICATION_S);
-            edition.limits.cpu_s = edition.limits.cpu_s.min(QUALIFICATION_S);
-            edition.limits.confinement_s = QUALIFICATION_S;
+            edition.limits = short_limits(&edition, QUALIFICATION_S);
         }
         let (limits, changes) = (&mut edition.limits, &self.limits);
         limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);
@@ -328,6 +360,9 @@ impl Campaign {
         }
         if self.count_instructions {
             settings.insert(INSTRUCTIONS_SETTING.to_owned(), "yes".to_owned());
+        }
+        if self.guest.deterministic {
+            settings.insert(DETERMINISTIC_SETTING.to_owned(), "yes".to_owned());
         }
         for tool in &self.tools {
             if let Channel::Ssh { original: Original { user, disk, nic, .. }, .. } = &tool.channel {

@@ -2,9 +2,10 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, GenericProperties, Hosts, Kind, Overrides, Phase, Publication, SlurmSettings, Start,
-    Tool,
+    Campaign, Channel, GenericProperties, GuestSettings, Hosts, Kind, Overrides, Phase, Publication,
+    SlurmSettings, Start, Tool,
 };
+use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
@@ -66,6 +67,7 @@ struct RawCampaign {
     tool_evidence: bool,
     #[serde(default)]
     count_instructions: bool,
+    guest: Option<Spanned<GuestSettings>>,
     #[serde(default)]
     tool: Vec<RawTool>,
     #[serde(default)]
@@ -98,6 +100,7 @@ struct RawTool {
     nic: Option<Spanned<NicModel>>,
     inputs_disk: Option<Spanned<PathBuf>>,
     not_competing: Option<Spanned<Vec<String>>>,
+    failure_class: Option<Spanned<Vec<FailureClass>>>,
     #[serde(rename = "authors")]
     _authors: Option<IgnoredAny>,
     #[serde(rename = "affiliation")]
@@ -206,6 +209,20 @@ impl Campaign {
             return Err(source.wrong(start, message));
         }
         only_agents_under_libvirt(&source, &raw)?;
+        if let Some(guest) = raw.guest.as_ref().filter(|guest| guest.get_ref().deterministic) {
+            let original = tools.iter().find(|tool| tool.channel != Channel::Agent);
+            let problem = match original {
+                _ if raw.phase != Phase::Qualification => {
+                    "tools of a contest run in guests with random addresses; remove it, or set phase = \"qualification\""
+                        .to_owned()
+                }
+                Some(tool) => format!("the kernel of the original disk of {} cannot be set; remove it", tool.entry),
+                None => String::new(),
+            };
+            if !problem.is_empty() {
+                return Err(source.wrong(guest, format!("[guest] deterministic = true: {problem}")));
+            }
+        }
         if raw.generic_properties == GenericProperties::Remove
             && let Some(disk) = raw.tool.iter().find_map(|tool| tool.inputs_disk.as_ref())
         {
@@ -226,6 +243,7 @@ impl Campaign {
             generic_properties: raw.generic_properties,
             tool_evidence: raw.tool_evidence,
             count_instructions: raw.count_instructions,
+            guest: raw.guest.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
             slurm: raw.slurm,
@@ -316,6 +334,11 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         let channel = channel(source, tool, folder)?;
         if let Some(globs) = &tool.not_competing {
             source.globs("not_competing", globs)?;
+        }
+        if let Some(classes) = &tool.failure_class
+            && let Err(problem) = FailureClasses::new(classes.get_ref())
+        {
+            return Err(source.wrong(classes, format!("failure_class: {problem}")));
         }
         let entry = tool.entry.get_ref();
         if let Some(other) = tools.iter().find(|other| other.entry.eq_ignore_ascii_case(entry)) {

@@ -1,8 +1,9 @@
 //! Decides the values of an instance with all methods, and keeps what the checkers accept.
 
 use crate::budget::Budget;
-use crate::driver_check::Checks;
-use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide};
+use crate::composition::compose;
+use crate::driver_check::{Checks, checker_value};
+use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide_with_parts};
 use crate::proof_certificate::prove;
 use mcc_checker::{Certificate, Witness};
 use mcc_model::Archive;
@@ -45,6 +46,8 @@ pub struct Accepted {
     pub certificate: Option<Certificate>,
     /// An exploration, which has neither.
     pub explored: Option<Statistics>,
+    /// The bytes of the tables of the checkers' explorer, which found the same value.
+    pub re_explored: Option<u64>,
 }
 
 /// Decides the values of some examinations of an instance as far as the budget allows: by witnesses first, then by proofs,
@@ -59,15 +62,16 @@ pub fn certify(
     budget: &Budget<'_>,
 ) -> Result<Vec<Finding>, EngineError> {
     let start = Instant::now();
-    let answers = decide(archive, examinations, &Budget { time: budget.time.mul_f64(SEARCH), ..*budget })?;
+    let search = Budget { time: budget.time.mul_f64(SEARCH), ..*budget };
+    let answers = decide_with_parts(archive, examinations, &search)?;
     // A proof is checked independently, an exploration is not: explored values are proved too where possible.
     let is_unproved = |answer: &&Answer| match &answer.outcome {
         Outcome::Decided { evidence, .. } => matches!(evidence, Evidence::Explored(_)),
         Outcome::Open { .. } => true,
     };
     let unproved = answers.iter().filter(is_unproved);
-    let wanted: Vec<(&str, &str)> =
-        unproved.map(|answer| (answer.examination.as_str(), answer.id.as_str())).collect();
+    let wanted: Vec<_> =
+        unproved.map(|answer| (answer.examination.as_str(), answer.id.as_str(), answer.part)).collect();
     let left = budget.time.saturating_sub(start.elapsed());
     let certificates = match prove(archive, &wanted, &Budget { time: left, ..*budget }) {
         // The answers of the search count without proofs.
@@ -75,10 +79,21 @@ pub fn certify(
         certificates => certificates?,
     };
     let checks = Checks::new(archive, budget)?;
-    let findings = answers.into_iter().map(|Answer { examination, id, outcome, initially }| {
-        let is_of =
-            |certificate: &&Certificate| certificate.examination == examination && certificate.property == id;
-        let certificate = certificates.iter().find(is_of).cloned();
+    let of_parts: Vec<Option<Certificate>> = answers
+        .iter()
+        .map(|answer| match &answer.outcome {
+            Outcome::Decided { evidence: Evidence::Witness(_), .. } => None,
+            _ if answer.part.is_some() => None,
+            _ => compose(archive, &checks, answer, &answers, &certificates),
+        })
+        .collect();
+    let whole = answers.into_iter().zip(of_parts).filter(|(answer, _)| answer.part.is_none());
+    let findings = whole.map(|(Answer { examination, id, outcome, initially, .. }, of_parts)| {
+        let certificate = certificates.iter().find(|proved| {
+            let proof = &proved.certificate;
+            proved.part.is_none() && proof.examination == examination && proof.property == id
+        });
+        let certificate = certificate.map(|proved| proved.certificate.clone()).or(of_parts);
         let known = known(&checks, &examination, &id, outcome, certificate);
         let initially = initially.and_then(|number| {
             let witness =
@@ -93,7 +108,48 @@ pub fn certify(
         };
         Finding { examination, id, known, initially }
     });
-    Ok(findings.collect())
+    let mut findings: Vec<Finding> = findings.collect();
+    re_explore(&checks, &mut findings, budget);
+    Ok(findings)
+}
+
+/// Bytes of a marking in the smallest tables of the checkers' explorer.
+const LEAST_MARKING: u64 = 40;
+
+/// Decides explored values again by the explorer of the checkers, within the same time and memory as the search.
+fn re_explore(checks: &Checks<'_>, findings: &mut [Finding], budget: &Budget<'_>) {
+    let fits = |accepted: &Accepted| {
+        accepted.explored.is_some_and(|explored| {
+            explored.complete && explored.states.saturating_mul(LEAST_MARKING) <= budget.memory_bytes
+        })
+    };
+    let is_wanted =
+        |finding: &Finding| matches!(&finding.known, Known::Exactly(_, accepted) if fits(accepted));
+    if !findings.iter().any(is_wanted) {
+        return;
+    }
+    let Ok(instance) = &checks.checker else { return };
+    let Ok(all) = instance.explore(budget.time, budget.memory_bytes, budget.cancel) else { return };
+    for finding in findings {
+        let Known::Exactly(value, accepted) = &mut finding.known else { continue };
+        if accepted.explored.is_none() {
+            continue;
+        }
+        match all.value(&finding.examination, &finding.id) {
+            Ok(Some(other)) if other == checker_value(*value) => {
+                accepted.re_explored = Some(all.memory_bytes());
+            }
+            Ok(Some(other)) => {
+                tracing::warn!(
+                    "{} {}: the explorers found {value:?} and {other}",
+                    finding.examination,
+                    finding.id
+                );
+                finding.known = Known::Open("two explorations contradict each other".to_owned());
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
 }
 
 fn known(
@@ -150,7 +206,10 @@ fn known(
                     if BigUint::from(number) == *bound =>
                 {
                     let witness = Some(witness);
-                    Known::Exactly(Value::Number(number), Accepted { witness, certificate, explored: None })
+                    Known::Exactly(
+                        Value::Number(number),
+                        Accepted { witness, certificate, ..Accepted::default() },
+                    )
                 }
                 (Some((number, witness)), _) => {
                     Known::AtLeast(number, Accepted { witness: Some(witness), ..Accepted::default() })
@@ -164,23 +223,47 @@ fn known(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is found about the values of an instance of the conformance vectors.
+    fn findings(name: &str, examinations: &[&str]) -> Vec<Finding> {
+        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
+        let archive = Archive::open(&instances.join(name)).unwrap();
+        let (time, cancel) = (Duration::from_secs(3), AtomicBool::new(false));
+        certify(&archive, examinations, &Budget { time, memory_bytes: 16 << 20, cancel: &cancel }).unwrap()
+    }
+
+    #[test]
+    fn formulas_are_certified_by_their_parts() {
+        let findings = findings("Switch-PT-1", &["CTLCardinality", "LTLCardinality"]);
+        for (id, truth, parts) in [("c11", true, 2), ("c12", true, 2), ("l9", true, 2)] {
+            let known = &findings.iter().find(|finding| finding.id == id).unwrap().known;
+            let Known::Exactly(value, Accepted { certificate: Some(certificate), .. }) = known else {
+                panic!("{id}: {known:?}")
+            };
+            assert_eq!((*value, certificate.parts.len()), (Value::Truth(truth), parts), "{id}");
+        }
+    }
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     #[test]
+    fn live_nets_are_certified_by_siphons() {
+        for name in ["Choice-PT-1", "Turn-COL-1"] {
+            let findings = findings(name, &["Liveness"]);
+            let Known::Exactly(Value::Truth(true), accepted) = &findings[0].known else {
+                panic!("{findings:?}")
+            };
+            assert!(accepted.certificate.as_ref().is_some_and(|certificate| certificate.method.is_some()));
+        }
+    }
+
+    #[test]
     fn unbounded_places_are_certified() {
-        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
         for (name, unbounded, bounded) in
             [("Source-PT-1", ["x0", "x2"], "x1"), ("Pump-COL-1", ["o0", "o1"], "o2")]
         {
-            let archive = Archive::open(&instances.join(name)).unwrap();
-            let budget = Budget {
-                time: Duration::from_secs(3),
-                memory_bytes: 16 << 20,
-                cancel: &AtomicBool::new(false),
-            };
-            let findings = certify(&archive, &["UpperBounds", "StateSpace", "OneSafe"], &budget).unwrap();
+            let findings = findings(name, &["UpperBounds", "StateSpace", "OneSafe"]);
             let known = |id: &str| &findings.iter().find(|finding| finding.id == id).unwrap().known;
             for id in ["MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"].into_iter().chain(unbounded) {
                 let Known::Exactly(Value::Infinite, accepted) = known(id) else {

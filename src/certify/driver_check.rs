@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// The checkers of an instance.
 pub(crate) struct Checks<'a> {
     archive: &'a Archive,
-    named: Named,
-    checker: Result<Instance, String>,
+    pub(crate) named: Named,
+    pub(crate) checker: Result<Instance, String>,
 }
 
 impl<'a> Checks<'a> {
@@ -32,7 +32,22 @@ impl<'a> Checks<'a> {
         value: Value,
         trace: &Trace,
     ) -> Result<Witness, String> {
-        let runs = match trace {
+        let witness = Witness {
+            version: VERSION,
+            instance: self.archive.instance.to_string(),
+            examination: examination.to_owned(),
+            property: id.to_owned(),
+            value: checker_value(value),
+            runs: self.runs(trace),
+        };
+        let checker = self.checker.as_ref().map_err(Clone::clone)?;
+        checker.check_witness(&witness).map_err(|error| error.to_string())?;
+        Ok(witness)
+    }
+
+    /// The runs of a witness.
+    pub(crate) fn runs(&self, trace: &Trace) -> Vec<Run> {
+        match trace {
             Trace::Paths(paths) => {
                 paths.iter().map(|path| Run { steps: self.steps(path), ..Run::default() }).collect()
             }
@@ -44,18 +59,7 @@ impl<'a> Checks<'a> {
                 let steps = self.steps(&[&stem[..], part].concat());
                 vec![Run { steps, loop_start: None, repeat: Some(stem.len()) }]
             }
-        };
-        let witness = Witness {
-            version: VERSION,
-            instance: self.archive.instance.to_string(),
-            examination: examination.to_owned(),
-            property: id.to_owned(),
-            value: checker_value(value),
-            runs,
-        };
-        let checker = self.checker.as_ref().map_err(Clone::clone)?;
-        checker.check_witness(&witness).map_err(|error| error.to_string())?;
-        Ok(witness)
+        }
     }
 
     /// Whether the checker accepts a certificate; else the reason.
@@ -82,7 +86,8 @@ impl<'a> Checks<'a> {
     }
 }
 
-fn checker_value(value: Value) -> mcc_checker::Value {
+/// A value as the checker has it.
+pub(crate) fn checker_value(value: Value) -> mcc_checker::Value {
     match value {
         Value::Truth(truth) => mcc_checker::Value::Truth(truth),
         Value::Number(number) => mcc_checker::Value::Number(number.into()),

@@ -36,6 +36,8 @@ pub struct Answer {
     /// The id of the property as in its file; of StateSpace the metric (`STATES`, ...); of an examination without a file
     /// its name.
     pub id: String,
+    /// The number of a part of the formula; None: the whole formula.
+    pub part: Option<usize>,
     /// Whether it was decided, and by what.
     pub outcome: Outcome,
     /// For a largest number: what the initial marking alone has.
@@ -109,6 +111,17 @@ pub enum EngineError {
 /// # Errors
 /// The archive cannot be read, or the net alone needs more than the budget.
 pub fn decide(
+    archive: &Archive,
+    examinations: &[&str],
+    budget: &Budget<'_>,
+) -> Result<Vec<Answer>, EngineError> {
+    let mut answers = decide_with_parts(archive, examinations, budget)?;
+    answers.retain(|answer| answer.part.is_none());
+    Ok(answers)
+}
+
+/// The same, with answers for the parts of formulas.
+pub(crate) fn decide_with_parts(
     archive: &Archive,
     examinations: &[&str],
     budget: &Budget<'_>,
@@ -198,6 +211,7 @@ impl Engine<'_> {
                     examination: name.clone(),
                     initially: initially(&question.kind, &self.named.net.initial),
                     id: question.id,
+                    part: question.part,
                     outcome: outcome.unwrap_or_else(|| open("it was not tried")),
                 })
             })
@@ -358,8 +372,12 @@ impl Engine<'_> {
                 continue;
             }
             let labels = ctl::label(net, graph, &examination.preds, limits)?;
+            let mut whole = false;
             for (question, outcome) in examination.questions.iter().zip(outcomes) {
                 let Kind::Ctl(formula) = &question.kind else { continue };
+                if whole && question.part.is_some() {
+                    continue;
+                }
                 if let Some(value) = checker.holds_initially(formula, &labels)? {
                     let runs = Runs { graph, checker: &checker, labels: &labels };
                     let evidence = match runs.find(formula, value) {
@@ -367,6 +385,9 @@ impl Engine<'_> {
                         None => Evidence::Explored(statistics(graph)),
                     };
                     *outcome = Some(Outcome::Decided { value: Value::Truth(value), evidence });
+                }
+                if question.part.is_none() {
+                    whole = has_witness(outcome.as_ref());
                 }
             }
             ctl::give_back(labels, graph, limits);
@@ -379,8 +400,13 @@ impl Engine<'_> {
         let net = &self.named.net;
         let mut left = self.count(|kind| matches!(kind, Kind::Ltl { .. }));
         for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
+            let mut whole = false;
             for (question, outcome) in examination.questions.iter().zip(outcomes) {
                 let Kind::Ltl { negation, exists, preds } = &question.kind else { continue };
+                if whole && question.part.is_some() {
+                    left -= 1;
+                    continue;
+                }
                 let share = limits.share(1.0 / left as f64, 1.0);
                 left -= 1;
                 *outcome = match ltl(net, graph, largest, negation, preds, &share) {
@@ -388,6 +414,9 @@ impl Engine<'_> {
                     Ok(None) => None,
                     Err(stop) => Some(open(&stop.to_string())),
                 };
+                if question.part.is_none() {
+                    whole = has_witness(outcome.as_ref());
+                }
             }
         }
     }
@@ -430,8 +459,12 @@ impl Engine<'_> {
         let mut goals: Vec<Goal> = Vec::new();
         let mut wanted = Vec::new();
         for (x, examination) in self.examinations.iter().enumerate() {
+            let mut whole = false;
             for (y, question) in examination.questions.iter().enumerate() {
-                if matches!(self.outcomes[x][y], Some(Outcome::Decided { .. })) {
+                if question.part.is_none() {
+                    whole = has_witness(self.outcomes[x][y].as_ref());
+                }
+                if whole || matches!(self.outcomes[x][y], Some(Outcome::Decided { .. })) {
                     continue;
                 }
                 for (aims, value) in aims(named, &question.kind, &examination.preds) {
@@ -497,6 +530,11 @@ fn initially(kind: &Kind, initial: &[u64]) -> Option<u128> {
 }
 
 const COLOURS_CHANGE: &str = "a coloured place keeps its number of tokens but not their colours, and the rules do not say whether it is stable";
+
+/// Whether a formula has a witness, so that its parts need no evidence.
+fn has_witness(outcome: Option<&Outcome>) -> bool {
+    matches!(outcome, Some(Outcome::Decided { evidence: Evidence::Witness(_), .. }))
+}
 
 fn open(reason: &str) -> Outcome {
     Outcome::Open { reason: reason.to_owned(), at_least: None }

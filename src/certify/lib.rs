@@ -50,12 +50,15 @@
 
 mod automaton;
 mod budget;
+mod closed_sets;
 pub mod command;
+mod composition;
 mod ctl;
 mod ctl_run;
 mod driver;
 mod driver_check;
 mod engine;
+mod exclusion;
 mod explore;
 mod formula;
 mod global;
@@ -66,9 +69,12 @@ mod proof_certificate;
 mod proof_lp;
 mod questions;
 #[cfg(test)]
+mod random_instances;
+#[cfg(test)]
 mod random_nets;
 mod search;
 mod shrink;
+mod siphon_proof;
 mod space;
 mod store;
 mod unfold;

@@ -98,27 +98,38 @@ pub(crate) enum Fact {
     AtMost(BTreeMap<u32, BigInt>, BigInt),
     /// These places together have a token.
     Trap(Vec<u32>),
+    /// In each clause a place has at most so many tokens; with the proofs that firings keep the clauses.
+    Invariant(Vec<Vec<(u32, i128)>>, Vec<Tree>),
+    /// These places have together one of these markings.
+    Closed(Vec<u32>, Vec<Vec<u64>>),
 }
 
 /// A proof in the form of the checker's format; lemmas are numbers of facts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tree {
     /// Factors of facts and of assumptions.
     Contradiction(Vec<(usize, BigInt)>, Vec<(usize, BigInt)>),
     /// The number of a disjunction, and a proof for each of its cases.
     Cases(usize, Vec<Tree>),
+    /// A place has no token, or it has one.
+    Split(u32, Box<Tree>, Box<Tree>),
+    /// The fact with this number is a closed set, and each of its markings contradicts what is known.
+    Closed(usize),
 }
 
 /// What a node of a proof knows, numbered as in the checker's format.
 #[derive(Clone, Debug, Default)]
-struct Known {
-    assumptions: Vec<Linear>,
-    disjunctions: Vec<Rc<Vec<Condition>>>,
-    split: Vec<usize>,
+pub(crate) struct Known {
+    pub(crate) assumptions: Vec<Linear>,
+    pub(crate) disjunctions: Vec<Rc<Vec<Condition>>>,
+    pub(crate) split: Vec<usize>,
+    /// The numbers of assumptions and disjunctions before the clauses of an invariant, and how many of them are disjunctions.
+    pub(crate) clauses: Option<(usize, usize)>,
+    pub(crate) pairs: usize,
 }
 
 impl Known {
-    fn assume(&mut self, condition: Condition) {
+    pub(crate) fn assume(&mut self, condition: Condition) {
         match condition {
             Condition::Linear(linear) => self.assumptions.push(linear),
             Condition::All(parts) => parts.into_iter().for_each(|part| self.assume(part)),
@@ -138,6 +149,8 @@ pub(crate) struct Prover<'a> {
     until: Instant,
     /// The facts that the current proof uses.
     pub(crate) facts: Vec<Fact>,
+    /// Whether the current proof is about siphons.
+    pub(crate) siphons: bool,
     traps: Vec<Vec<u32>>,
     /// Inequalities that proofs before used, without negative weights.
     inequalities: Vec<(BTreeMap<u32, BigInt>, BigInt)>,
@@ -172,7 +185,7 @@ impl Structure {
     }
 
     /// The largest trap among these places: a transition that takes from it puts on it.
-    fn largest_trap(&self, mut inside: Vec<bool>) -> Vec<u32> {
+    pub(crate) fn largest_trap(&self, mut inside: Vec<bool>) -> Vec<u32> {
         let mut changed = true;
         while changed {
             changed = false;
@@ -191,12 +204,21 @@ impl Structure {
 
 impl<'a> Prover<'a> {
     pub(crate) fn new(structure: &'a Structure, until: Instant) -> Self {
-        Self { structure, until, facts: Vec::new(), traps: Vec::new(), inequalities: Vec::new(), programs: 0 }
+        Self {
+            structure,
+            until,
+            facts: Vec::new(),
+            siphons: false,
+            traps: Vec::new(),
+            inequalities: Vec::new(),
+            programs: 0,
+        }
     }
 
     /// Proves that no reachable marking satisfies a condition. The facts that the proof uses are `facts` afterwards.
     pub(crate) fn refute(&mut self, condition: Condition, until: Instant) -> Option<Tree> {
         self.facts.clear();
+        self.siphons = false;
         self.programs = 0;
         self.until = until;
         let mut known = Known::default();
@@ -313,6 +335,7 @@ impl<'a> Prover<'a> {
     pub(crate) fn upper_bound(&mut self, sum: &Linear, until: Instant) -> Option<(BigInt, Tree)> {
         let bound = self.structure.upper_bound(sum, until)?;
         self.facts.clear();
+        self.siphons = false;
         let lemmas = self.at_most(bound.weights);
         Some((bound.bound, Tree::Contradiction(lemmas, vec![(0, bound.divisor)])))
     }

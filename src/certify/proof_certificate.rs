@@ -1,45 +1,58 @@
 //! Proves values of an instance and writes the proofs as certificates of the checker.
 
 use crate::budget::{Budget, Limits};
+use crate::closed_sets;
 use crate::engine::{EngineError, read_net};
+use crate::exclusion::Exclusions;
 use crate::formula::{Names, Pred, Sum};
 use crate::net::Named;
 use crate::proof::{Condition, Fact, Prover, Tree};
 use crate::proof_lp::{Linear, Structure};
 use crate::questions::{self, Kind, Metric};
-use mcc_checker::{Certificate, Lemma, PlaceName, ProofStep, Rational, VERSION, Value, Weight};
+use crate::siphon_proof;
+use mcc_checker::{
+    AtMost, Certificate, Lemma, Method, PlaceName, ProofStep, Rational, VERSION, Value, Weight,
+};
 use mcc_model::{Archive, ColourName};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::Zero;
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
+
+/// A certificate of a property, or of a part of its formula.
+pub(crate) struct Proved {
+    pub(crate) part: Option<usize>,
+    pub(crate) certificate: Certificate,
+}
 
 /// Proves values of an instance by place invariants, traps and the state equation, as far as the budget allows. Returns a
 /// certificate for each value that was proved; a number in it is an upper bound. `wanted` has the examinations and ids of
-/// properties (as in `Answer`). The certificates are not checked here.
+/// properties, and the numbers of their parts (as in `Answer`). The certificates are not checked here.
 ///
 /// # Errors
 /// The archive cannot be read, or the net alone needs more than the budget.
 pub(crate) fn prove(
     archive: &Archive,
-    wanted: &[(&str, &str)],
+    wanted: &[(&str, &str, Option<usize>)],
     budget: &Budget<'_>,
-) -> Result<Vec<Certificate>, EngineError> {
+) -> Result<Vec<Proved>, EngineError> {
     let limits = Limits::new(budget);
     let named = read_net(archive, &limits)?;
     let names = Names::new(&named);
     let mut questions = Vec::new();
-    let mut examinations: Vec<&str> = wanted.iter().map(|(examination, _)| *examination).collect();
+    let mut examinations: Vec<&str> = wanted.iter().map(|(examination, ..)| *examination).collect();
     examinations.dedup();
     for examination in examinations {
         for question in questions::read(archive, examination, &names)?.questions {
-            if wanted.contains(&(examination, question.id.as_str())) {
+            if wanted.contains(&(examination, question.id.as_str(), question.part)) {
                 questions.push((examination, question));
             }
         }
     }
     let structure = Structure::from_net(&named);
     let mut prover = Prover::new(&structure, Instant::now());
+    let exclusions = OnceCell::new();
     let mut certificates = Vec::new();
     for (number, (examination, question)) in questions.iter().enumerate() {
         if limits.check().is_err() {
@@ -47,18 +60,22 @@ pub(crate) fn prove(
         }
         // What quick proofs leave of their share, later ones may use; no proof takes more than half of the rest.
         let share = (limits.left() * 4 / (questions.len() - number) as u32).min(limits.left() / 2);
-        let task = Task { named: &named, structure: &structure, until: Instant::now() + share };
+        let until = Instant::now() + share;
+        let task = Task { named: &named, structure: &structure, exclusions: &exclusions, until };
         let Some((value, subject, tree)) = task.prove(&question.kind, &mut prover) else { continue };
-        certificates.push(Certificate {
+        let certificate = Certificate {
             version: VERSION,
             instance: archive.instance.to_string(),
             examination: (*examination).to_owned(),
             property: question.id.clone(),
             value,
             subject,
+            method: prover.siphons.then_some(Method::Siphons),
             lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
-            proof: proof(&tree),
-        });
+            proof: Naming(&named).proof([&tree]),
+            parts: Vec::new(),
+        };
+        certificates.push(Proved { part: question.part, certificate });
     }
     Ok(certificates)
 }
@@ -67,6 +84,7 @@ pub(crate) fn prove(
 struct Task<'a> {
     named: &'a Named,
     structure: &'a Structure,
+    exclusions: &'a OnceCell<Option<Exclusions<'a>>>,
     until: Instant,
 }
 
@@ -83,8 +101,11 @@ impl Task<'_> {
                 if pred.holds(net, &net.initial) {
                     return None;
                 }
-                let tree = prover.refute(Condition::from_pred(pred, true, net), self.until)?;
-                truth(!found, tree)
+                let condition = Condition::from_pred(pred, true, net);
+                let tree = self.refute(condition, prover, self.until);
+                let tree =
+                    tree.or_else(|| if *pred == Pred::Dead { self.siphons(false, prover) } else { None });
+                truth(!found, tree?)
             }
             Kind::Bound(sum) => self.bound(sum, prover),
             Kind::Metric(Metric::PerMarking) => {
@@ -97,15 +118,48 @@ impl Task<'_> {
                     Condition::Linear(Linear::new(places.clone().map(|place| (place, 1)), 2))
                 };
                 let cases = self.named.places.iter().map(over).collect();
-                truth(true, prover.refute(Condition::One(cases), self.until)?)
+                truth(true, self.refute(Condition::One(cases), prover, self.until)?)
             }
-            Kind::QuasiLiveness | Kind::Liveness => self.dead_transition(prover),
+            Kind::QuasiLiveness => self.dead_transition(prover),
+            Kind::Liveness => match self.siphons(true, prover) {
+                Some(tree) => truth(true, tree),
+                None => self.dead_transition(prover),
+            },
             Kind::StableMarking => self.stable_place(prover),
             Kind::Metric(Metric::States | Metric::Transitions)
             | Kind::Ctl(_)
             | Kind::Ltl { .. }
             | Kind::Wrong(_) => None,
         }
+    }
+
+    /// Proves that no reachable marking satisfies a condition, by one method after the other.
+    fn refute(&self, condition: Condition, prover: &mut Prover<'_>, until: Instant) -> Option<Tree> {
+        let half = || Instant::now() + until.saturating_duration_since(Instant::now()) / 2;
+        if let Some(tree) = prover.refute(condition.clone(), half()) {
+            return Some(tree);
+        }
+        prover.facts.clear();
+        let exclusions = self.exclusions.get_or_init(|| Exclusions::new(&self.named.net, half()));
+        let by_exclusion = exclusions.as_ref().and_then(|known| known.refute(condition.clone(), half()));
+        if let Some((fact, tree)) = by_exclusion {
+            prover.facts.push(fact);
+            return Some(tree);
+        }
+        prover.facts.push(closed_sets::exclude(&self.named.net, &condition, until)?);
+        Some(Tree::Closed(0))
+    }
+
+    /// Proves liveness, or the absence of deadlocks, by siphons.
+    fn siphons(&self, live: bool, prover: &mut Prover<'_>) -> Option<Tree> {
+        let until = Instant::now() + self.until.saturating_duration_since(Instant::now()) / 2;
+        // In a coloured net, a transition without bindings is in no firing.
+        if live && self.named.transitions.iter().any(std::ops::Range::is_empty) {
+            return None;
+        }
+        let (traps, tree) = siphon_proof::prove(self.structure, live, until)?;
+        (prover.facts, prover.siphons) = (traps, true);
+        Some(tree)
     }
 
     fn bound(&self, sum: &Sum, prover: &mut Prover<'_>) -> Option<Shown> {
@@ -124,7 +178,7 @@ impl Task<'_> {
         }
         let more = i128::try_from(&largest).ok()? + 1;
         let over = |place| Condition::Linear(Linear::new([(place, 1)], more));
-        let tree = prover.refute(Condition::One(places.map(over).collect()), self.until)?;
+        let tree = self.refute(Condition::One(places.map(over).collect()), prover, self.until)?;
         Some((Value::Number(BigUint::try_from(largest).ok()?), None, tree))
     }
 
@@ -134,7 +188,7 @@ impl Task<'_> {
             let tried = self.share(self.named.transitions.len())?;
             let condition =
                 Condition::from_pred(&Pred::Fireable(range.clone().collect()), true, &self.named.net);
-            if let Some(tree) = prover.refute(condition, tried) {
+            if let Some(tree) = self.refute(condition, prover, tried) {
                 return Some((Value::Truth(false), Some(id.clone()), tree));
             }
         }
@@ -150,7 +204,7 @@ impl Task<'_> {
                 let fewer = Linear::new([(place, -1)], 1 - initial(place));
                 [fewer, Linear::new([(place, 1)], 1 + initial(place))].map(Condition::Linear)
             });
-            if let Some(tree) = prover.refute(Condition::One(cases.collect()), tried) {
+            if let Some(tree) = self.refute(Condition::One(cases.collect()), prover, tried) {
                 return Some((Value::Truth(true), Some(id.clone()), tree));
             }
         }
@@ -193,33 +247,58 @@ impl Naming<'_> {
                 };
                 Lemma::Trap(places.iter().map(name).collect())
             }
+            Fact::Invariant(clauses, proofs) => {
+                let literal = |(place, most): &(u32, i128)| {
+                    let (place, colour) = self.place(*place);
+                    let weights = vec![Weight { place, colour, weight: rational(&BigInt::from(1)) }];
+                    AtMost { weights, bound: rational(&BigInt::from(*most)) }
+                };
+                let clauses = clauses.iter().map(|clause| clause.iter().map(literal).collect()).collect();
+                Lemma::Invariant { clauses, proof: self.proof(proofs) }
+            }
+            Fact::Closed(places, markings) => {
+                let name = |place: &u32| {
+                    let (place, colour) = self.place(*place);
+                    PlaceName { place, colour }
+                };
+                Lemma::Closed { places: places.iter().map(name).collect(), markings: markings.clone() }
+            }
         }
+    }
+
+    /// The nodes of trees in depth-first order.
+    fn proof<'t>(&self, trees: impl IntoIterator<Item = &'t Tree>) -> Vec<ProofStep> {
+        let factors = |multipliers: &[(usize, BigInt)]| {
+            let used = multipliers.iter().filter(|(_, factor)| !factor.is_zero());
+            used.map(|(number, factor)| (*number, rational(factor))).collect()
+        };
+        let mut open: Vec<&Tree> = trees.into_iter().collect();
+        open.reverse();
+        let mut steps = Vec::new();
+        while let Some(tree) = open.pop() {
+            steps.push(match tree {
+                Tree::Contradiction(lemmas, assumptions) => {
+                    ProofStep::Contradiction { lemmas: factors(lemmas), assumptions: factors(assumptions) }
+                }
+                Tree::Cases(disjunction, proofs) => {
+                    open.extend(proofs.iter().rev());
+                    ProofStep::Cases(*disjunction)
+                }
+                Tree::Split(place, low, high) => {
+                    open.extend([&**high, &**low]);
+                    let (place, colour) = self.place(*place);
+                    let weights = vec![Weight { place, colour, weight: rational(&BigInt::from(1)) }];
+                    ProofStep::Split { weights, bound: rational(&BigInt::ZERO) }
+                }
+                Tree::Closed(fact) => ProofStep::Closed(*fact),
+            });
+        }
+        steps
     }
 }
 
 fn rational(number: &BigInt) -> Rational {
     Rational(BigRational::from_integer(number.clone()))
-}
-
-/// The nodes of the tree in depth-first order.
-fn proof(tree: &Tree) -> Vec<ProofStep> {
-    let factors = |multipliers: &[(usize, BigInt)]| {
-        let used = multipliers.iter().filter(|(_, factor)| !factor.is_zero());
-        used.map(|(number, factor)| (*number, rational(factor))).collect()
-    };
-    let (mut open, mut steps) = (vec![tree], Vec::new());
-    while let Some(tree) = open.pop() {
-        steps.push(match tree {
-            Tree::Contradiction(lemmas, assumptions) => {
-                ProofStep::Contradiction { lemmas: factors(lemmas), assumptions: factors(assumptions) }
-            }
-            Tree::Cases(disjunction, proofs) => {
-                open.extend(proofs.iter().rev());
-                ProofStep::Cases(*disjunction)
-            }
-        });
-    }
-    steps
 }
 
 #[cfg(test)]
@@ -246,9 +325,9 @@ mod tests {
         let wanted = examinations
             .iter()
             .zip(&ids)
-            .flat_map(|(examination, ids)| ids.iter().map(|id| (*examination, id.as_str())));
-        let certificates = prove(&archive, &wanted.collect::<Vec<_>>(), &budget).unwrap();
-        (archive, certificates)
+            .flat_map(|(examination, ids)| ids.iter().map(|id| (*examination, id.as_str(), None)));
+        let proved = prove(&archive, &wanted.collect::<Vec<_>>(), &budget).unwrap();
+        (archive, proved.into_iter().map(|proved| proved.certificate).collect())
     }
 
     #[test]
@@ -284,6 +363,47 @@ mod tests {
             }
         }
         assert!(shown > 60, "{shown}");
+    }
+
+    #[test]
+    fn invariants_and_closed_sets_are_accepted() {
+        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
+        let archive = Archive::open(&instances.join("Switch-PT-1")).unwrap();
+        let cancel = AtomicBool::new(false);
+        let budget = Budget { time: Duration::from_secs(120), memory_bytes: 1 << 30, cancel: &cancel };
+        let named = read_net(&archive, &Limits::new(&budget)).unwrap();
+        let checker = Instance::read(&archive).unwrap();
+        let until = Instant::now() + Duration::from_secs(60);
+        let exclusions = Exclusions::new(&named.net, until).unwrap();
+        let (mut invariants, mut closed) = (0, 0);
+        let questions = questions::read(&archive, "ReachabilityCardinality", &Names::new(&named)).unwrap();
+        for question in questions.questions {
+            let Kind::Reach { pred, found } = question.kind else { panic!("a formula of reachability") };
+            let condition = Condition::from_pred(&pred, true, &named.net);
+            let by_exclusion = exclusions.refute(condition.clone(), until);
+            let by_set =
+                closed_sets::exclude(&named.net, &condition, until).map(|fact| (fact, Tree::Closed(0)));
+            invariants += usize::from(by_exclusion.is_some());
+            closed += usize::from(by_set.is_some());
+            for (fact, tree) in by_exclusion.into_iter().chain(by_set) {
+                let certificate = Certificate {
+                    version: VERSION,
+                    instance: archive.instance.to_string(),
+                    examination: "ReachabilityCardinality".to_owned(),
+                    property: question.id.clone(),
+                    value: Value::Truth(!found),
+                    subject: None,
+                    method: None,
+                    lemmas: vec![Naming(&named).lemma(&fact)],
+                    proof: Naming(&named).proof([&tree]),
+                    parts: Vec::new(),
+                };
+                checker
+                    .check_certificate(&certificate)
+                    .unwrap_or_else(|error| panic!("{error}: {certificate:?}"));
+            }
+        }
+        assert!(invariants > 0 && closed > 2, "{invariants} {closed}");
     }
 
     #[test]

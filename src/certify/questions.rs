@@ -1,5 +1,6 @@
 //! The questions of an instance: for each examination its positions, prepared for the net.
 
+use crate::composition::parts;
 use crate::formula::{FormulaError, Ltl, Names, Pred, Sum};
 use mcc_model::{Archive, ArchiveError, Ctl, Expr, Formula};
 
@@ -16,6 +17,8 @@ pub(crate) struct Examination {
 #[derive(Debug)]
 pub(crate) struct Question {
     pub(crate) id: String,
+    /// The number of a part of the property's formula; None: the whole formula. The parts follow their formula.
+    pub(crate) part: Option<usize>,
     pub(crate) kind: Kind,
 }
 
@@ -63,12 +66,12 @@ const METRICS: [(&str, Metric); 4] = [
 
 /// Reads the questions of an examination.
 pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<Examination, ArchiveError> {
-    let global = |kind| vec![Question { id: name.to_owned(), kind }];
+    let global = |kind| vec![Question { id: name.to_owned(), part: None, kind }];
     let mut preds = Vec::new();
     let questions = match (name, archive.properties(name)?) {
-        ("StateSpace", _) => {
-            METRICS.map(|(id, metric)| Question { id: id.to_owned(), kind: Kind::Metric(metric) }).into()
-        }
+        ("StateSpace", _) => METRICS
+            .map(|(id, metric)| Question { id: id.to_owned(), part: None, kind: Kind::Metric(metric) })
+            .into(),
         ("OneSafe", _) => global(Kind::OneSafe),
         ("StableMarking", _) => global(Kind::StableMarking),
         ("QuasiLiveness", _) => global(Kind::QuasiLiveness),
@@ -80,10 +83,24 @@ pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<E
         (_, None) => Vec::new(),
         (_, Some(properties)) => properties
             .into_iter()
-            .map(|property| {
-                let kind = kind(name, &property.formula, names, &mut preds);
-                let kind = kind.unwrap_or_else(|error| Kind::Wrong(error.to_string()));
-                Question { id: property.id, kind }
+            .flat_map(|property| {
+                let mut question = |part, formula: &Formula| {
+                    let kind = kind(name, formula, names, &mut preds);
+                    let kind = kind.unwrap_or_else(|error| Kind::Wrong(error.to_string()));
+                    Question { id: property.id.clone(), part, kind }
+                };
+                let mut questions = vec![question(None, &property.formula)];
+                if let (Formula::Boolean(formula), Kind::Ctl(_) | Kind::Ltl { .. }) =
+                    (&property.formula, &questions[0].kind)
+                {
+                    let parts = parts(formula, name.starts_with("LTL"));
+                    questions.extend(
+                        (0..)
+                            .zip(parts)
+                            .map(|(number, part)| question(Some(number), &Formula::Boolean(Box::new(part)))),
+                    );
+                }
+                questions
             })
             .collect(),
     };

@@ -1,6 +1,6 @@
 //! The format of certificates.
 
-use crate::{FileError, Object, Rational, Value, from_json};
+use crate::{FileError, Object, Rational, Run, Value, from_json};
 use mcc_model::ColourName;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -22,10 +22,40 @@ pub struct Certificate {
     /// Liveness false), by its id; else None.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// What the condition that is refuted is about; None: the tokens of a marking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
     /// Facts on every reachable marking. Each may use the ones before it.
     pub lemmas: Vec<Lemma>,
     /// Why the lemmas contradict the condition.
     pub proof: Vec<ProofStep>,
+    /// Evidence for parts of the formula, which together decide it; then there is no proof. Empty: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::objects")]
+    pub parts: Vec<Part>,
+}
+
+/// What the refuted condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The places of a siphon without a marked trap.
+    Siphons,
+}
+
+/// The truth of a part of a formula, with its evidence: a run or a proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The number of the part, as `docs/evidence/README.md` numbers them.
+    pub part: usize,
+    /// The truth of the part in the initial marking.
+    pub value: Value,
+    /// A run that shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "run")]
+    pub run: Option<Run>,
+    /// A proof that shows it, with the lemmas of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Vec<ProofStep>>,
 }
 
 /// A fact on every reachable marking M.
@@ -45,6 +75,35 @@ pub enum Lemma {
     /// them puts a token on one of them, except transitions that the lemmas before show to be never enabled.
     #[serde(deserialize_with = "crate::objects")]
     Trap(Vec<PlaceName>),
+    /// In each of the clauses one inequality holds. It is so initially, and the proof shows that no transition falsifies a
+    /// clause. It counts as the inequality 0 <= 0.
+    #[serde(deserialize_with = "clauses")]
+    Invariant {
+        /// Disjunctions of inequalities between integers.
+        clauses: Vec<Vec<AtMost>>,
+        /// For each clause and each transition that increases one of its sums, that the clause stays true.
+        proof: Vec<ProofStep>,
+    },
+    /// These places have together one of these markings: one of them is the initial one, and each firing leads from one to
+    /// one. It counts as the inequality 0 <= 0.
+    #[serde(deserialize_with = "closed")]
+    Closed {
+        /// The places; none of them (with a colour) occurs twice.
+        places: Vec<PlaceName>,
+        /// The tokens of the places in their order.
+        markings: Vec<Vec<u64>>,
+    },
+}
+
+/// The weighted sum of tokens is at most the bound.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AtMost {
+    /// The weights of places; 0 for the others.
+    #[serde(deserialize_with = "crate::objects")]
+    pub weights: Vec<Weight>,
+    /// The bound.
+    pub bound: Rational,
 }
 
 /// The weight of a place in a sum.
@@ -97,19 +156,47 @@ pub enum ProofStep {
         /// The bound, an integer.
         bound: Rational,
     },
+    /// Each marking of the closed set with this number of a lemma contradicts what is known here. Ends a case.
+    Closed(usize),
 }
 
 /// Reads the object of an inequality.
 fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<Weight>, Rational), D::Error> {
+    let Object(AtMost { weights, bound }) = Object::deserialize(deserializer)?;
+    Ok((weights, bound))
+}
+
+/// Reads the object of an invariant.
+fn clauses<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<(Vec<Vec<AtMost>>, Vec<ProofStep>), D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Sum {
-        #[serde(deserialize_with = "crate::objects")]
-        weights: Vec<Weight>,
-        bound: Rational,
+    struct Invariant {
+        clauses: Vec<Vec<Object<AtMost>>>,
+        proof: Vec<ProofStep>,
     }
-    let Object(Sum { weights, bound }) = Object::deserialize(deserializer)?;
-    Ok((weights, bound))
+    let Object(Invariant { clauses, proof }) = Object::deserialize(deserializer)?;
+    let clause = |clause: Vec<Object<AtMost>>| clause.into_iter().map(|Object(literal)| literal).collect();
+    Ok((clauses.into_iter().map(clause).collect(), proof))
+}
+
+/// Reads the object of a closed set.
+fn closed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<PlaceName>, Vec<Vec<u64>>), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Closed {
+        #[serde(deserialize_with = "crate::objects")]
+        places: Vec<PlaceName>,
+        markings: Vec<Vec<u64>>,
+    }
+    let Object(Closed { places, markings }) = Object::deserialize(deserializer)?;
+    Ok((places, markings))
+}
+
+/// Reads the object of a run, or null.
+fn run<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Run>, D::Error> {
+    Ok(Option::<Object<Run>>::deserialize(deserializer)?.map(|Object(run)| run))
 }
 
 /// Numbers of inequalities with their factors.

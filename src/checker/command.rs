@@ -1,5 +1,5 @@
-//! The commands that check a file: `witness` and `certificate` of the program `mcc-check`, `check-witness` and
-//! `check-certificate` of `mcc-harness`.
+//! The commands of the program `mcc-check`: `witness` and `certificate`, which check a file (`check-witness` and
+//! `check-certificate` of `mcc-harness`), and `explore`.
 
 use crate::{
     Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_trace,
@@ -9,6 +9,8 @@ use mcc_base::text::visible;
 use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use std::{fs, io};
 
 /// How results are printed.
@@ -49,6 +51,82 @@ pub struct CertificateArgs {
     file: PathBuf,
     #[command(flatten)]
     common: CommonArgs,
+}
+
+/// Explore all reachable markings, and decide all values by the definitions of the logics.
+///
+/// A simple explorer that shares only the readers of nets and formulas with the programs that search for evidence. Prints the
+/// value of each property that it decides within its limits (docs/evidence/README.md), and exits with 1 if it decides not all.
+#[derive(clap::Args)]
+pub struct ExploreArgs {
+    /// The archive of the instance (.tgz), or its unpacked folder.
+    instance: PathBuf,
+    /// Longest time, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    time_s: u64,
+    /// Largest memory of the tables, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    memory_mib: u64,
+    /// How results are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl ExploreArgs {
+    /// Explores an instance.
+    ///
+    /// # Errors
+    /// The instance cannot be read.
+    pub fn check(&self) -> Result<Checked, CommandError> {
+        let instance = Instance::read(&Archive::open(&self.instance)?)?;
+        let cancel = AtomicBool::new(false);
+        let memory = self.memory_mib.saturating_mul(1 << 20);
+        let explored = match instance.explore(Duration::from_secs(self.time_s), memory, &cancel) {
+            Ok(explored) => explored,
+            Err(CheckError::NotChecked(reason)) => {
+                let output = match self.format {
+                    Format::Text => format!("not explored: {reason}\n"),
+                    Format::Json => {
+                        format!("{:#}\n", json!({"markings": null, "reason": reason, "values": []}))
+                    }
+                };
+                return Ok(Checked { is_accepted: false, output });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut is_accepted = true;
+        let mut values = Vec::new();
+        for (examination, property) in instance.questions() {
+            let (value, reason) = match explored.value(&examination, &property) {
+                Ok(Some(value)) => (Some(value.to_string()), None),
+                Ok(None) => (None, Some("the rules do not say which value is meant".to_owned())),
+                Err(error) => (None, Some(error.reason())),
+            };
+            is_accepted &= value.is_some();
+            values.push((examination, property, value, reason));
+        }
+        let (markings, memory) = (explored.markings(), explored.memory_bytes() >> 20);
+        let seconds = explored.elapsed().as_secs();
+        let output = match self.format {
+            Format::Text => {
+                let line = |(examination, property, value, reason): &(String, String, Option<String>, _)| {
+                    let known =
+                        value.clone().or_else(|| Some(format!("not decided: {}", Option::clone(reason)?)));
+                    visible(&format!("{examination} {property} {}", known.unwrap_or_default())) + "\n"
+                };
+                let lines: String = values.iter().map(line).collect();
+                format!("{lines}{markings} markings, {seconds} s, {memory} MiB\n")
+            }
+            Format::Json => {
+                let value = |(examination, property, value, reason)| json!({"examination": examination, "property": property, "value": value, "reason": reason});
+                let values: Vec<_> = values.into_iter().map(value).collect();
+                let cost =
+                    json!({"markings": markings, "seconds": seconds, "memory_mib": memory, "values": values});
+                format!("{cost:#}\n")
+            }
+        };
+        Ok(Checked { is_accepted, output })
+    }
 }
 
 #[derive(clap::Args)]

@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 
 /// An instance for whose values evidence is checked. It is read once for any number of files.
 pub struct Instance {
-    name: String,
+    pub(crate) name: String,
     pub(crate) model: Model,
     unfolded: OnceLock<Result<Unfolded, String>>,
     /// By examination; an error is one of the property file.
-    properties: BTreeMap<String, Result<Vec<Property>, String>>,
+    pub(crate) properties: BTreeMap<String, Result<Vec<Property>, String>>,
     deadlock: Expr,
 }
 
@@ -113,7 +113,11 @@ impl Instance {
     }
 
     /// A formula by its property; the error is the formula of ReachabilityDeadlock, which some editions ship without a file.
-    fn formula(&self, examination: &str, property: &str) -> Result<Result<&Formula, &Expr>, CheckError> {
+    pub(crate) fn formula(
+        &self,
+        examination: &str,
+        property: &str,
+    ) -> Result<Result<&Formula, &Expr>, CheckError> {
         match self.properties.get(examination) {
             None if examination == "ReachabilityDeadlock" && property == examination => {
                 Ok(Err(&self.deadlock))

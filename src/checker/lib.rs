@@ -12,19 +12,26 @@
 
 mod binding;
 mod certificate;
+mod closed;
 pub mod command;
+mod composition;
+mod explore;
+mod explore_ltl;
 mod instance;
+mod invariant;
 mod meter;
 mod model;
 mod number;
 mod path;
 mod prove;
 mod replay;
+mod siphons;
 mod trace;
 mod unfolded;
 mod witness;
 
-pub use certificate::{Certificate, Lemma, PlaceName, ProofStep, Weight};
+pub use certificate::{AtMost, Certificate, Lemma, Method, Part, PlaceName, ProofStep, Weight};
+pub use explore::Exploration;
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use mcc_base::text::visible;
-use mcc_checker::command::{CertificateArgs, WitnessArgs};
+use mcc_checker::command::{CertificateArgs, ExploreArgs, WitnessArgs};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -12,9 +12,10 @@ use std::process::ExitCode;
 enum Command {
     Witness(WitnessArgs),
     Certificate(CertificateArgs),
+    Explore(ExploreArgs),
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 accepted, or a bound is shown; 1 refused or not checked; 2 wrong usage or bad input; \
+const EXIT_CODES: &str = "Exit codes: 0 accepted, a bound is shown, or all is explored; 1 refused, not checked or not explored; 2 wrong usage or bad input; \
                           70 a bug of the program.";
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn run() -> u8 {
     let checked = match Command::parse() {
         Command::Witness(args) => args.check(),
         Command::Certificate(args) => args.check(),
+        Command::Explore(args) => args.check(),
     };
     let checked = match checked {
         Ok(checked) => checked,

@@ -18,7 +18,7 @@ pub(crate) enum Truth {
 use Truth::{False, True, Unknown};
 
 impl Truth {
-    fn not(self) -> Truth {
+    pub fn not(self) -> Truth {
         match self {
             False => True,
             Unknown => Unknown,

@@ -1,6 +1,8 @@
 //! Checks certificates: that each lemma is inductive, and that the lemmas refute the condition.
 
-use crate::certificate::{Certificate, Lemma, ProofStep, Weight};
+use crate::certificate::{Certificate, Lemma, Method, ProofStep, Weight};
+use crate::closed::Closed;
+use crate::composition::Composition;
 use crate::instance::{Claim, Instance};
 use crate::meter::{KEPT, KEPT_INEQUALITY, Limits, Meter};
 use crate::model::Model;
@@ -16,13 +18,32 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// The weighted sum of tokens is at most the bound. Places without an entry have the weight 0.
-struct Inequality {
-    weights: BTreeMap<usize, BigRational>,
-    bound: BigRational,
+pub(crate) struct Inequality {
+    pub weights: BTreeMap<usize, BigRational>,
+    pub bound: BigRational,
+}
+
+impl Inequality {
+    pub fn is_integer(&self) -> bool {
+        self.bound.is_integer() && self.weights.values().all(BigRational::is_integer)
+    }
+}
+
+/// What the lemmas of a certificate show.
+#[derive(Default)]
+pub(crate) struct Facts {
+    /// By lemma; 0 <= 0 for one that is no inequality.
+    inequalities: Vec<Rc<Inequality>>,
+    /// The clauses of all invariants.
+    pub clauses: Vec<Rc<Condition>>,
+    /// The closed sets by lemma.
+    closed: BTreeMap<usize, Closed>,
+    /// The places of each trap.
+    pub traps: Vec<Vec<usize>>,
 }
 
 /// A condition on markings without negations.
-enum Condition {
+pub(crate) enum Condition {
     AtMost(Rc<Inequality>),
     All(Vec<Rc<Condition>>),
     Any(Vec<Rc<Condition>>),
@@ -48,29 +69,71 @@ impl Instance {
         certificate: &Certificate,
         limits: Limits,
     ) -> Result<(), CheckError> {
-        let Certificate { version, instance, examination, property, value, subject, lemmas, proof } =
-            certificate;
+        let Certificate { version, instance, examination, property, value, .. } = certificate;
         if *version != VERSION {
             return Err(CheckError::refused(format!("it has the version {version}, not {VERSION}")));
         }
         let claim = self.claim(instance, examination, property, value)?;
-        let net = self.unfolded()?;
-        let context = Context { model: &self.model, net, meter: Meter::new(limits) };
-        let condition = context.refuted(&claim, subject.as_deref())?;
-        let condition = condition
-            .ok_or_else(|| CheckError::refused(format!("no certificate shows that {property} is {value}")))?;
-        let lemmas = context.lemmas(lemmas)?;
-        context.check(Rc::new(condition), &lemmas, proof)
+        let Certificate { subject, method, lemmas, proof, parts, .. } = certificate;
+        let (model, meter) = (&self.model, &Meter::new(limits));
+        if parts.is_empty() {
+            let context = Context { model, net: self.unfolded()?, meter };
+            let facts = context.lemmas(lemmas)?;
+            if let (Some(Method::Siphons), None) = (method, subject) {
+                // The proof is about vectors that are no markings, so it has no lemmas.
+                let condition = context.siphons(&claim, &facts)?;
+                return context.check(vec![Rc::new(condition)], &Facts::default(), proof);
+            }
+            if method.is_none() {
+                return context.prove(&claim, subject.as_deref(), &facts, proof);
+            }
+            return Err(CheckError::refused("it has a method and a subject"));
+        }
+        let Claim::Formula(formula, truth) = claim else {
+            return Err(CheckError::refused("only a formula has parts"));
+        };
+        if subject.is_some() || method.is_some() || !proof.is_empty() {
+            return Err(CheckError::refused(
+                "it has parts, so it has no subject, method and proof of its own",
+            ));
+        }
+        // Runs alone do not need the unfolded net, which may be too large.
+        let needs_net = !lemmas.is_empty() || parts.iter().any(|part| part.proof.is_some());
+        let context = if needs_net { Some(Context { model, net: self.unfolded()?, meter }) } else { None };
+        let facts =
+            context.as_ref().map_or_else(|| Ok(Facts::default()), |context| context.lemmas(lemmas))?;
+        let evidence: BTreeMap<_, _> = parts.iter().map(|part| (part.part, part)).collect();
+        if evidence.len() < parts.len() {
+            return Err(CheckError::refused("a part occurs twice"));
+        }
+        let proofs = context.as_ref().map(|context| (context, &facts));
+        let linear = examination.starts_with("LTL");
+        Composition { model, meter, proofs, linear, evidence, parts: 0 }.check(formula, truth)
     }
 }
 
-struct Context<'a> {
-    model: &'a Model,
-    net: &'a Unfolded,
-    meter: Meter,
+pub(crate) struct Context<'a> {
+    pub model: &'a Model,
+    pub net: &'a Unfolded,
+    pub meter: &'a Meter,
 }
 
 impl Context<'_> {
+    /// Checks a proof that refutes what contradicts a claim.
+    pub fn prove(
+        &self,
+        claim: &Claim<'_>,
+        subject: Option<&str>,
+        facts: &Facts,
+        proof: &[ProofStep],
+    ) -> Result<(), CheckError> {
+        let condition = self.refuted(claim, subject)?;
+        let condition = condition.ok_or_else(|| CheckError::refused("no certificate shows this value"))?;
+        self.meter.steps(KEPT.saturating_mul(facts.clauses.len() as u64))?;
+        let parts = std::iter::once(Rc::new(condition)).chain(facts.clauses.iter().cloned());
+        self.check(vec![Rc::new(Condition::All(parts.collect()))], facts, proof)
+    }
+
     /// The condition that contradicts a claim; None if no certificate can show the claim.
     fn refuted(&self, claim: &Claim<'_>, subject: Option<&str>) -> Result<Option<Condition>, CheckError> {
         let more = |places: Vec<Range<usize>>, bound: &BigInt| {
@@ -190,7 +253,7 @@ impl Context<'_> {
     }
 
     /// One of the transitions is enabled, or none.
-    fn enabled(&self, flats: Vec<usize>, holds: bool) -> Result<Condition, CheckError> {
+    pub fn enabled(&self, flats: Vec<usize>, holds: bool) -> Result<Condition, CheckError> {
         let part = |flat: usize| -> Result<Rc<Condition>, CheckError> {
             self.meter.steps(KEPT)?;
             let need = |(place, count): &(usize, u128)| {
@@ -210,7 +273,7 @@ impl Context<'_> {
     }
 
     /// The condition that a sum with this number of weights is at most the bound. The weights of a place are added.
-    fn at_most(
+    pub fn at_most(
         &self,
         count: usize,
         weights: impl IntoIterator<Item = (usize, BigInt)>,
@@ -225,7 +288,7 @@ impl Context<'_> {
         Ok(Condition::AtMost(Rc::new(Inequality { weights: sum, bound })))
     }
 
-    fn weights(&self, weights: &[Weight]) -> Result<BTreeMap<usize, BigRational>, CheckError> {
+    pub fn weights(&self, weights: &[Weight]) -> Result<BTreeMap<usize, BigRational>, CheckError> {
         let mut result = BTreeMap::new();
         for Weight { place, colour, weight } in weights {
             self.meter.fractions(&[&weight.0])?;
@@ -243,20 +306,43 @@ impl Context<'_> {
         Ok(result)
     }
 
-    /// Checks the lemmas one after the other, and returns them as inequalities.
-    fn lemmas(&self, lemmas: &[Lemma]) -> Result<Vec<Rc<Inequality>>, CheckError> {
+    /// Checks the lemmas one after the other.
+    fn lemmas(&self, lemmas: &[Lemma]) -> Result<Facts, CheckError> {
         let mut dead = vec![false; self.net.flats.len()];
-        let mut known = Vec::with_capacity(lemmas.len());
+        let mut facts = Facts::default();
         for (number, lemma) in lemmas.iter().enumerate() {
-            let checked = match lemma {
-                Lemma::Inequality { weights, bound } => self.inductive(weights, bound, &dead),
-                Lemma::Trap(places) => self.trap(places, &dead),
-            };
+            let checked = self.lemma(number, lemma, &dead, &mut facts);
             let checked = checked.map_err(|error| error.at(&format!("lemma {number}")))?;
             self.add_dead(&checked, &mut dead)?;
-            known.push(Rc::new(checked));
+            facts.inequalities.push(Rc::new(checked));
         }
-        Ok(known)
+        Ok(facts)
+    }
+
+    /// Checks a lemma, and adds what it shows in addition to the inequality that is returned.
+    fn lemma(
+        &self,
+        number: usize,
+        lemma: &Lemma,
+        dead: &[bool],
+        facts: &mut Facts,
+    ) -> Result<Inequality, CheckError> {
+        match lemma {
+            Lemma::Inequality { weights, bound } => return self.inductive(weights, bound, dead),
+            Lemma::Trap(places) => {
+                let trap = self.trap(places, dead)?;
+                facts.traps.push(trap.weights.keys().copied().collect());
+                return Ok(trap);
+            }
+            Lemma::Invariant { clauses, proof } => {
+                let clauses = self.invariant(clauses, proof, facts, dead)?;
+                facts.clauses.extend(clauses);
+            }
+            Lemma::Closed { places, markings } => {
+                facts.closed.insert(number, self.closed(places, markings, dead)?);
+            }
+        }
+        Ok(Inequality { weights: BTreeMap::new(), bound: BigRational::zero() })
     }
 
     fn inductive(
@@ -266,18 +352,35 @@ impl Context<'_> {
         dead: &[bool],
     ) -> Result<Inequality, CheckError> {
         let weights = self.weights(weights)?;
-        let mut initial = BigRational::zero();
-        for (place, weight) in weights.iter().filter(|(place, _)| self.net.initial[**place] > 0) {
-            self.add_product(
-                &mut initial,
-                weight,
-                &BigRational::from_integer(self.net.initial[*place].into()),
-            )?;
-        }
+        let initial = self.initial_sum(&weights)?;
         self.meter.fractions(&[&initial, &bound.0])?;
         if initial > bound.0 {
             return Err(CheckError::refused(format!("the sum is initially {initial}, more than {bound}")));
         }
+        match self.effects(&weights, dead)?.iter().find(|(_, effect)| effect.is_positive()) {
+            Some((flat, _)) => {
+                Err(CheckError::refused(format!("{} increases the sum", self.transition_of(*flat))))
+            }
+            None => Ok(Inequality { weights, bound: bound.0.clone() }),
+        }
+    }
+
+    /// The weighted sum of the initial marking.
+    pub fn initial_sum(&self, weights: &BTreeMap<usize, BigRational>) -> Result<BigRational, CheckError> {
+        let mut initial = BigRational::zero();
+        for (place, weight) in weights.iter().filter(|(place, _)| self.net.initial[**place] > 0) {
+            let tokens = BigRational::from_integer(self.net.initial[*place].into());
+            self.add_product(&mut initial, weight, &tokens)?;
+        }
+        Ok(initial)
+    }
+
+    /// How each transition changes a weighted sum, times the common denominator of the weights.
+    pub fn effects(
+        &self,
+        weights: &BTreeMap<usize, BigRational>,
+        dead: &[bool],
+    ) -> Result<BTreeMap<usize, BigInt>, CheckError> {
         // Integers: sums of rational numbers are slow.
         let mut common = BigInt::one();
         for weight in weights.values() {
@@ -285,7 +388,7 @@ impl Context<'_> {
             common = common.lcm(weight.denom());
         }
         let mut effects: BTreeMap<usize, BigInt> = BTreeMap::new();
-        for (place, weight) in &weights {
+        for (place, weight) in weights {
             self.meter.integers([weight.numer(), weight.denom(), &common])?;
             let weight = weight.numer() * (&common / weight.denom());
             let words = 1 + weight.bits() / 64;
@@ -294,12 +397,7 @@ impl Context<'_> {
                 *effects.entry(*flat).or_default() += &weight * BigInt::from(*change);
             }
         }
-        match effects.iter().find(|(_, effect)| effect.is_positive()) {
-            Some((flat, _)) => {
-                Err(CheckError::refused(format!("{} increases the sum", self.transition_of(*flat))))
-            }
-            None => Ok(Inequality { weights, bound: bound.0.clone() }),
-        }
+        Ok(effects)
     }
 
     fn trap(&self, places: &[crate::PlaceName], dead: &[bool]) -> Result<Inequality, CheckError> {
@@ -348,7 +446,7 @@ impl Context<'_> {
     }
 
     /// Adds a product to a sum.
-    fn add_product(
+    pub fn add_product(
         &self,
         sum: &mut BigRational,
         factor: &BigRational,
@@ -360,21 +458,21 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn transition_of(&self, flat: usize) -> String {
+    pub fn transition_of(&self, flat: usize) -> String {
         let number = self.net.transitions.partition_point(|range| range.end <= flat);
         format!("the transition number {number} of the net")
     }
 
-    /// Follows the proof through its cases.
-    fn check(
+    /// Follows a proof that refutes the conditions one after the other, through its cases.
+    pub fn check(
         &self,
-        condition: Rc<Condition>,
-        lemmas: &[Rc<Inequality>],
+        conditions: Vec<Rc<Condition>>,
+        facts: &Facts,
         proof: &[ProofStep],
     ) -> Result<(), CheckError> {
         let (mut assumptions, mut disjunctions) = (Vec::new(), Vec::new());
         // What is left to prove: the numbers of assumptions and disjunctions that are known there, and what is assumed.
-        let mut open = vec![(0, 0, condition)];
+        let mut open: Vec<_> = conditions.into_iter().rev().map(|condition| (0, 0, condition)).collect();
         for (number, step) in proof.iter().enumerate() {
             let at = |why: &str| CheckError::refused(format!("step {number} of the proof: {why}"));
             let in_step = |error: CheckError| error.at(&format!("step {number} of the proof"));
@@ -386,7 +484,8 @@ impl Context<'_> {
             match step {
                 ProofStep::Contradiction { lemmas: of_lemmas, assumptions: of_assumptions } => {
                     let mut sum = Inequality { weights: BTreeMap::new(), bound: BigRational::zero() };
-                    for (factors, from) in [(of_lemmas, lemmas), (of_assumptions, assumptions.as_slice())] {
+                    for (factors, from) in [(of_lemmas, &facts.inequalities), (of_assumptions, &assumptions)]
+                    {
                         for (number, Rational(factor)) in factors {
                             let term = from.get(*number).ok_or_else(|| at("an unknown inequality"))?;
                             if factor.is_negative() {
@@ -413,9 +512,15 @@ impl Context<'_> {
                     self.meter.steps(KEPT.saturating_mul(parts.len() as u64))?;
                     open.extend(parts.iter().rev().map(|case| (known, cases, case.clone())));
                 }
+                ProofStep::Closed(number) => {
+                    let closed = facts.closed.get(number).ok_or_else(|| at("an unknown closed set"))?;
+                    if !self.excludes(closed, &assumptions, &disjunctions).map_err(in_step)? {
+                        return Err(at("a marking of the closed set satisfies the assumptions"));
+                    }
+                }
                 ProofStep::Split { weights, bound } => {
                     let low = Inequality { weights: self.weights(weights)?, bound: bound.0.clone() };
-                    if !low.bound.is_integer() || !low.weights.values().all(BigRational::is_integer) {
+                    if !low.is_integer() {
                         return Err(at("a split with a number that is not an integer"));
                     }
                     let weights = low.weights.iter().map(|(place, weight)| (*place, -weight)).collect();

@@ -103,7 +103,7 @@ fn covers(marking: &Marking, other: &Marking) -> bool {
 }
 
 /// A run with the numbers of its transitions and colours.
-struct Replay<'a> {
+pub(crate) struct Replay<'a> {
     model: &'a Model,
     meter: &'a Meter,
     firings: Vec<Firing>,
@@ -112,7 +112,7 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(model: &'a Model, run: &Run, meter: &'a Meter) -> Result<Replay<'a>, CheckError> {
+    pub fn new(model: &'a Model, run: &Run, meter: &'a Meter) -> Result<Replay<'a>, CheckError> {
         let firing = |step: &crate::Step| {
             let transition = model.transition(&step.transition)?;
             Ok((transition, model.binding(transition, step)?))
@@ -191,7 +191,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Whether the run shows that the formula is true (or false) initially.
-    fn shows(&self, formula: &Expr, truth: bool, linear: bool) -> Result<(), CheckError> {
+    pub fn shows(&self, formula: &Expr, truth: bool, linear: bool) -> Result<(), CheckError> {
         let last = self.last_marking()?;
         // The common case without the truth of all atoms in all markings: the last marking satisfies, or violates.
         if let (Expr::ExistsPath(path), true) | (Expr::AllPaths(path), false) = (formula, truth)
@@ -240,7 +240,7 @@ enum Number {
 }
 
 /// The atoms of a formula, and their truth in the markings that were visited.
-struct Atoms<'a> {
+pub(crate) struct Atoms<'a> {
     model: &'a Model,
     meter: &'a Meter,
     atoms: Vec<Atom>,
@@ -251,7 +251,7 @@ struct Atoms<'a> {
 }
 
 impl<'a> Atoms<'a> {
-    fn new(model: &'a Model, formula: &Expr, meter: &'a Meter) -> Result<Atoms<'a>, CheckError> {
+    pub fn new(model: &'a Model, formula: &Expr, meter: &'a Meter) -> Result<Atoms<'a>, CheckError> {
         let of_place = vec![Vec::new(); model.net.places.len()];
         let mut atoms =
             Atoms { model, meter, atoms: Vec::new(), numbers: HashMap::new(), of_place, truths: Vec::new() };
@@ -353,7 +353,7 @@ impl<'a> Atoms<'a> {
     }
 
     /// The truth of a state formula in one marking.
-    fn holds(&self, formula: &Expr, marking: &Marking) -> Result<bool, CheckError> {
+    pub fn holds(&self, formula: &Expr, marking: &Marking) -> Result<bool, CheckError> {
         match formula {
             Expr::Not(inner) => Ok(!self.holds(inner, marking)?),
             Expr::And(parts) | Expr::Or(parts) => {

@@ -1,4 +1,5 @@
 use super::import::refuse_archive_to_certify;
+use super::record_source::refuse_no_judgement;
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
@@ -52,6 +53,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     refuse_archive_to_certify(&args.judgement)?;
+    refuse_no_judgement(&args.judgement)?;
     if mcc_other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)?.is_some() {
         return Err(Failure::usage(anyhow!("certify is for judgements of the MCC")));
     }
@@ -90,7 +92,7 @@ fn show(progress: Progress) {
 
 fn text(summary: &Summary, args: &Args) -> String {
     let mut rows = vec![
-        ["examination", "values", "witness", "proof", "explored", "open", "decided"]
+        ["examination", "values", "witness", "proof", "re-explored", "explored", "open", "decided"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -99,8 +101,14 @@ fn text(summary: &Summary, args: &Args) -> String {
         all.add(share);
     }
     for share in summary.examinations.iter().chain([&all]) {
-        let numbers =
-            [share.values, share.witness, share.proof, share.explored, share.values - share.decided()];
+        let numbers = [
+            share.values,
+            share.witness,
+            share.proof,
+            share.re_explored,
+            share.explored,
+            share.values - share.decided(),
+        ];
         let mut row = vec![share.examination.clone()];
         row.extend(numbers.map(|number| number.to_string()));
         row.push(percent(share.decided(), share.values));

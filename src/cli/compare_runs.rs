@@ -3,6 +3,7 @@ use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::EntryName;
+use mcc_campaign::Start;
 use mcc_campaign::benchkit::abridged;
 use mcc_runner::qualify::paired::{CONFIDENCE, LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
@@ -43,6 +44,13 @@ pub struct Args {
     /// Keep the records in the folders A and B of this folder. After an interruption the same command continues.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// How machines start: each run boots, or each is restored from the saved state of a machine after its boot.
+    #[arg(long, value_enum, default_value_t)]
+    start: StartMode,
+    /// Switch address randomization off in the guests and fix hash seeds (PYTHONHASHSEED=0), so that tools that depend on
+    /// them have equal instructions. Not as in a contest; the runs are marked.
+    #[arg(long)]
+    deterministic: bool,
     /// Run although this host does not meet the contest's machine requirements.
     #[arg(long)]
     allow_degraded: bool,
@@ -54,9 +62,27 @@ pub struct Args {
     format: Format,
 }
 
+/// How machines start.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum StartMode {
+    #[default]
+    Boot,
+    Restore,
+}
+
+impl From<StartMode> for Start {
+    fn from(mode: StartMode) -> Self {
+        match mode {
+            StartMode::Boot => Self::Boot,
+            StartMode::Restore => Self::Restore,
+        }
+    }
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let repetitions = NonZero::new(args.repeat).unwrap_or(NonZero::<u32>::MIN);
     let a = args.conditions.settings(Purpose::Comparison, &args.instances, repetitions, None)?;
+    let a = Settings { start: args.start.into(), deterministic: args.deterministic, ..a };
     let b = Settings {
         entry: args.tool_b.clone().unwrap_or_else(|| a.entry.clone()),
         kind: args.kind_b.map_or(a.kind, Into::into),

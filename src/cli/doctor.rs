@@ -1,5 +1,5 @@
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING};
-use super::{Exit, Failure, Format, measure, print};
+use super::{Exit, Failure, Format, accept, measure, print};
 use mcc_edition::Edition;
 use mcc_runner::doctor::{CheckState, HostReport, HostRequirements};
 use mcc_vm::host::Policy;
@@ -20,6 +20,13 @@ pub struct Args {
     /// Exit with 0 also if the host can run only degraded campaigns.
     #[arg(long)]
     allow_degraded: bool,
+    /// Check and measure this host, run the small campaign of --campaign, and write all results to this file, to send it to the
+    /// maintainers. The first image of the campaign is the one that measures.
+    #[arg(long, value_name = "FILE", conflicts_with = "measure")]
+    accept: Option<PathBuf>,
+    /// With --accept: the campaign.
+    #[arg(long, value_name = "CAMPAIGN", requires = "accept", default_value = "demo/campaign.toml")]
+    campaign: PathBuf,
     #[command(flatten)]
     measurement: measure::Args,
     /// How results are printed.
@@ -35,7 +42,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(image) = args.measurement.image() {
         return args.measurement.run(image, &edition, args.allow_degraded, args.format);
     }
-    let report = HostReport::of_this_host(&HostRequirements { machine: edition.machine, folder: args.dir })?;
+    let requirements = HostRequirements { machine: edition.machine, folder: args.dir.clone() };
+    let report = HostReport::of_this_host(&requirements)?;
+    if let Some(out) = &args.accept {
+        return accept::run(out, &args.campaign, &args.dir, report, args.allow_degraded);
+    }
     print::result(args.format, &report, || page(&report).print())?;
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })

@@ -1,8 +1,9 @@
 use super::record_source::open_judgement;
+use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
-use mcc_judge::explain::{ExplainError, explain, explain_tool};
-use mcc_judge::judgement::Judgement;
+use mcc_judge::explain::{ExplainError, Explanation, PositionAnswer, ToolExplanation, explain, explain_tool};
+use mcc_judge::judgement::{Judgement, ValueVerdict};
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ pub struct Args {
     /// The folder that `judge --out` wrote, or an archive (`export --archive`).
     dir: PathBuf,
     /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
-    #[arg(long, value_name = "NAME", required_unless_present = "tool", requires = "examination")]
+    #[arg(long, value_name = "NAME", requires = "examination")]
     instance: Option<String>,
     /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
     #[arg(long, value_name = "NAME", requires = "instance", conflicts_with = "tool")]
@@ -34,6 +35,12 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if args.instance.is_none() && args.tool.is_none() {
+        return Err(Failure::usage(anyhow!(
+            "nothing to explain is named; give --instance NAME and --examination NAME for a value, or --tool NAME for the \
+             points of a tool"
+        )));
+    }
     // Without --tool both are given: the options require each other.
     let (instance, examination) = (args.instance.unwrap_or_default(), args.examination.unwrap_or_default());
     let source = open_judgement(&args.dir, &|path| path.starts_with("judgement"))?;
@@ -49,10 +56,44 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return show(mcc_other_contests::explain(&judgement, &instance, &examination), args.format);
     }
     let judgement = Judgement::read(&source.folder).map_err(Failure::usage)?;
+    let folder = argument(&args.dir);
     if let Some(tool) = &args.tool {
-        return show(explain_tool(&judgement, tool), args.format);
+        let explained = explain_tool(&judgement, tool).map_err(Failure::usage)?;
+        let question = after_tool(&folder, &explained);
+        return show(Ok(explained), args.format).inspect(|_| question.iter().for_each(|text| next(text)));
     }
-    show(explain(&judgement, &instance, &examination, args.position), args.format)
+    let explained = explain(&judgement, &instance, &examination, args.position).map_err(Failure::usage)?;
+    let question = after_value(&folder, &explained, args.position);
+    show(Ok(explained), args.format).inspect(|_| question.iter().for_each(|text| next(text)))
+}
+
+/// The question that usually follows the points of a tool: why its most costly value is wrong, or else a value that no
+/// other tool gave.
+fn after_tool(folder: &str, explained: &ToolExplanation) -> Option<String> {
+    let wrong = explained.wrong.first().map(|value| (&value.instance, &value.examination, value.position));
+    let unique = explained.unique.first().map(|value| (&value.instance, &value.examination, value.position));
+    let (instance, examination, position) = wrong.or(unique)?;
+    Some(format!(
+        "mcc-harness explain {folder} --instance {} --examination {} --position {position}",
+        argument(instance),
+        argument(examination)
+    ))
+}
+
+/// The question that usually follows a value: what else the first entry with a wrong value lost. After all values of an
+/// examination: the first of them that an entry has wrong.
+fn after_value(folder: &str, explained: &Explanation, position: Option<usize>) -> Option<String> {
+    let wrong = |answer: &&PositionAnswer| answer.verdict == ValueVerdict::Wrong;
+    let mut found = explained.positions.iter();
+    let (at, answer) = found.find_map(|value| Some((value.position, value.answers.iter().find(wrong)?)))?;
+    Some(match position {
+        Some(_) => format!("mcc-harness explain {folder} --tool {}", argument(&answer.entry)),
+        None => format!(
+            "mcc-harness explain {folder} --instance {} --examination {} --position {at}",
+            argument(&explained.instance),
+            argument(&explained.examination)
+        ),
+    })
 }
 
 fn show<T: Display + Serialize>(explained: Result<T, ExplainError>, format: Format) -> Result<Exit, Failure> {

@@ -4,12 +4,18 @@ use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
 use mcc_archive::ArchiveInputs;
+use mcc_base::files::open_own;
 use mcc_campaign::benchkit::contest_table::Form;
+use mcc_campaign::benchkit::{FailureClasses, FoundFailure};
 use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
-use mcc_edition::Edition;
+use mcc_edition::{Edition, Status};
 use mcc_judge::contest_table::{Cores, Layout, export};
+use mcc_judge::record::edition_of;
+use mcc_judge::shared::field;
 use mcc_judge::{mcc, oracle};
-use mcc_store::Record;
+use mcc_store::{Outcome, Record, RunRecord};
+use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
@@ -55,6 +61,10 @@ pub struct Args {
     /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
+    /// Of a record: write the failure class and the named values of each run, by the patterns of the campaign and those that
+    /// are built in, and print the sums.
+    #[arg(long, value_name = "FILE", group = "what")]
+    classes: Option<PathBuf>,
     /// Write a BenchKit job file; the input is then campaign.toml.
     #[arg(long, value_name = "FILE", group = "what")]
     bkjobs: Option<PathBuf>,
@@ -88,6 +98,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     if let Some(out) = &args.archive {
         return archive(&args, out);
+    }
+    if let Some(out) = &args.classes {
+        return classes(&args, out);
     }
     let outputs = args.csv.iter().chain(&args.summary).flat_map(|out| {
         let beside = ["models", "tools", "overrides"].map(|what| out.with_extension(format!("{what}.csv")));
@@ -153,6 +166,61 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let bytes = out.metadata()?.len();
     print::text(&format!("{} (bytes: {bytes}, disks: {})\n", out.display(), files.len()))?;
     next(&format!("mcc-harness verify {}", argument(out)));
+    Ok(Exit::Done)
+}
+
+/// Writes a row for each run whose output counts. A resigned entry has none (P-4).
+fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
+    refuse_inputs(&args.read_files(), [out.to_owned()])?;
+    let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
+    let edition = edition_of(&record).map_err(Failure::usage)?;
+    let classes = FailureClasses::of_campaign(&record.facts().campaign);
+    let classes = classes.map_err(|problem| Failure::usage(anyhow!("the recorded campaign: {problem}")))?;
+    let built_in = FailureClasses::new(&[]).map_err(|problem| anyhow!(problem))?;
+    let mut rows = String::from("tool,instance,examination,outcome,class,line,values\n");
+    let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for recorded in record.records() {
+        let RunRecord { run, last, .. } = recorded?;
+        if edition.status_of(&run.entry) == Status::Resigned
+            || last.outcome == Outcome::NotCompeting
+            || last.outcome.is_infrastructure()
+        {
+            continue;
+        }
+        let mut found = FoundFailure::default();
+        for stream in ["stdout", "stderr"] {
+            if last.outputs.iter().any(|output| output.role == stream) {
+                let path = record.outputs_dir(&last.run, last.number).join(stream);
+                let of_entry = classes.get(&run.entry).unwrap_or(&built_in);
+                open_own(&path)
+                    .and_then(|file| of_entry.read(stream, BufReader::new(file), &mut found))
+                    .map_err(|error| anyhow!("{}: cannot read the output: {error}", path.display()))?;
+            }
+        }
+        let class = found.class.unwrap_or_default();
+        let values: Vec<String> =
+            found.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let fields = [
+            run.entry.as_str(),
+            run.instance.as_str(),
+            run.examination.as_str(),
+            last.outcome.word(),
+            &class,
+            &found.line.unwrap_or_default(),
+            &values.join("; "),
+        ];
+        rows += &fields.map(field).join(",");
+        rows.push('\n');
+        if !class.is_empty() {
+            *sums.entry((run.entry.to_string(), class)).or_default() += 1;
+        }
+    }
+    print::file(out, &rows)?;
+    let mut text = format!("{} (rows: {})\n", out.display(), rows.lines().count() - 1);
+    for ((entry, class), runs) in sums {
+        text += &format!("{entry:<30} {class:<20} {runs}\n");
+    }
+    print::text(&text)?;
     Ok(Exit::Done)
 }
 

@@ -2,9 +2,9 @@
 
 use super::terminal::{ERROR, HEADING, Page, WARNING};
 use anstyle::Style;
-use mcc_edition::{rule_sections, rules_of};
+use mcc_judge::show::columns;
 use mcc_model::Severity;
-use mcc_runner::qualify::{Finding, counted};
+use mcc_runner::qualify::{Finding, JudgedValue, counted, rule_title};
 use std::collections::{BTreeSet, HashMap};
 
 /// Largest number of places of a problem that are shown. Wrong values are shown all.
@@ -13,8 +13,10 @@ const MAX_PLACES: usize = 5;
 /// Findings with the same problem in several places, or wrong values with the same remedy.
 struct Group<'f> {
     first: &'f Finding,
-    /// The place of each finding, with its own problem if that is not the problem of the first.
+    /// The place of each finding, with its own problem if that is not the problem of the first. Empty for wrong values.
     places: Vec<String>,
+    /// The findings about wrong values.
+    values: Vec<&'f Finding>,
 }
 
 /// The label of a finding, and its style.
@@ -25,21 +27,18 @@ pub fn label(severity: Severity) -> (&'static str, Style) {
     }
 }
 
-/// Adds the findings to a page, and the titles of the rules in them.
-pub fn show(page: &mut Page, findings: &[Finding]) {
-    for Group { first, places } in groups(findings) {
+/// Adds the findings to a page, and the titles of the rules in them. `next_command` returns the command that usually
+/// follows the first finding of a problem.
+pub fn show(page: &mut Page, findings: &[Finding], next_command: &dyn Fn(&Finding) -> Option<String>) {
+    for Group { first, places, values } in groups(findings) {
         let (label, style) = label(first.severity);
-        let problem = match &first.value {
-            Some(_) => counted(places.len(), "wrong value"),
-            None => first.problem.clone(),
+        let problem = match values.len() {
+            0 => first.problem.clone(),
+            count => counted(count, "wrong value"),
         };
         page.item(0, label, style, &format!("{}: {problem}", first.rule));
         page.item(4, "fix:", HEADING, &first.fix);
-        if first.value.is_some() {
-            places.iter().for_each(|place| page.item(4, "in:", HEADING, place));
-            page.gap();
-            continue;
-        }
+        page.lines(&side_by_side(&values));
         let shown = places.iter().take(MAX_PLACES).map(String::as_str).collect::<Vec<_>>().join("; ");
         let more = match places.len() {
             0..=MAX_PLACES => String::new(),
@@ -48,22 +47,39 @@ pub fn show(page: &mut Page, findings: &[Finding]) {
         if !shown.is_empty() {
             page.item(4, "in:", HEADING, &format!("{shown}{more}"));
         }
+        if let Some(command) = next_command(first) {
+            page.item(4, "next:", HEADING, &command);
+        }
         page.gap();
     }
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
     for code in codes {
-        page.item(0, code, HEADING, &format!("{} (mcc-harness rule {code})", title(code)));
+        page.item(0, code, HEADING, &format!("{} (mcc-harness rule {code})", rule_title(code)));
     }
 }
 
-/// The title of a rule, of the first rules with a code, or of a section of rules.
-fn title(code: &str) -> String {
-    if let Some(section) = rule_sections().into_iter().find(|section| section.code == code) {
-        return section.title.to_owned();
+/// Wrong values as a table, with the known value beside the given one; empty if there are none.
+fn side_by_side(values: &[&Finding]) -> String {
+    let row = |finding: &&Finding| {
+        let JudgedValue { id, given, known, oracle, .. } = finding.value.as_ref()?;
+        let run = finding.run.split_once('/').map_or("", |(_, run)| run);
+        let place = format!("{run} {}", finding.place());
+        Some(vec![format!("    {id}"), short(known), short(given), place.trim().to_owned(), oracle.clone()])
+    };
+    let rows: Vec<Vec<String>> = values.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
     }
-    let titles: Vec<&str> = rules_of(code).iter().map(|rule| rule.title).collect();
-    let more = if titles.len() > 2 { "; ..." } else { "" };
-    format!("{}{more}", titles[..titles.len().min(2)].join("; "))
+    let heading = ["    value", "expected", "given", "printed in", "known from"].map(str::to_owned).to_vec();
+    columns(&[vec![heading], rows].concat(), &[])
+}
+
+/// A value for a table: a number can have 24,000 digits.
+fn short(value: &str) -> String {
+    match value.get(..20) {
+        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
+        _ => value.to_owned(),
+    }
 }
 
 /// The findings by problem: errors first, else in their order.
@@ -78,12 +94,16 @@ fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
         let severity = u8::from(finding.severity != Severity::Error);
         let key = (severity, finding.rule, finding.value.is_some(), problem, general(&finding.fix, instance));
         let group = *known.entry(key).or_insert_with(|| {
-            groups.push(Group { first: finding, places: vec![] });
+            groups.push(Group { first: finding, places: vec![], values: vec![] });
             groups.len() - 1
         });
+        if finding.value.is_some() {
+            groups[group].values.push(finding);
+            continue;
+        }
         let in_run = finding.run.split_once('/').map_or("", |(_, run)| run);
         let place = [in_run, &finding.place()].join(" ").trim().to_owned();
-        let is_other = finding.value.is_some() || finding.problem != groups[group].first.problem;
+        let is_other = finding.problem != groups[group].first.problem;
         let place = match (place.is_empty(), is_other) {
             (true, false) => continue,
             (false, false) => place,
@@ -117,7 +137,6 @@ pub fn counts(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_runner::qualify::JudgedValue;
 
     fn finding(run: &str, severity: Severity, problem: &str) -> Finding {
         Finding {
@@ -177,12 +196,11 @@ mod tests {
         let groups = groups(&findings);
         assert_eq!(groups.len(), 2);
         assert_eq!(
-            groups[0].places,
-            [
-                "M-PT-1/X stdout line 3: M-PT-1-X-01 is 3, but the known value is 2 (position 01; oracle/M-PT-1.csv)",
-                "M-PT-1/X stdout line 7: M-PT-1-X-05 is 2, but the known value is 1 (position 05; oracle/M-PT-1.csv)",
-                "M-PT-1/X stdout line 8: M-PT-1-X-06 is 3, but the known value is 2 (position 06; oracle/M-PT-1.csv)",
-            ]
+            side_by_side(&groups[0].values),
+            "    value        expected  given  printed in              known from\n    \
+             M-PT-1-X-01  2         3      M-PT-1/X stdout line 3  oracle/M-PT-1.csv\n    \
+             M-PT-1-X-05  1         2      M-PT-1/X stdout line 7  oracle/M-PT-1.csv\n    \
+             M-PT-1-X-06  2         3      M-PT-1/X stdout line 8  oracle/M-PT-1.csv\n"
         );
     }
 }

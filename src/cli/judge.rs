@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
 /// (tool,instance,examination,answers,wrong), plain or gzip. Writes judgement.json and its tables (docs/judgement.md).
-/// With --compare, shows the differences between two judgements of one contest that have runs in common.
+/// With --compare, shows the differences between two judgements of one contest that have runs in common;
+/// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
 /// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]

@@ -1,12 +1,15 @@
 //! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
+mod accept;
 mod cancel;
 mod certify;
 mod check;
 mod ci_reports;
 mod collect;
+mod compare_campaigns;
 mod compare_runs;
 mod completions;
+mod demo;
 mod doctor;
 mod edition;
 mod examples;
@@ -83,6 +86,7 @@ enum Command {
     Explain(explain::Args),
     Qualify(qualify::Args),
     CompareRuns(compare_runs::Args),
+    CompareCampaigns(compare_campaigns::Args),
     Shrink(shrink::Args),
     Rate(rate::Args),
     Lint(lint::Args),
@@ -91,6 +95,7 @@ enum Command {
     Import(import::Args),
     Verify(verify::Args),
     Replay(replay::Args),
+    Demo(demo::Args),
     Man(man::Args),
     Completions(completions::Args),
 }
@@ -116,12 +121,47 @@ impl From<CampaignEnd> for Exit {
     fn from(end: CampaignEnd) -> Self {
         match end {
             CampaignEnd::Complete => Exit::Done,
-            CampaignEnd::Infrastructure | CampaignEnd::Stopped => Exit::Failed,
+            CampaignEnd::Infrastructure | CampaignEnd::Stopped | CampaignEnd::Held => Exit::Failed,
         }
     }
 }
 
 impl Command {
+    fn run(self) -> Result<Exit, Failure> {
+        match self {
+            Self::Doctor(args) => doctor::run(args),
+            Self::Edition(args) => edition::run(args),
+            Self::Rule(args) => rule::run(args),
+            Self::Plan(args) => plan::run(args),
+            Self::Run(args) => run::run(args),
+            Self::Submit(args) => submit::run(args),
+            Self::Status(args) => status::run(args),
+            Self::Cancel(args) => cancel::run(args),
+            Self::Collect(args) => collect::run(args),
+            Self::Shard(args) => shard::run(args),
+            Self::Judge(args) => judge::run(args),
+            Self::Certify(args) => certify::run(args),
+            Self::CheckWitness(args) => check::show(args.check()),
+            Self::CheckCertificate(args) => check::show(args.check()),
+            Self::Report(args) => report::run(args),
+            Self::Explain(args) => explain::run(args),
+            Self::Qualify(args) => qualify::run(args),
+            Self::CompareRuns(args) => compare_runs::run(args),
+            Self::CompareCampaigns(args) => compare_campaigns::run(args),
+            Self::Shrink(args) => shrink::run(args),
+            Self::Rate(args) => rate::run(args),
+            Self::Lint(args) => lint::run(args),
+            Self::Image(args) => image::run(args),
+            Self::Export(args) => export::run(args),
+            Self::Import(args) => import::run(args),
+            Self::Verify(args) => verify::run(args),
+            Self::Replay(args) => replay::run(args),
+            Self::Demo(args) => demo::run(args),
+            Self::Man(args) => man::run(args),
+            Self::Completions(args) => completions::run(args),
+        }
+    }
+
     /// Whether it makes a folder of results, or files in one.
     fn writes_a_record(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Submit(_) | Self::Shard(_) | Self::Collect(_) | Self::Replay(_))
@@ -148,36 +188,7 @@ pub fn main() -> Exit {
         let group = Mode::S_IRGRP | Mode::S_IWGRP;
         nix::sys::stat::umask(group | Mode::S_IROTH | Mode::S_IWOTH);
     }
-    let outcome = match parsed.command {
-        Command::Doctor(args) => doctor::run(args),
-        Command::Edition(args) => edition::run(args),
-        Command::Rule(args) => rule::run(args),
-        Command::Plan(args) => plan::run(args),
-        Command::Run(args) => run::run(args),
-        Command::Submit(args) => submit::run(args),
-        Command::Status(args) => status::run(args),
-        Command::Cancel(args) => cancel::run(args),
-        Command::Collect(args) => collect::run(args),
-        Command::Shard(args) => shard::run(args),
-        Command::Judge(args) => judge::run(args),
-        Command::Certify(args) => certify::run(args),
-        Command::CheckWitness(args) => check::show(args.check()),
-        Command::CheckCertificate(args) => check::show(args.check()),
-        Command::Report(args) => report::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Qualify(args) => qualify::run(args),
-        Command::CompareRuns(args) => compare_runs::run(args),
-        Command::Shrink(args) => shrink::run(args),
-        Command::Rate(args) => rate::run(args),
-        Command::Lint(args) => lint::run(args),
-        Command::Image(args) => image::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Import(args) => import::run(args),
-        Command::Verify(args) => verify::run(args),
-        Command::Replay(args) => replay::run(args),
-        Command::Man(args) => man::run(args),
-        Command::Completions(args) => completions::run(args),
-    };
+    let outcome = parsed.command.run();
     outcome.unwrap_or_else(|failure| {
         terminal::message("mcc-harness", terminal::ERROR, &print::error(&failure.error));
         failure.exit

@@ -8,7 +8,7 @@ use mcc_edition::Edition;
 use mcc_runner::Host;
 use mcc_runner::measure::Measurement;
 use mcc_runner::qualify::counted;
-use mcc_store::measured_host::{Condition, MeasuredHost};
+use mcc_store::measured_host::{Condition, InstructionCounts, MeasuredHost};
 use mcc_vm::Image;
 use std::path::{Path, PathBuf};
 
@@ -105,10 +105,30 @@ fn page(measured: &MeasuredHost) -> Page {
         let mean = alone.cpu_ms.iter().sum::<u64>() as f64 / 1000.0 / alone.cpu_ms.len().max(1) as f64;
         page.item(0, &alone.workload, HEADING, &format!("{mean:.2} s of CPU time alone"));
         for figure in figures.iter().filter(|figure| figure.workload == alone.workload) {
-            let (label, style) = if figure.fit { ("fit    ", GOOD) } else { ("NOT fit", ERROR) };
+            let (label, style) = match (figure.figure.decides(), figure.fit) {
+                (false, _) => ("shown  ", HEADING),
+                (true, true) => ("fit    ", GOOD),
+                (true, false) => ("NOT fit", ERROR),
+            };
             page.item(2, label, style, &format!("{figure} (at most {:.0} %)", figure.goal * 100.0));
         }
     }
+    for counts in &measured.instructions {
+        let condition = match counts.condition {
+            Condition::Alone => "alone",
+            Condition::BesideNeighbours => "beside neighbours",
+            Condition::Restored => "restored",
+        };
+        let spread =
+            counts.spread().map_or("not known".to_owned(), |spread| format!("{:.4} %", spread * 100.0));
+        page.item(0, "instructions", HEADING, &format!("{condition}: spread {spread}"));
+    }
+    if let Some(range) = InstructionCounts::range(&measured.instructions) {
+        let text =
+            format!("of all conditions: the largest count is {:.4} % above the smallest", range * 100.0);
+        page.item(0, "instructions", HEADING, &text);
+    }
+    let figures: Vec<_> = figures.iter().filter(|figure| figure.figure.decides()).collect();
     let fit = figures.iter().filter(|figure| figure.fit).count();
     let (label, style) = if measured.fit { ("fit:", GOOD) } else { ("NOT fit:", ERROR) };
     let text = format!("{fit} of {} figures are fit for a contest with {machines} at once", figures.len());

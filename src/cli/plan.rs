@@ -1,10 +1,13 @@
 use super::import::refuse_archive;
-use super::terminal::{Page, argument, next};
+use super::terminal::{Page, WARNING, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::{EntryName, RunId};
-use mcc_campaign::{Campaign, CampaignError, Override, Plan, Run, RunFilter};
+use mcc_campaign::{
+    Campaign, CampaignError, Canaries, Channel, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
+};
 use mcc_edition::Edition;
 use mcc_runner::disk_limits;
+use mcc_vm::Image;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -31,9 +34,15 @@ struct PlanReport {
     unknown: BTreeMap<String, String>,
     /// The limits that the campaign changes.
     overrides: Vec<Override>,
+    /// What `run` would refuse, and what makes the campaign longer than it looks.
+    warnings: Vec<String>,
     /// Bytes that the writes of a run of each entry to its disk may take on the host; null: the free space of a disk that cannot
     /// be read yet, at most 16 GiB.
     disk_limits: BTreeMap<EntryName, Option<u64>>,
+    /// Canaries with which the campaign begins.
+    canaries: usize,
+    /// Canaries that would be made if 2 % of the runs sufficed.
+    canaries_wanted: usize,
     jobs: u32,
     longest_run_s: u64,
     worst_case_s: u64,
@@ -89,8 +98,28 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
         }
     };
     let plan = plan().map_err(Failure::usage)?;
+    let overrides = campaign.overrides(&edition);
+    let mut warnings = missing_images(&campaign);
+    let changed = |limit: &str| overrides.iter().any(|change| change.limit == limit);
+    if changed("cpu_s") && !changed("wall_s") {
+        warnings.push(format!(
+            "only cpu_s is changed: the longest possible duration follows from wall_s, which is still {} s; set wall_s too",
+            effective.limits.wall_s
+        ));
+    }
+    let history = History::default();
+    let mut canaries = Canaries::new(&effective, &history);
+    plan.runs().zip(0..).for_each(|(run, position)| canaries.consider(position, &run));
+    let (wanted, affordable) = canaries.wanted(0);
     Ok(PlanReport {
-        overrides: campaign.overrides(&edition),
+        canaries: match campaign.hosts.canary {
+            None => wanted.min(affordable),
+            Some(true) => wanted,
+            Some(false) => 0,
+        },
+        canaries_wanted: wanted,
+        overrides,
+        warnings,
         disk_limits: disk_limits(&campaign, &effective),
         jobs: plan.jobs,
         longest_run_s: plan.longest_run_s,
@@ -99,6 +128,18 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
         edition: edition.name,
         unknown: edition.unknown,
     })
+}
+
+/// The images that `run` would refuse, with the reason. A plan can be made before the images are there.
+fn missing_images(campaign: &Campaign) -> Vec<String> {
+    let refused = campaign.tools.iter().filter_map(|tool| {
+        let reason = match tool.channel {
+            Channel::Agent => Image::open(&tool.image).err()?.to_string(),
+            Channel::Ssh { .. } => Image::open_original(&tool.image).err()?.to_string(),
+        };
+        Some(format!("`run` would refuse the image of {}: {reason}", tool.entry))
+    });
+    refused.collect()
 }
 
 /// Writes the runs, and returns their number and that of the runs in a machine.
@@ -144,11 +185,19 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
     }
     page.line(&format!("runs: {all}; runs in a machine: {machines}"));
     page.line(&format!(
+        "canaries: {} of {} wanted (one for each entry and category; at most one for {RUNS_PER_CANARY} runs, unless \
+         `canary` below [hosts] says otherwise)",
+        plan.canaries, plan.canaries_wanted
+    ));
+    page.line(&format!(
         "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s
     ));
+    for warning in &plan.warnings {
+        page.item(0, "warning:", WARNING, warning);
+    }
     page
 }
 

@@ -132,6 +132,15 @@ impl CampaignProgress {
                 }
                 self.committed(now, run, attempt, &run_state);
             }
+            Progress::Held { hold } => {
+                let line = escaped(&format!("{} is held: {}", hold.entry, hold.reason));
+                if self.terminal {
+                    // Fails only if stderr is closed.
+                    let _ = self.multi_progress.println(&line);
+                } else {
+                    eprintln!("{line}");
+                }
+            }
         }
     }
 

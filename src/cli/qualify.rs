@@ -3,9 +3,10 @@ use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
 use mcc_base::names::EntryName;
+use mcc_campaign::Start;
 use mcc_edition::Edition;
 use mcc_runner::qualify::{
-    Checked, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
+    Checked, Finding, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
 };
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -109,6 +110,8 @@ impl Conditions {
             instances: instances.to_owned(),
             kind: self.kind.into(),
             limit_s: self.limit,
+            start: Start::default(),
+            deterministic: false,
             repeat,
             oracle,
         })
@@ -139,7 +142,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {
-            qualification.run_native(folder, &out, &|run| eprintln!("qualify: {run}, native run"))
+            let show = |number: usize, all: usize, run: &str| eprintln!("[{number}/{all}] {run}, native run");
+            qualification.run_native(folder, &out, &show)
         }
         (None, image) => {
             let machines = Machines {
@@ -163,7 +167,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         file: None,
     })?;
     print::result(args.format, &report, || {
-        page(&report, args.details).print()?;
+        page(&report, args.details, &|finding| next_command(finding, &args)).print()?;
         next_steps(&report, &args);
         Ok(())
     })?;
@@ -172,14 +176,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The text of the report: findings first, the verdict last. `details`: also digests, machines, environment and the end of
 /// each run.
-fn page(report: &QualificationReport, details: bool) -> Page {
+fn page(
+    report: &QualificationReport,
+    details: bool,
+    next_command: &dyn Fn(&Finding) -> Option<String>,
+) -> Page {
     let mut page = Page::new();
     let runs = counted(report.runs.values().map(Vec::len).sum(), "run");
     let QualificationReport { tool, edition, limit_s, findings, .. } = report;
     page.item(0, "qualification", HEADING, &format!("of {tool} by {edition}: {runs}, limit {limit_s} s"));
     page.gap();
     if !findings.is_empty() {
-        findings::show(&mut page, findings);
+        findings::show(&mut page, findings, next_command);
         page.gap();
     }
     if details {
@@ -192,6 +200,14 @@ fn page(report: &QualificationReport, details: bool) -> Page {
         }
         for (run, outcomes) in &report.runs {
             page.item(0, "run", HEADING, &format!("{run}: {}", outcomes.join("; ")));
+            if let Some(counts) = report.instructions.get(run) {
+                page.item(
+                    2,
+                    "instructions",
+                    HEADING,
+                    &counts.iter().map(u64::to_string).collect::<Vec<_>>().join("; "),
+                );
+            }
         }
     }
     for line in report.machine.iter().filter(|_| details || report.native) {
@@ -201,10 +217,38 @@ fn page(report: &QualificationReport, details: bool) -> Page {
     report.runs.values().flatten().for_each(|end| *ends.entry(end).or_default() += 1);
     let ends: Vec<String> = ends.iter().map(|(end, runs)| format!("{end}: {runs}")).collect();
     page.item(0, "ends of the runs:", HEADING, &ends.join("; "));
+    let counts = || report.instructions.values().flatten();
+    if let (Some(least), Some(most)) = (counts().min(), counts().max()) {
+        let text = format!("{least} to {most} in a run, at user addresses (--details shows each)");
+        page.item(0, "instructions:", HEADING, &text);
+    }
     let (verdict, style) = if report.passes { ("would pass:", GOOD) } else { ("would NOT pass:", ERROR) };
     let native = if report.native { " (native run, not the image)" } else { "" };
     page.item(0, verdict, style, &format!("{}{native}", findings::counts(findings)));
     page
+}
+
+/// The command that usually follows a finding: a wrong value is easier to find on a small net; of another problem the
+/// output is read line by line, or first kept.
+fn next_command(finding: &Finding, args: &Args) -> Option<String> {
+    let mut parts = finding.run.split('/');
+    let (_, instance, examination) = (parts.next()?, parts.next()?, parts.next()?);
+    let archive = argument(args.instances.join(format!("{instance}.tgz")));
+    if let Some(value) = finding.value.as_ref().filter(|_| !instance.contains("-COL-")) {
+        let tool = args.native.as_deref().map_or_else(|| "FOLDER".to_owned(), argument);
+        let property = argument(&value.id);
+        return Some(format!(
+            "mcc-harness shrink {archive} --examination {examination} --property {property} --tool {tool} --out shrunk"
+        ));
+    }
+    let Some(out) = &args.out else {
+        return Some(format!(
+            "repeat the command with --examinations {examination} --out RESULTS to keep the outputs"
+        ));
+    };
+    let outputs = if args.native.is_some() { out.clone() } else { out.join("outputs") };
+    let output = argument(outputs.join(&finding.run).join("1").join(finding.output.unwrap_or("stdout")));
+    Some(format!("mcc-harness lint {output} --instance {archive} --examination {examination}"))
 }
 
 /// Prints what to do after the report.

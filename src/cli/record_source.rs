@@ -1,4 +1,5 @@
 use super::Failure;
+use super::terminal::argument;
 use anyhow::{Context, anyhow};
 use mcc_archive::{ArchiveLimits, unpack_part};
 use std::io::Read;
@@ -63,10 +64,29 @@ pub struct JudgementSource {
     _archive: Option<RecordSource>,
 }
 
+/// Refuses a path that is plainly not a judgement: a file, a folder that does not exist, or the record of a campaign.
+pub fn refuse_no_judgement(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let problem = if path.join("judgement.json").exists() {
+        return Ok(());
+    } else if path.join("record.db").exists() {
+        let given = argument(path);
+        format!("{shown} is the record of a campaign; judge it first: mcc-harness judge {given} --out JUDGED")
+    } else if path.is_dir() {
+        return Ok(());
+    } else if path.exists() {
+        format!("{shown} is a file, and not an archive; give the folder that `mcc-harness judge --out` wrote")
+    } else {
+        format!("{shown} does not exist; give the folder that `mcc-harness judge --out` wrote, or an archive")
+    };
+    Err(Failure::usage(anyhow!("{problem}")))
+}
+
 /// Opens the folder that `judge --out` wrote, or the judgement in an archive, packed or unpacked. Of a packed archive,
 /// unpacks only the files for whose path `wanted` returns true.
 pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<JudgementSource, Failure> {
     if !is_archive(path) && !mcc_archive::is_archive(path) {
+        refuse_no_judgement(path)?;
         return Ok(JudgementSource { folder: path.to_owned(), record: None, _archive: None });
     }
     let source = open_part(path, wanted)?;

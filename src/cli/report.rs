@@ -1,8 +1,9 @@
-use super::record_source::{no_disk, open_judgement};
+use super::record_source::{is_archive, no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_report::{SiteInput, Year, write_years};
+use mcc_model::{Archive, ArchiveError, NetKind};
+use mcc_report::{Model, SiteInput, Year, write_years};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,9 @@ pub struct Args {
     /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
+    /// Folder of instance archives (NAME.tgz) of the contest; adds the formulas and the size of the nets.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
+    instances: Option<PathBuf>,
     /// Whether surprise models are left unnamed (M-6); `auto`: only while the record has open runs.
     #[arg(long, value_enum, default_value = "auto")]
     embargo: Embargo,
@@ -52,6 +56,38 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
     write_years(years, out)?;
     print::text(&format!("{}: years: {}\n", out.join("index.html").display(), folders.len()))?;
     Ok(Exit::Done)
+}
+
+/// The model of an instance, if its archive is in the folder.
+fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Option<Model>, String> {
+    let path = folder.join(format!("{instance}.tgz"));
+    if instance.contains('/') || !path.is_file() {
+        return Ok(None);
+    }
+    let read = || -> Result<Model, ArchiveError> {
+        let archive = Archive::open(&path)?;
+        let mut model = Model::default();
+        if archive.instance.kind() != NetKind::Coloured {
+            let net = archive.net()?;
+            let arcs =
+                net.transitions.iter().map(|transition| transition.inputs.len() + transition.outputs.len());
+            let tokens = net.places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.initial));
+            model.size = Some([
+                net.places.len() as u64,
+                net.transitions.len() as u64,
+                arcs.sum::<usize>() as u64,
+                tokens,
+            ]);
+        }
+        for examination in examinations {
+            if let Some(properties) = archive.properties(examination)? {
+                let texts = properties.iter().map(|property| property.formula.to_string());
+                model.formulas.insert(examination.clone(), texts.collect());
+            }
+        }
+        Ok(model)
+    };
+    read().map(Some).map_err(|error| error.to_string())
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
@@ -84,7 +120,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         (Embargo::Auto, Some(record)) => unfinished(record)?,
         (Embargo::Off, _) | (Embargo::Auto, None) => false,
     };
-    let material = SiteInput { judgement_dir: Some(judgement_dir), record: record.as_ref(), embargo };
+    let archive = is_archive(given).then(|| mcc_base::digest::file(given)).transpose();
+    let archive = archive.map_err(|error| anyhow::anyhow!("cannot read {}: {error}", given.display()))?;
+    let archive_name = given.file_name().unwrap_or_default().to_string_lossy();
+    let archive = archive.as_ref().map(|(sha256, _)| (&*archive_name, sha256.as_str()));
+    let folder = args.instances.as_deref();
+    let read =
+        |instance: &str| folder.map_or(Ok(None), |folder| model(folder, instance, &judgement.examinations));
+    let record = record.as_ref();
+    let material =
+        SiteInput { judgement_dir: Some(judgement_dir), record, embargo, models: Some(&read), archive };
     let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out)?;
     let hidden = match written.hidden {
         0 => String::new(),

@@ -2,7 +2,9 @@ use super::import::refuse_archive;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
 use mcc_campaign::{Campaign, Run, RunFilter};
-use mcc_runner::{CampaignEnd, CampaignRunner, Host, PreparedCampaign, RunSettings, history_of, rerun};
+use mcc_runner::{
+    CampaignEnd, CampaignRunner, Host, PreparedCampaign, RunSettings, history_of, release, rerun,
+};
 use mcc_store::{CampaignFacts, Record};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZero;
@@ -43,6 +45,10 @@ pub struct Args {
     /// With --rerun: the reason that is shown with the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
+    /// Run an entry, or a tool with all its variants, that is held because its canary failed or its runs end alike. It is not
+    /// held again.
+    #[arg(long, value_name = "T")]
+    release: Vec<String>,
     /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
@@ -75,6 +81,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
         );
     }
+    for tool in &args.release {
+        if release(&record, tool)? == 0 {
+            return Err(no_entry(campaign, tool));
+        }
+    }
     let stop = stop_on_signal()?;
     let settings = RunSettings {
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
@@ -97,9 +108,21 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             "`mcc-harness status {results}` lists the infrastructure failures; the same command with --retry \
              infrastructure repeats them"
         )),
+        CampaignEnd::Held => next(&format!(
+            "`mcc-harness status {results}` lists what is held; the same command with --release ENTRY runs it nevertheless"
+        )),
         CampaignEnd::Stopped => {}
     }
     Ok(end.into())
+}
+
+/// The error that the campaign has no entry or tool of this name.
+pub(super) fn no_entry(campaign: &Campaign, tool: &str) -> Failure {
+    let entries: Vec<&str> = campaign.tools.iter().map(|tool| tool.entry.as_str()).collect();
+    Failure::usage(anyhow::anyhow!(
+        "--release: the campaign has no entry or tool {tool}; its entries are {}",
+        entries.join(", ")
+    ))
 }
 
 /// Returns a flag that the first SIGINT or SIGTERM sets. The second signal ends the controller and its machines.

@@ -7,7 +7,7 @@ use mcc_runner::cluster::{
     Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
 };
 use mcc_runner::history_of;
-use mcc_store::{Attempt, RecordSummary, RunCounts, RunningAttempt, Summary};
+use mcc_store::{Attempt, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,6 +54,9 @@ struct StatusReport {
     last: Vec<AttemptSummary>,
     /// The last attempts that ended in infrastructure, the newest first.
     failures: Vec<AttemptSummary>,
+    /// The entries whose open runs wait for a decision.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held: Vec<Hold>,
     /// On a cluster: the state of each model, from the shards and the batch system.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<ModelStatus>,
@@ -207,6 +210,7 @@ fn report(args: &Args) -> Result<StatusReport, Failure> {
         controllers: record_summary.controllers,
         last: record_summary.last.iter().map(AttemptSummary::from).collect(),
         failures: record_summary.infrastructure_failures.iter().map(AttemptSummary::from).collect(),
+        held: record_summary.holds,
         running: record_summary.running_attempts,
         interrupted,
         models,
@@ -244,6 +248,13 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         0 => {}
         1 => writeln!(out, "controller: {}", report.controllers[0])?,
         many => writeln!(out, "controllers: {many}")?,
+    }
+    for Hold { entry, host, reason, .. } in &report.held {
+        let command = if report.models.is_empty() { "run" } else { "submit --resume" };
+        writeln!(
+            out,
+            "held on {host}: {entry}: {reason}; `{command}` with --release {entry} runs it nevertheless"
+        )?;
     }
     models(&mut out, report)?;
     if !report.running.is_empty() {

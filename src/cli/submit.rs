@@ -1,8 +1,10 @@
 use super::import::refuse_archive;
+use super::run::no_entry;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
 use mcc_campaign::{Campaign, LostNode, Start};
+use mcc_edition::Edition;
 use mcc_runner::cluster::{
     Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, ModelStatus, Reason,
     Slurm, Task, batches, model_statuses,
@@ -40,6 +42,10 @@ pub struct Args {
     /// Run although a node does not meet the contest's machine requirements; every such run is marked.
     #[arg(long)]
     allow_degraded: bool,
+    /// Run an entry, or a tool with all its variants, although it is held or may be: jobs that start from now on do not hold
+    /// it.
+    #[arg(long, value_name = "T", requires = "resume")]
+    release: Vec<String>,
     /// Pack instances even if their archives have errors.
     #[arg(long, alias = "accept")]
     accept_errors: bool,
@@ -59,6 +65,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Err(ClusterError::NotSubmitted(_)) => None,
         Err(error) => return Err(error.into()),
     };
+    for tool in &args.release {
+        let entries = campaign.entries(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
+        if !entries.iter().any(|facts| facts.entry == **tool || facts.tool == *tool) {
+            return Err(no_entry(&campaign, tool));
+        }
+    }
+    let mut released = submitted.as_ref().map_or(vec![], |cluster| cluster.facts().released.clone());
+    released.extend(args.release.iter().filter(|tool| !released.contains(tool)).cloned().collect::<Vec<_>>());
     let settings = campaign.slurm.clone();
     let batch_system = Slurm { settings: settings.clone() };
     // The dry run of a new campaign needs no Slurm.
@@ -98,7 +112,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         for (batch, _) in placed_batches(&needs, &wanted, &limits, name) {
             println!("{}", submission_line(&batch.name, &batch));
         }
-        eprintln!("submit: nothing was submitted; the time limit of the partition can divide jobs");
+        eprintln!(
+            "submit: this was only a list of the jobs; if the partition has a shorter time limit, `submit` divides them into more"
+        );
         let (campaign, resume) = (argument(&args.campaign), if args.resume { " --resume" } else { "" });
         next(&format!("`mcc-harness submit {campaign} --out {results}{resume}` on a host of the cluster"));
         return Ok(Exit::Done);
@@ -117,6 +133,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         longest_run_s: run_s,
         settings,
         history: args.history.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+        released,
         needs,
     };
     let cluster = Cluster::create(&args.out, facts)?;

@@ -11,25 +11,28 @@ use std::str::FromStr;
 
 /// How a value is certified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// A firing sequence that the checker of witnesses replayed.
     Witness,
     /// A certificate of invariants that the checker of certificates accepted, for bounds together with a witness.
     Proof,
+    /// All reachable markings were explored, and again by the explorer of the checkers with the same value.
+    ReExplored,
     /// All reachable markings were explored. There is no evidence that is smaller than the exploration.
     Explored,
 }
 
 impl Method {
     /// All methods.
-    pub const ALL: [Self; 3] = [Self::Witness, Self::Proof, Self::Explored];
+    pub const ALL: [Self; 4] = [Self::Witness, Self::Proof, Self::ReExplored, Self::Explored];
 
     /// Returns the word in files and on pages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Witness => "witness",
             Self::Proof => "proof",
+            Self::ReExplored => "re-explored",
             Self::Explored => "explored",
         }
     }

@@ -6,7 +6,7 @@
 //!    ([`sources`]).
 //! 2. Judge them: [`mcc::judge`] returns a [`judgement::Judgement`] in memory; [`mcc::Judge`] judges block by block, and
 //!    [`mod@write`] writes the files of a judgement meanwhile.
-//! 3. Use the judgement: [`explain`], [`places`], [`compare`], [`rate`], [`mcc::sensitivity`], and the tables of
+//! 3. Use the judgement: [`explain`], [`places`], [`compare`], [`rate`], [`campaigns`], [`mcc::sensitivity`], and the tables of
 //!    [`contest_table`], [`oracle`] and [`schema`].
 //!
 //! ```
@@ -33,6 +33,7 @@
 #![warn(missing_docs)]
 
 mod arrivals;
+pub mod campaigns;
 pub mod certified;
 pub mod compare;
 pub mod explain;

@@ -211,7 +211,7 @@ pub fn combine_field(
 
 /// Refuses a source whose property ids state another year (`...-CTLCardinality-2023-12`) than the edition: the latest year
 /// counts, because a contest has formulas of earlier years too. Ids and editions without a year are not refused.
-fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<(), CombineError> {
+pub(crate) fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<(), CombineError> {
     let year = |text: &str| text.parse().ok().filter(|year: &u32| (2000..2100).contains(year));
     let year_of_id = |id: &String| year(id.rsplit('-').nth(1)?);
     let ids = source.results.ids.values().flatten();

@@ -6,6 +6,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 
 /// A `<property>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +94,55 @@ pub enum Count {
     Constant(u64),
     /// `tokens-count`: the sum of tokens on these places (ids as written). The sum of an empty list is 0.
     Tokens(Vec<String>),
+}
+
+/// As text, such as `AG ((tokens(p, q) ≤ 3) ∨ ¬fireable(t))`. A place bound is `bound(p, q)`.
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PlaceBound(places) => write!(f, "bound({})", places.join(", ")),
+            Self::Boolean(formula) => write!(f, "{formula}"),
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joined = |f: &mut fmt::Formatter<'_>, parts: &[Expr], sign: &str, none: &str| {
+            if parts.is_empty() {
+                return f.write_str(none);
+            }
+            f.write_str("(")?;
+            for (number, part) in parts.iter().enumerate() {
+                write!(f, "{}{part}", if number > 0 { sign } else { "" })?;
+            }
+            f.write_str(")")
+        };
+        match self {
+            // The letters of nested operators are written together, as in `AG`.
+            Self::AllPaths(inner) => write!(f, "A{inner}"),
+            Self::ExistsPath(inner) => write!(f, "E{inner}"),
+            Self::Globally(inner) => write!(f, "G {inner}"),
+            Self::Finally(inner) => write!(f, "F {inner}"),
+            Self::Next(inner) => write!(f, "X {inner}"),
+            Self::Until(before, reach) => write!(f, "({before} U {reach})"),
+            Self::Not(inner) => write!(f, "¬{inner}"),
+            Self::And(parts) => joined(f, parts, " ∧ ", "true"),
+            Self::Or(parts) => joined(f, parts, " ∨ ", "false"),
+            Self::Le(left, right) => write!(f, "({left} ≤ {right})"),
+            Self::Fireable(transitions) => write!(f, "fireable({})", transitions.join(", ")),
+            Self::Deadlock => f.write_str("deadlock"),
+        }
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant(number) => write!(f, "{number}"),
+            Self::Tokens(places) => write!(f, "tokens({})", places.join(", ")),
+        }
+    }
 }
 
 /// Largest number of elements and texts in a document. Each needs some hundred bytes of memory.
@@ -398,5 +448,17 @@ mod tests {
             }
             let _ = Property::read_set(&text, "f.xml");
         }
+    }
+
+    #[test]
+    fn a_formula_is_written_with_the_objects_that_it_names() {
+        let tokens = Expr::Le(Count::Tokens(vec!["p".into(), "q".into()]), Count::Constant(3));
+        let fireable = Expr::Not(Box::new(Expr::Fireable(vec!["t".into()])));
+        let always = Expr::Globally(Box::new(Expr::Or(vec![tokens.clone(), fireable])));
+        let formula = Formula::Boolean(Box::new(Expr::AllPaths(Box::new(always))));
+        assert_eq!(formula.to_string(), "AG ((tokens(p, q) ≤ 3) ∨ ¬fireable(t))");
+        let until = Expr::ExistsPath(Box::new(Expr::Until(Box::new(tokens), Box::new(Expr::Deadlock))));
+        assert_eq!(until.to_string(), "E((tokens(p, q) ≤ 3) U deadlock)");
+        assert_eq!(Formula::PlaceBound(vec!["p".into()]).to_string(), "bound(p)");
     }
 }

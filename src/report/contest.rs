@@ -27,12 +27,30 @@ pub struct SiteInput<'a> {
     pub record: Option<&'a Record>,
     /// Whether surprise models are under embargo: then the site does not name them (rule M-6).
     pub embargo: bool,
+    /// Reads the model of an instance; None if it is not there, an error with the place of a mistake.
+    pub models: Option<&'a ModelReader<'a>>,
+    /// The file name of the archive that the site is made from, and its SHA-256.
+    pub archive: Option<(&'a str, &'a str)>,
+}
+
+/// Reads the model of the instance of this name.
+pub type ModelReader<'a> = dyn Fn(&str) -> Result<Option<Model>, String> + Sync + 'a;
+
+/// What pages show of the model of an instance.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The numbers of places, transitions and arcs, and of tokens in the initial marking; None for a coloured net.
+    pub size: Option<[u64; 4]>,
+    /// The formulas of each examination, by position, as text.
+    pub formulas: BTreeMap<String, Vec<String>>,
 }
 
 /// A judgement with what pages look up in it.
 pub struct Contest<'a> {
     pub judgement: &'a Judgement,
     pub embargo: bool,
+    pub models: Option<&'a ModelReader<'a>>,
+    pub archive: Option<(&'a str, &'a str)>,
     pub has_record: bool,
     /// The entries that are shown: all but resigned ones (rule P-4).
     pub entries: Vec<usize>,
@@ -67,10 +85,12 @@ struct FileNames {
 }
 
 impl<'a> Contest<'a> {
-    pub fn new(judgement: &'a Judgement, material: SiteInput) -> Result<Self, ReportError> {
+    pub fn new(judgement: &'a Judgement, material: SiteInput<'a>) -> Result<Self, ReportError> {
         judgement.check()?;
         let mut entries: Vec<usize> = (0..judgement.entries.len()).collect();
         entries.retain(|&entry| judgement.entries[entry].status != Status::Resigned);
+        // Virtual entries are not tools: they are last.
+        entries.sort_by_key(|&entry| judgement.entries[entry].status == Status::Virtual);
         let blocks: HashMap<_, _> =
             judgement.blocks.iter().map(|block| ((block.examination, block.instance), block)).collect();
         let examinations: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
@@ -125,6 +145,8 @@ impl<'a> Contest<'a> {
         let mut contest = Self {
             judgement,
             embargo: material.embargo,
+            models: material.models,
+            archive: material.archive,
             has_record: material.record.is_some(),
             entries,
             examinations,

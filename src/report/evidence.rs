@@ -6,10 +6,11 @@ use super::list::{self, Field, List};
 use super::podium::{self, MarginRow};
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::{ReportError, script, table};
+use super::table::{self, MarkRow};
+use super::{ReportError, script};
 use askama::Template;
 use mcc_base::files;
-use mcc_judge::judgement::{Flag, RunName, ValueVerdict};
+use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +36,7 @@ struct EvidencePage {
 #[template(path = "runs.html")]
 struct RunsPage {
     frame: Frame,
-    marks: Vec<(String, String)>,
+    marks: Vec<MarkRow>,
     unresolved: Vec<(String, String)>,
     excluded: Vec<(String, String)>,
     excluded_reason: String,
@@ -154,6 +155,17 @@ fn heading(column: &str) -> String {
     }
 }
 
+/// The kind of a flag in words.
+fn flag_words(flag: &Flag) -> &'static str {
+    match flag.kind {
+        FlagKind::NoConfidence => "no confidence",
+        FlagKind::Absent if flag.family.is_empty() => "no run in the examination",
+        FlagKind::Absent => "no run on the model",
+        FlagKind::Contradiction => "contradiction",
+        FlagKind::Repeat => "value given twice",
+    }
+}
+
 fn flags(contest: &Contest) -> List {
     let judgement = contest.judgement;
     let shown = |flag: &&Flag| {
@@ -165,7 +177,7 @@ fn flags(contest: &Contest) -> List {
     };
     let row = |flag: &Flag| {
         vec![
-            Field::Text(flag.kind.to_string()),
+            Field::Text(flag_words(flag).into()),
             Field::from(contest.entry_number(flag.entry)),
             Field::from(flag.examination),
             Field::Text(visible(&flag.family)),
@@ -174,6 +186,9 @@ fn flags(contest: &Contest) -> List {
             Field::Text(visible(&flag.detail)),
         ]
     };
+    // A tool that has no run in a whole examination probably did not enter it: such cases are last.
+    let mut flags: Vec<&Flag> = judgement.flags.iter().filter(shown).collect();
+    flags.sort_by_key(|flag| flag.kind == FlagKind::Absent && flag.family.is_empty());
     List {
         columns: vec![
             ("Flag", "text"),
@@ -184,7 +199,7 @@ fn flags(contest: &Contest) -> List {
             ("Position", "position"),
             ("Detail", "text"),
         ],
-        rows: judgement.flags.iter().filter(shown).map(row).collect(),
+        rows: flags.into_iter().map(row).collect(),
     }
 }
 

@@ -55,7 +55,7 @@ fn load_text(load: &HostLoad) -> String {
     texts.extend(speeds.into_iter().filter_map(|(when, per_mille)| {
         let per_mille = per_mille?;
         Some(format!(
-            "time of the calibration {when} the run: {}.{:03} of the shortest",
+            "the test computation {when} the run took {}.{:03} times its shortest time on this host",
             per_mille / 1000,
             per_mille % 1000
         ))
@@ -98,7 +98,9 @@ mod tests {
             texts[2]
         );
         assert!(
-            texts[2].ends_with("time of the calibration before the run: 1.042 of the shortest"),
+            texts[2].ends_with(
+                "the test computation before the run took 1.042 times its shortest time on this host"
+            ),
             "{}",
             texts[2]
         );

@@ -5,7 +5,7 @@ use super::evidence::links;
 use super::run::host_text;
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::table::Endings;
+use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_edition::{CpuReading, Status};
@@ -21,7 +21,7 @@ struct FrontPage {
     frame: Frame,
     size: String,
     unresolved: Vec<(String, String)>,
-    marks: Vec<(String, String)>,
+    marks: Vec<MarkRow>,
     podiums: Vec<PodiumCard>,
     /// Category and link of each column of `medals`.
     medal_columns: Vec<(Vec<String>, String)>,
@@ -46,6 +46,8 @@ struct FrontPage {
     has_record: bool,
     /// Organizers, title, date and DOI of the campaign; empty without organizers.
     citation: String,
+    /// The file name of the archive in commands, and its SHA-256, if it is known.
+    archive: (String, String),
     entries: Vec<EntryRow>,
     /// Whether the kind of any entry is known, and whether any has a note.
     has_kinds: bool,
@@ -249,6 +251,10 @@ pub fn write(
             .map(|note| visible(&note))
             .collect(),
         has_record: record.runs() > 0,
+        archive: contest.archive.map_or_else(
+            || ("ARCHIVE".to_owned(), String::new()),
+            |(name, sha256)| (visible(name), sha256.to_owned()),
+        ),
         citation: citation(contest),
         entries: entries(contest),
         has_kinds: !contest.kinds.is_empty(),
@@ -596,7 +602,7 @@ fn measured_lines(measured: &MeasuredHost) -> Vec<String> {
     workloads.dedup();
     lines.extend(workloads.into_iter().map(|workload| {
         let shown = figures.iter().filter(|figure| figure.workload == *workload).map(|figure| {
-            let note = if figure.fit { "" } else { ", not fit" };
+            let note = if figure.fit || !figure.figure.decides() { "" } else { ", not fit" };
             format!("{figure}{note}")
         });
         format!("{}: {}", visible(workload), shown.collect::<Vec<_>>().join("; "))

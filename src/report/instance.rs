@@ -1,7 +1,7 @@
 //! The file of data of an instance: its judged values and runs and, with a record, their attempts and measurements.
 
 use super::certified;
-use super::contest::{self, Contest, Frame, RunKey};
+use super::contest::{self, Contest, Frame, Model, RunKey};
 use super::run::Recorded;
 use super::show::{self, visible};
 use super::site::NewSite;
@@ -24,6 +24,9 @@ struct InstanceData {
     blocks: Vec<BlockData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<Recorded>,
+    /// The size of the net in words; empty if it is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    net: String,
 }
 
 /// One examination. Lists are indexed by position, or have the position as first part.
@@ -35,6 +38,9 @@ struct BlockData {
     ids: Option<Vec<String>>,
     /// The trusted values; None if unknown.
     values: Vec<Option<String>>,
+    /// The formulas as text; empty if they are not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    formulas: Vec<String>,
     bases: PerPosition,
     /// Position, and kind of weak evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -115,16 +121,33 @@ pub fn write(
         recorded.add(contest, *key, attempts, site)?;
     }
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
+    let name = &contest.judgement.instances[instance].instance;
+    let model = contest.models.map(|read| read(name)).transpose().map_err(ReportError::Model)?.flatten();
+    let model = model.unwrap_or_default();
     let data = InstanceData {
         instance: contest.shown_instance(instance)?,
         weight: contest.judgement.instances[instance].weight.to_string(),
-        blocks: blocks.map(|block| block_data(contest, block)).collect(),
+        blocks: blocks.map(|block| block_data(contest, block, &model)).collect(),
         recorded: contest.has_record.then_some(recorded),
+        net: model.size.map_or(String::new(), net_text),
     };
     site.file(&contest.instance_path(instance), &script::call("mcc_instance", &data))
 }
 
-fn block_data(contest: &Contest, block: &Block) -> BlockData {
+/// The longest formula that a page shows, in characters.
+const MAX_FORMULA: usize = 4000;
+
+/// The numbers of places, transitions, arcs and tokens of a net as words.
+fn net_text([places, transitions, arcs, tokens]: [u64; 4]) -> String {
+    let parts = [
+        show::counted(places, "place", "places"),
+        show::counted(transitions, "transition", "transitions"),
+        show::counted(arcs, "arc", "arcs"),
+    ];
+    format!("{}; initially {}", parts.join(", "), show::counted(tokens, "token", "tokens"))
+}
+
+fn block_data(contest: &Contest, block: &Block, model: &Model) -> BlockData {
     let judgement = contest.judgement;
     let name = &judgement.instances[block.instance].instance;
     let prefix = format!("{name}-{}-", judgement.examinations[block.examination]);
@@ -141,8 +164,16 @@ fn block_data(contest: &Contest, block: &Block) -> BlockData {
     let reasons = |(position, trusted): (usize, &Trusted)| {
         (!trusted.reason.is_empty()).then(|| (position, visible(&trusted.reason)))
     };
+    let formulas = model.formulas.get(&judgement.examinations[block.examination]);
+    // Of a model with other properties than the judged ones no position is known.
+    let formulas = formulas.filter(|formulas| formulas.len() == block.trusted.len());
+    let formula = |text: &String| match text.char_indices().nth(MAX_FORMULA) {
+        Some((end, _)) => format!("{}… (longer than a page shows)", visible(&text[..end])),
+        None => visible(text),
+    };
     BlockData {
         examination: block.examination,
+        formulas: formulas.into_iter().flatten().map(formula).collect(),
         ids: (!plain).then_some(ids),
         values: block.trusted.iter().map(|trusted| trusted.value.as_ref().map(show::value)).collect(),
         bases: PerPosition::new(block.trusted.iter().map(|trusted| trusted.basis.to_string()).collect()),

@@ -54,7 +54,7 @@ pub mod tables;
 mod tool;
 mod years;
 
-pub use contest::SiteInput;
+pub use contest::{Model, ModelReader, SiteInput};
 pub use other_contests::write_other_site;
 pub use rate::write_rating;
 pub use years::{Year, write_years};
@@ -118,6 +118,9 @@ pub enum ReportError {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// The model of an instance cannot be read.
+    #[error("{0}; correct the archive, or remove it from the folder of --instances")]
+    Model(String),
     /// A page cannot be made from its template.
     #[error("cannot create the page {page}: {source}")]
     Template {

@@ -95,7 +95,7 @@ pub fn evidence(contest: &Contest) -> List {
             };
             let against = entries_with(&[ValueVerdict::Wrong]);
             let Some(why) = doubt_kind(trusted, !against.is_empty()) else { continue };
-            let is_weak = trusted.weak.is_some_and(|weak| weak.to_string() == why);
+            let is_weak = trusted.weak.is_some_and(|weak| show::weak(weak) == why);
             rows.push((
                 is_weak,
                 vec![
@@ -107,7 +107,7 @@ pub fn evidence(contest: &Contest) -> List {
                         let value = show::value(value);
                         show::shortened(&value).unwrap_or(value)
                     })),
-                    Field::Text(trusted.basis.to_string()),
+                    Field::Text(show::basis(trusted.basis).into()),
                     Field::Numbers(entries_with(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
                     Field::Numbers(against),
                 ],
@@ -139,7 +139,7 @@ fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
             Some("disagreement".into())
         }
         _ if is_contradicted => Some("disagreement".into()),
-        _ => trusted.weak.map(|weak| weak.to_string()),
+        _ => trusted.weak.map(|weak| show::weak(weak).into()),
     }
 }
 
@@ -162,7 +162,7 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
                 Field::Text(
                     if cell.was_made() { contest::ending_text(cell.ending) } else { "not run yet" }.into(),
                 ),
-                Field::Text(visible(&cell.marks.join(" "))),
+                Field::Text(show::marks(&cell.marks)),
                 Field::from(tries),
             ]);
         }

@@ -21,9 +21,9 @@ pub struct Matrix {
     rows: Vec<MatrixRow>,
 }
 
-/// The number of the instance, and a cell for each column; None if there is no run.
+/// The number of the instance, and for each column a cell and the points of the run; None if there is no run.
 #[derive(Serialize)]
-pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>);
+pub struct MatrixRow(usize, Vec<Option<Vec<u64>>>, Vec<Option<String>>);
 
 /// A cell as numbers: right, wrong, unjudged and not computed values; number of the ending; number of the set of marks;
 /// and, if measured, CPU time and wall-clock time in ms and memory in KiB.
@@ -50,7 +50,9 @@ impl Matrix {
             by_entry.fill(None);
             block.cells.iter().for_each(|cell| by_entry[cell.entry] = Some(cell));
             let cell = |&entry: &usize| by_entry[entry].map(|cell| numbers(contest, block, cell));
-            rows.push(MatrixRow(number, contest.entries.iter().map(cell).collect()));
+            let points = |&entry: &usize| by_entry[entry].map(|cell| cell.points.to_string());
+            let (cells, points) = (contest.entries.iter().map(cell), contest.entries.iter().map(points));
+            rows.push(MatrixRow(number, cells.collect(), points.collect()));
         }
         let columns = (0..contest.entries.len()).collect();
         Self::new("entries", examination, columns, rows)
@@ -67,11 +69,12 @@ impl Matrix {
             let cell = |&examination: &usize| {
                 let block = contest.block(examination, instance)?;
                 let cell = block.cells.iter().find(|cell| cell.entry == entry)?;
-                Some(numbers(contest, block, cell))
+                Some((numbers(contest, block, cell), cell.points.to_string()))
             };
-            let cells: Vec<_> = contest.examinations.iter().map(cell).collect();
+            let (cells, points): (Vec<_>, Vec<_>) =
+                contest.examinations.iter().map(cell).map(Option::unzip).unzip();
             if cells.iter().any(Option::is_some) {
-                rows.push(MatrixRow(number, cells));
+                rows.push(MatrixRow(number, cells, points));
             }
         }
         Ok(Self::new("examinations", owner, contest.examinations.clone(), rows))

@@ -5,7 +5,7 @@ use super::plots;
 use super::show::{self, visible};
 use mcc_edition::Votes;
 use mcc_judge::explain;
-use mcc_judge::judgement::Basis;
+use mcc_judge::judgement::{Basis, Weak};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -22,8 +22,15 @@ pub struct SiteNames {
     endings: Vec<(&'static str, &'static str)>,
     /// Sets of marks.
     marks: Vec<String>,
-    /// The meaning of each basis (E-3.1).
-    bases: BTreeMap<Basis, String>,
+    /// The words and the meaning of each mark.
+    mark_words: BTreeMap<String, (&'static str, &'static str)>,
+    /// The words and the meaning of each basis (E-3.1).
+    bases: BTreeMap<Basis, (&'static str, String)>,
+    /// The words of each kind of weak evidence.
+    weak: [(Weak, &'static str); 2],
+    /// The file name of the archive and its SHA-256, if the site was made from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archive: Option<(String, String)>,
     /// Points of an examination (exact number).
     points: String,
     /// Penalty of a wrong value, as a multiple of the points of a right one (exact number).
@@ -31,6 +38,8 @@ pub struct SiteNames {
     /// Whether each variant has a vote of its own.
     variants_vote: bool,
     provisional: bool,
+    /// The style sheet of pictures.
+    style: &'static str,
     /// Limits of the CPU time of a run, in ms.
     time_limits: Vec<u64>,
     /// Limit of the memory of a run, in KiB.
@@ -83,12 +92,17 @@ pub fn names(contest: &Contest) -> SiteNames {
     let mut bases = BTreeMap::new();
     for trusted in contest.shown_blocks().flat_map(|block| &block.trusted) {
         // Each override has its own reason, which is shown with its value.
-        bases.entry(trusted.basis).or_insert_with(|| match trusted.basis {
-            Basis::Override => "set by the organizers".to_owned(),
-            _ => visible(&explain::rule(trusted, &judgement.edition)),
+        bases.entry(trusted.basis).or_insert_with(|| {
+            let meaning = match trusted.basis {
+                Basis::Override => "set by the organizers".to_owned(),
+                _ => visible(&explain::rule(trusted, &judgement.edition)),
+            };
+            (show::basis(trusted.basis), meaning)
         });
     }
     let examination = |(number, name): (usize, &String)| json!({ "name": visible(name), "positions": contest.position_names(number) });
+    let known = contest.marks.keys().flatten().filter_map(|mark| Some((visible(mark), mark.in_words()?)));
+    let mark_words = known.collect();
     let mut marks: Vec<_> = contest.marks.iter().collect();
     marks.sort_by_key(|(_, number)| **number);
     SiteNames {
@@ -98,10 +112,14 @@ pub fn names(contest: &Contest) -> SiteNames {
         examinations: judgement.examinations.iter().enumerate().map(examination).collect(),
         endings: ENDINGS.map(|(_, code, text)| (code, text)).into(),
         marks: marks.into_iter().map(|(set, _)| visible(&set.join(" "))).collect(),
+        mark_words,
         bases,
+        weak: [Weak::SingleBacker, Weak::SingleFamily].map(|weak| (weak, show::weak(weak))),
+        archive: contest.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
         points: judging.points_per_examination.to_string(),
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,
+        style: plots::STYLE,
         provisional: !judgement.unresolved.is_empty(),
         time_limits: plots::time_limits(&judgement.edition, |_| true),
         memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],

@@ -1,7 +1,9 @@
 //! Numbers and foreign text as readable text. Numbers are rounded in this module only.
 
+use mcc_base::Mark;
 pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
+use mcc_judge::judgement::{Basis, Weak};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
@@ -30,11 +32,36 @@ pub fn value(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Infinite => "inf".into(),
         Value::Rounded { digits, exponent } => {
-            format!("{}.{:04}E+{exponent:04}", digits / 10_000, digits % 10_000)
+            format!("{}.{:04} × 10^{exponent}", digits / 10_000, digits % 10_000)
         }
         Value::Overflow => "Inf (too large for the program that wrote the table)".into(),
-        Value::NotKept => "X (wrong; the judged table does not contain the value)".into(),
+        Value::NotKept => "not in the judged table".into(),
     }
+}
+
+/// The basis of a trusted value in words.
+pub fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::UnknownNone => "unknown: no vote",
+        Basis::UnknownSingle => "unknown: one vote",
+        Basis::UnknownTie => "unknown: a tie",
+        Basis::UnknownSplit => "unknown: no majority",
+        known => known.word(),
+    }
+}
+
+/// The kind of weak evidence in words.
+pub fn weak(weak: Weak) -> &'static str {
+    match weak {
+        Weak::SingleBacker => "one entry only",
+        Weak::SingleFamily => "one tool only",
+    }
+}
+
+/// The marks of a run in words.
+pub fn marks(marks: &[Mark]) -> String {
+    let word = |mark: &Mark| mark.in_words().map_or_else(|| visible(mark), |(word, _)| word.to_owned());
+    marks.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// A text that is too long for a table, with its middle left out; None if it is short enough.
@@ -130,21 +157,21 @@ pub fn permille(part: &BigRational, whole: &BigRational) -> u32 {
     share.to_integer().to_u32().unwrap_or(1000).clamp(1, 1000)
 }
 
-/// 1234567 as `1 234 567`, with narrow no-break spaces.
+/// 1234567 as `1,234,567`.
 pub fn thousands(number: u64) -> String {
     grouped(&number.to_string())
 }
 
 fn grouped(digits: &str) -> String {
-    // Longer numbers have no spaces, so that they can be copied.
-    if digits.len() <= 4 || digits.len() > 18 {
+    // Longer numbers have no commas, so that they can be copied.
+    if digits.len() > 18 {
         return digits.into();
     }
     let first = digits.len() % 3;
     let mut shown = digits[..first].to_owned();
     for group in digits.as_bytes()[first..].chunks(3) {
         if !shown.is_empty() {
-            shown.push('\u{202F}');
+            shown.push(',');
         }
         shown.extend(group.iter().map(|&digit| char::from(digit)));
     }
@@ -214,7 +241,8 @@ mod tests {
         assert_eq!(decimal(&ratio(5, 2), 0), "3");
         assert_eq!(decimal(&ratio(-5, 2), 0), "−3");
         assert_eq!(decimal(&ratio(-1, 3), 2), "−0.33");
-        assert_eq!(decimal(&ratio(1_234_567, 100), 1), "12\u{202f}345.7");
+        assert_eq!(decimal(&ratio(1_234_567, 100), 1), "12,345.7");
+        assert_eq!(decimal(&ratio(151_861, 100), 2), "1,518.61");
         assert_eq!(decimal(&ratio(-1, 100), 1), "0.0");
     }
 
@@ -281,7 +309,7 @@ mod tests {
     fn a_long_state_count_is_shortened_in_its_middle() {
         let digits = "1".repeat(24_000);
         let short = shortened(&digits).expect("long");
-        assert!(short.len() < 80 && short.contains("24\u{202f}000 characters"), "{short}");
+        assert!(short.len() < 80 && short.contains("24,000 characters"), "{short}");
         assert_eq!(shortened("12"), None);
     }
 }

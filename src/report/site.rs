@@ -66,13 +66,14 @@ const GZIP_FROM_BYTES: usize = 1 << 20;
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
 /// Style sheet and scripts of the pages.
-const STATIC_FILES: [(&str, &str); 8] = [
+const STATIC_FILES: [(&str, &str); 9] = [
     ("site.css", include_str!("templates/site.css")),
     ("scripts/site.js", include_str!("templates/site.js")),
     ("scripts/search.js", include_str!("templates/search.js")),
     ("scripts/table.js", include_str!("templates/table.js")),
     ("scripts/grids.js", include_str!("templates/grids.js")),
     ("scripts/cells.js", include_str!("templates/cells.js")),
+    ("scripts/charts.js", include_str!("templates/charts.js")),
     ("scripts/compare.js", include_str!("templates/compare.js")),
     ("scripts/instance.js", include_str!("templates/instance.js")),
 ];

@@ -6,6 +6,7 @@ use super::show::{self, visible};
 use super::site::{NewSite, last_part};
 use super::{ReportError, script};
 use askama::Template;
+use mcc_base::Mark;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Cell, Ending, Score};
 use num_rational::BigRational;
@@ -30,7 +31,7 @@ struct ExaminationPage {
     /// Links to the pages of all examinations.
     siblings: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
-    marks: Vec<(String, String)>,
+    marks: Vec<MarkRow>,
 }
 
 /// A row of a table of points.
@@ -121,9 +122,19 @@ fn values(contest: &Contest, examination: usize) -> usize {
     blocks.map(|block| block.trusted.len()).max().unwrap_or(0)
 }
 
-/// The marks of runs, and the number of runs with each mark.
-pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<(String, String)> {
-    let mut counts = BTreeMap::<&str, u64>::new();
+/// A mark in words, its meaning, and how many runs have it.
+pub struct MarkRow {
+    pub word: String,
+    pub meaning: &'static str,
+    /// The word of the filter that finds the runs in a table of an examination, and those in the list of marked runs.
+    pub filter: String,
+    pub filter_words: String,
+    pub runs: String,
+}
+
+/// The marks of runs.
+pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<MarkRow> {
+    let mut counts = BTreeMap::<&Mark, u64>::new();
     let mut runs = 0;
     for block in &contest.judgement.blocks {
         if examination.is_some_and(|examination| block.examination != examination) {
@@ -139,7 +150,13 @@ pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<(String, Stri
     let all = show::thousands(runs);
     counts
         .into_iter()
-        .map(|(mark, count)| (visible(mark), format!("{} of {all} runs", show::thousands(count))))
+        .map(|(mark, count)| MarkRow {
+            word: show::marks(std::slice::from_ref(mark)),
+            meaning: mark.in_words().map_or("a mark of another version", |(_, meaning)| meaning),
+            filter: contest::in_fragment(mark),
+            filter_words: contest::in_fragment(&show::marks(std::slice::from_ref(mark))),
+            runs: format!("{} of {all} runs", show::thousands(count)),
+        })
         .collect()
 }
 

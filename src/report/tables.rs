@@ -134,7 +134,7 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
         if !notes.is_empty() {
             tool += &format!(" \\emph{{({})}}", text(&notes.join(", ")));
         }
-        let points = show::decimal(points, decimals).replace('\u{202F}', "\\,").replace('−', "$-$");
+        let points = show::decimal(points, decimals).replace(',', "\\,").replace('−', "$-$");
         let _ = writeln!(latex, "{rank} & {tool} & {points} & {} \\\\", text(medal));
     }
     *latex += "\\bottomrule\n\\end{tabular}\n";

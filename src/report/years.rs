@@ -10,6 +10,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, rule_page, script, tables};
 use askama::Template;
+use mcc_base::names::file_names;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Judgement, ValueVerdict};
 use num_rational::BigRational;
@@ -53,6 +54,11 @@ struct ToolYear {
 }
 
 impl Year {
+    /// The edition on pages: `2018`.
+    fn shown_name(&self) -> String {
+        visible(self.name.strip_prefix("mcc-").unwrap_or(&self.name))
+    }
+
     /// Reduces a judgement to what the pages show. Entries that are not competing are left out.
     pub fn from_judgement(judgement: &Judgement) -> Self {
         let competing: Vec<bool> =
@@ -174,10 +180,31 @@ struct YearCell {
 #[template(path = "years.html")]
 struct YearsPage {
     frame: Frame,
+    /// The file of the page of each tool, without its ending.
+    files: BTreeMap<String, String>,
     years: Vec<String>,
     tables: Vec<YearTable>,
     pictures: Vec<PictureEntry>,
     models: usize,
+}
+
+impl YearsPage {
+    /// The path of the page of a tool.
+    fn tool_path(&self, name: &str) -> String {
+        format!("tools/{}.html", self.files.get(name).map_or("", String::as_str))
+    }
+}
+
+#[derive(Template)]
+#[template(path = "years_tool.html")]
+struct YearsToolPage {
+    frame: Frame,
+    name: String,
+    /// The names of the tool in other years.
+    other_names: String,
+    titles: Vec<&'static str>,
+    /// Year, and a cell for each title.
+    rows: Vec<(String, Vec<String>)>,
 }
 
 /// Gives a tool one name in all years: that under which an edition of these years lists its names, otherwise that of the
@@ -230,7 +257,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
         rows.extend(table.rows.iter().map(|(name, cells)| {
             let text = |cell: &YearCell| {
                 if cell.medals.is_empty() {
-                    cell.text.replace([' ', '%', '\u{202F}'], "")
+                    cell.text.replace([' ', '%', ','], "")
                 } else {
                     cell.note.clone()
                 }
@@ -248,15 +275,60 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
     site.file("values.js", &script::call("mcc_list", &models))?;
     rule_page::write(frame(), &site)?;
+    let files: BTreeMap<String, String> =
+        tools(years).iter().map(|name| visible(name)).zip(file_names(tools(years))).collect();
+    for (name, file) in &files {
+        site.page(&format!("tools/{file}.html"), &tool_page(years, &tables, name))?;
+    }
     let page = YearsPage {
         frame: frame(),
-        years: years.iter().map(|year| visible(&year.name)).collect(),
+        files,
+        years: years.iter().map(Year::shown_name).collect(),
         tables,
         pictures: pictures.iter().map(PictureEntry::from_picture).collect(),
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
     site.finish(version)
+}
+
+/// The page of one tool: a row for each year in which it competed, with the columns of the tables of tools.
+fn tool_page(years: &[Year], tables: &[YearTable], name: &str) -> YearsToolPage {
+    let tables: Vec<&YearTable> = tables.iter().filter(|table| table.row == "Tool").collect();
+    let cells = |at: usize| -> Vec<String> {
+        let row = |table: &&YearTable| {
+            let cell = table.rows.iter().find(|(known, _)| known == name).map(|(_, cells)| &cells[at]);
+            cell.map_or_else(String::new, |cell| {
+                let parts = [cell.text.as_str(), cell.note.as_str()];
+                parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+            })
+        };
+        tables.iter().map(row).collect()
+    };
+    let rows = years.iter().enumerate().map(|(at, year)| (year.shown_name(), cells(at)));
+    YearsToolPage {
+        frame: Frame {
+            root: "../",
+            ..Frame::top(name, "Model Checking Contest, years side by side".into(), env!("CARGO_PKG_VERSION"))
+        },
+        name: name.to_owned(),
+        other_names: other_names(years, name),
+        titles: std::iter::once("Right values")
+            .chain(tables.iter().skip(1).map(|table| table.title))
+            .collect(),
+        rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+    }
+}
+
+/// The other names of a tool in the editions of these years.
+fn other_names(years: &[Year], name: &str) -> String {
+    let names = years
+        .iter()
+        .flat_map(|year| year.aliases.iter())
+        .filter(|(known, names)| known.as_str() == name || names.iter().any(|other| other == name));
+    let all = names.flat_map(|(known, names)| std::iter::once(known).chain(names));
+    let other: BTreeSet<String> = all.filter(|other| *other != name).map(|other| visible(other)).collect();
+    other.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn names_of(years: &[Year]) -> Vec<String> {

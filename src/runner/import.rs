@@ -108,8 +108,16 @@ pub enum ImportError {
 }
 
 /// Keys of the campaign file that decide what runs and how; the others are paths, or describe other hosts.
-const KEPT: [&str; 7] =
-    ["phase", "examinations", "start", "generic_properties", "tool_evidence", "count_instructions", "limits"];
+const KEPT: [&str; 8] = [
+    "phase",
+    "examinations",
+    "start",
+    "generic_properties",
+    "tool_evidence",
+    "count_instructions",
+    "guest",
+    "limits",
+];
 /// Keys of `[hosts]` that are for the hosts of the archive.
 const OF_OTHER_HOSTS: [&str; 2] = ["backend", "jobs"];
 /// Keys of a `[[tool]]` that decide what runs and how.

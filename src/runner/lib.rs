@@ -23,7 +23,7 @@ pub use error::RunnerError;
 pub use host::Host;
 pub use import::{ImportError, ImportSource, Imported, MissingFile, import};
 pub use inputs::{InputsEvent, check_archives, packed_inputs};
-pub use prepare::{PreparedCampaign, rerun};
+pub use prepare::{PreparedCampaign, release, rerun};
 pub use replay::Replay;
 pub use settings::RunSettings;
 pub use shard::{BoundElsewhere, Shard};
@@ -53,6 +53,8 @@ pub enum CampaignEnd {
     Infrastructure,
     /// Stopped by `RunSettings::stop` while runs are open.
     Stopped,
+    /// Runs are open whose entries are held.
+    Held,
 }
 
 impl<'a> CampaignRunner<'a> {
@@ -75,8 +77,8 @@ impl<'a> CampaignRunner<'a> {
         let (jobs, space) = (executor.jobs(&leases), &executor.free_disk);
         let too_little_space = (jobs < wanted).then(|| {
             format!(
-                "runs at once: {jobs} instead of {wanted}, because {} MiB are free in {} and the writes of each machine to \
-                 its disk may take {} MiB (`disk_gib` below [limits])",
+                "runs at once: {jobs} instead of {wanted}, because {} MiB are free in {} and each machine may take {} MiB \
+                 for its writes and outputs (`disk_gib` and `output_bytes` below [limits])",
                 space.free >> 20,
                 record.dir().display(),
                 space.per_machine.div_ceil(1 << 20)
@@ -132,6 +134,8 @@ impl<'a> CampaignRunner<'a> {
         let summary = record.summary()?;
         Ok(if stop.load(Ordering::Relaxed) && summary.recorded < summary.planned {
             CampaignEnd::Stopped
+        } else if record.holds()?.iter().any(|hold| !hold.released) {
+            CampaignEnd::Held
         } else if summary.outcomes.contains_key("infrastructure") {
             CampaignEnd::Infrastructure
         } else {

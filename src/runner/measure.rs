@@ -5,7 +5,9 @@ use super::{Host, RunnerError};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_base::{OnFile, clock};
 use mcc_edition::Machine as MachineRules;
-use mcc_store::measured_host::{Condition, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures};
+use mcc_store::measured_host::{
+    Condition, InstructionCounts, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures,
+};
 use mcc_vm::host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
 use std::collections::BTreeMap;
@@ -86,7 +88,8 @@ impl Measurement<'_> {
                 vcpu_cpus: lease.cpus.clone(),
                 housekeeping_cpus: leases.housekeeping().to_vec(),
                 disk_limit: None,
-                count_instructions: false,
+                count_instructions: true,
+                fixed_addresses: false,
             })
             .collect();
         let measured = self.measure(&specs);
@@ -96,7 +99,7 @@ impl Measurement<'_> {
         }
         marks.sort();
         marks.dedup();
-        let series = measured?;
+        let (series, instructions) = measured?;
         let figures = figures(&series);
         Ok(MeasuredHost {
             format: MEASURED_HOST_FORMAT,
@@ -107,9 +110,10 @@ impl Measurement<'_> {
             memory_mib,
             repetitions: self.repetitions,
             marks,
-            fit: !figures.is_empty() && figures.iter().all(|figure| figure.fit),
+            fit: !figures.is_empty() && figures.iter().all(|figure| figure.fit || !figure.figure.decides()),
             figures,
             series,
+            instructions,
         })
     }
 
@@ -132,14 +136,15 @@ impl Measurement<'_> {
     }
 
     /// Runs the workloads under all conditions. The conditions alternate, so that a change of the host shifts all of them.
-    fn measure(&self, specs: &[MachineSpec]) -> Result<Vec<Series>, RunnerError> {
+    fn measure(&self, specs: &[MachineSpec]) -> Result<(Vec<Series>, Vec<InstructionCounts>), RunnerError> {
         let folder = tempfile::tempdir().on("use", "the folder for temporary files")?;
-        let [measured, neighbours @ ..] = specs else { return Ok(vec![]) };
+        let [measured, neighbours @ ..] = specs else { return Ok((vec![], vec![])) };
         let states = SavedStates::new(folder.path().join("states"));
         let saved = states.get_or_boot(measured, "", BOOT_TIMEOUT);
         let saved = saved.map_err(|error| RunnerError::Measured(error.to_string()))?;
         let restored = MachineSpec { start: Start::Restore(saved), ..measured.clone() };
         let mut series: Vec<Series> = vec![];
+        let mut counted = BTreeMap::<Condition, Vec<u64>>::new();
         for repetition in 1..=self.repetitions {
             for condition in [Condition::Alone, Condition::BesideNeighbours, Condition::Restored] {
                 let (spec, beside) = match condition {
@@ -150,8 +155,11 @@ impl Measurement<'_> {
                 };
                 self.check_stop()?;
                 (self.show)(&format!("repetition {repetition} of {}, {condition:?}", self.repetitions));
-                for (number, found) in beside_neighbours(beside, || workloads(spec))?.into_iter().enumerate()
-                {
+                let (found, instructions) = beside_neighbours(beside, || workloads(spec))?;
+                if let Some(instructions) = instructions {
+                    counted.entry(condition).or_default().push(instructions);
+                }
+                for (number, found) in found.into_iter().enumerate() {
                     let Workload { name, cpu, guest_cpu_ms, wall } = found;
                     let known = |figures: &Series| figures.condition == condition && figures.workload == name;
                     if !series.iter().any(known) {
@@ -169,7 +177,8 @@ impl Measurement<'_> {
                 }
             }
         }
-        Ok(series)
+        let counted = counted.into_iter().map(|(condition, user)| InstructionCounts { condition, user });
+        Ok((series, counted.collect()))
     }
 }
 
@@ -256,6 +265,7 @@ fn in_machine(
                 let request = requests
                     .next()
                     .ok_or_else(|| RunnerError::Measured("the guest repeated an event".to_owned()))?;
+                machine.restart_instructions();
                 machine.send(&request).map_err(failed)?;
             }
             Event::Guest(GuestEvent::Started) => break,
@@ -268,8 +278,8 @@ fn in_machine(
     Ok((machine, folder))
 }
 
-/// Runs all workloads in a new machine.
-fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
+/// Runs all workloads in a new machine. Returns them, and their instructions at user addresses if they were counted.
+fn workloads(spec: &MachineSpec) -> Result<(Vec<Workload>, Option<u64>), RunnerError> {
     let scale = match spec.accelerator {
         // About 1 s for each workload on an idle host.
         Accelerator::Kvm => 30,
@@ -277,7 +287,8 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
     };
     let script = format!("SCALE={scale}\n{WORKLOADS}");
     let mut times = vec![];
-    let (_machine, folder) = in_machine(spec, &script, |machine, folder| {
+    let mut is_complete = false;
+    let (machine, folder) = in_machine(spec, &script, |machine, folder| {
         let wrong = |problem: &str| {
             let stderr = fs::read(folder.join("stderr")).unwrap_or_default();
             let stderr = mcc_base::guest::capped(String::from_utf8_lossy(&stderr).trim(), 300);
@@ -285,7 +296,7 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
         };
         let deadline = Instant::now() + TIMEOUT;
         let (mut before, mut began) = (machine.cpu_time().map_err(failed)?, Instant::now());
-        while times.len() < WORKLOAD_COUNT {
+        while times.len() < WORKLOAD_COUNT || !is_complete {
             match machine.wait(Instant::now() + INTERVAL).map_err(failed)? {
                 Event::Guest(GuestEvent::Ended { exit, .. }) if exit != Exit::Code(0) => {
                     return Err(wrong(&format!("the workloads failed ({exit:?})")));
@@ -296,9 +307,11 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
                 {
                     return Err(wrong("workloads are missing"));
                 }
+                Event::Guest(GuestEvent::OutputComplete { .. }) => is_complete = true,
                 Event::Guest(_) | Event::OutputLimit(_) | Event::Deadline => {}
             }
-            if machine.received().0 as usize >= (times.len() + 1) * LINE_BYTES {
+            if times.len() < WORKLOAD_COUNT && machine.received().0 as usize >= (times.len() + 1) * LINE_BYTES
+            {
                 let (cpu, now) = (machine.cpu_time().map_err(failed)?, Instant::now());
                 times.push((cpu.saturating_sub(before), now - began));
                 (before, began) = (cpu, now);
@@ -308,6 +321,8 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
         }
         Ok(())
     })?;
+    let instructions = machine.instructions().ok().map(|counted| counted.user);
+    drop(machine);
     let stdout = folder.path().join("stdout");
     let text = fs::read(&stdout).on("read", stdout)?;
     let text = String::from_utf8_lossy(&text);
@@ -316,7 +331,7 @@ fn workloads(spec: &MachineSpec) -> Result<Vec<Workload>, RunnerError> {
         let (name, guest_cpu_ms) = read_line(line).ok_or_else(unreadable)?;
         Ok(Workload { name, cpu, guest_cpu_ms, wall })
     });
-    lines.collect()
+    Ok((lines.collect::<Result<_, _>>()?, instructions))
 }
 
 /// Reads a line of the workloads: `NAME USER SYSTEM`, with seconds and milliseconds. Returns the name and the milliseconds.

@@ -4,9 +4,9 @@ use super::inputs::inputs_disk;
 use super::{CampaignDisks, InputsEvent, RunnerError, open_images};
 use mcc_base::names::EntryName;
 use mcc_base::suggest::hint;
-use mcc_campaign::{Campaign, InstanceFacts, Plan, Run};
+use mcc_campaign::{Campaign, EntryFacts, InstanceFacts, Plan, Run};
 use mcc_edition::Edition;
-use mcc_store::{CampaignFacts, Record, StoreError};
+use mcc_store::{CampaignFacts, Hold, Record, StoreError};
 use mcc_vm::Image;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,6 +95,28 @@ pub fn rerun(
             let hint = near(tool, tools) + &near(examination, examinations);
             Err(RunnerError::NothingToRerun { tool: tool.into(), examination: examination.into(), hint })
         }
-        reopened => Ok(reopened),
+        reopened => {
+            record.remove_holds(|entry| of_tool(entry))?;
+            Ok(reopened)
+        }
     }
+}
+
+/// Lets the open runs of an entry, or of a tool with all its variants, start: now, if they are held, and whatever is
+/// observed later. Returns the number of these entries.
+///
+/// # Errors
+/// The record cannot be read or written.
+pub fn release(record: &Record, tool: &str) -> Result<usize, RunnerError> {
+    let known = record.holds()?;
+    let entries = record.facts().entries.iter().filter(|facts| facts.entry == tool || facts.tool == tool);
+    let mut released = 0;
+    for EntryFacts { entry, .. } in entries {
+        let new =
+            || Hold { entry: entry.clone(), host: String::new(), reason: String::new(), released: true };
+        let hold = known.iter().find(|hold| hold.entry == *entry).cloned().unwrap_or_else(new);
+        record.hold(&Hold { released: true, ..hold })?;
+        released += 1;
+    }
+    Ok(released)
 }

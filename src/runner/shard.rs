@@ -2,7 +2,7 @@
 
 use super::{
     CampaignDisks, CampaignEnd, CampaignRunner, Host, RunSettings, RunnerError, StagedDisks, history_of,
-    open_images, packed_inputs,
+    open_images, packed_inputs, release,
 };
 use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm, SlurmTask, StagingFolder};
 use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
@@ -117,6 +117,9 @@ impl Shard {
             .sealed_with(cluster.key(model)?);
         let runs: Vec<Run> = whole.runs_of(model)?;
         record.plan_runs(&runs)?;
+        for tool in &cluster.facts().released {
+            release(&record, tool)?;
+        }
 
         let host = Host::prepare(campaign.hosts.backend, cluster.facts().allow_degraded)?;
         let bind_lock = Mutex::new(());

@@ -20,6 +20,7 @@ mod campaign_facts;
 mod copy;
 mod error;
 mod format;
+mod hold;
 mod list;
 mod lock;
 pub mod measured_host;
@@ -36,6 +37,7 @@ pub use attempt::{
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;
 pub use error::StoreError;
+pub use hold::Hold;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use measured_host::MeasuredHost;
 pub use merge::{MergeCounts, RecordPart};

@@ -40,10 +40,37 @@ pub struct MeasuredHost {
     pub marks: Vec<String>,
     /// The figures with their verdicts.
     pub figures: Vec<Figure>,
-    /// Whether the host is fit for a contest with this number of machines at once: all figures are.
+    /// Whether the host is fit for a contest with this number of machines at once: all figures are that limits or scores
+    /// depend on (`Kind::decides`).
     pub fit: bool,
     /// The measured times.
     pub series: Vec<Series>,
+    /// The instructions of all workloads together; empty: they were not counted, as in earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<InstructionCounts>,
+}
+
+/// The instructions at user addresses of all workloads together under one condition, one of each repetition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstructionCounts {
+    /// The condition.
+    pub condition: Condition,
+    /// The counts.
+    pub user: Vec<u64>,
+}
+
+impl InstructionCounts {
+    /// The largest count over the smallest of all conditions, less 1; None: there is none.
+    pub fn range(all: &[Self]) -> Option<f64> {
+        let counts = || all.iter().flat_map(|counts| &counts.user);
+        let least = counts().min().filter(|least| **least > 0)?;
+        Some(*counts().max()? as f64 / *least as f64 - 1.0)
+    }
+
+    /// Standard deviation over mean; None: there are fewer than two counts, or all are 0.
+    pub fn spread(&self) -> Option<f64> {
+        spread(&self.user)
+    }
 }
 
 impl MeasuredHost {
@@ -106,6 +133,13 @@ pub enum Kind {
     RestoredShift,
     /// Difference of the guest's account from the host's, alone.
     GuestAccount,
+}
+
+impl Kind {
+    /// Whether limits or scores depend on the figure: on the host's account of CPU time they do, on the guest's they do not.
+    pub fn decides(self) -> bool {
+        self != Self::GuestAccount
+    }
 }
 
 impl fmt::Display for Kind {
@@ -214,7 +248,12 @@ mod tests {
             (Kind::GuestAccount, 290.0, true),
         ];
         assert_eq!(shown, expected);
+        assert_eq!(found.iter().filter(|figure| figure.figure.decides()).count(), 3);
         assert!(figures(&[series(Condition::Alone, &[0, 0], &[0, 0])]).is_empty());
+        let counts = |condition, user: &[u64]| InstructionCounts { condition, user: user.to_vec() };
+        let all = [counts(Condition::Alone, &[1000, 1000]), counts(Condition::Restored, &[1010, 1000])];
+        assert_eq!((all[0].spread(), InstructionCounts::range(&all)), (Some(0.0), Some(1.01 - 1.0)));
+        assert_eq!(InstructionCounts::range(&[]), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! pass over the runs and one index of the attempts; the facts of a dozen attempts only are read.
 
 use super::list::Summary;
-use super::{Attempt, Record, StoreError, lock};
+use super::{Attempt, Hold, Record, StoreError, lock};
 use mcc_base::figures::check_ms;
 use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run};
@@ -34,6 +34,8 @@ pub struct RecordSummary {
     pub last: Vec<Attempt>,
     /// The last attempts that ended in an infrastructure failure, the newest first.
     pub infrastructure_failures: Vec<Attempt>,
+    /// The entries that are held.
+    pub holds: Vec<Hold>,
     /// The controllers that write to the records (process id and host), as far as this host can determine.
     pub controllers: Vec<String>,
 }
@@ -112,6 +114,7 @@ impl RecordSummary {
             last: record.last_attempts("1", LAST)?,
             infrastructure_failures: record.last_attempts("outcome = 'infrastructure'", LAST)?,
             running_attempts: record.running_attempts()?,
+            holds: record.holds()?.into_iter().filter(|hold| !hold.released).collect(),
             controllers: lock::holder(dir).into_iter().collect(),
             ..Self::default()
         };
@@ -154,6 +157,7 @@ impl RecordSummary {
         self.models.extend(other.models);
         self.attempts += other.attempts;
         self.running_attempts.extend(other.running_attempts);
+        self.holds.extend(other.holds);
         self.controllers.extend(other.controllers);
         for (mine, others) in
             [(&mut self.last, other.last), (&mut self.infrastructure_failures, other.infrastructure_failures)]

@@ -1,5 +1,5 @@
-//! A cgroup per machine: it limits the memory of the machine, and all processes in it are killed at the end. Version 1
-//! or 2, depending on which one has the host's memory controller.
+//! A cgroup per machine: it limits memory, processes and CPUs of the machine, and all processes in it are killed at the end.
+//! Version 1 or 2, depending on which one has the host's memory controller.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -16,73 +16,39 @@ pub(super) const PREFIX: &str = "mcc-harness-";
 /// The group of the controller itself: a group of version 2 with controllers for its children may have no processes.
 const CONTROLLER: &str = "mcc-harness-controller";
 
+/// The limits of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// MiB.
+    pub memory_mib: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// CPUs that are busy at once, on average over a tenth of a second.
+    pub cpus: u32,
+}
+
 #[derive(Debug)]
 pub(super) struct Cgroup {
     version: Version,
+    /// The first has the memory controller. In version 1 each controller has a group of its own.
+    groups: Vec<Group>,
+    limits: Limits,
+    /// The controllers other than that of memory that this host has not, with the reasons.
+    missing: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Group {
     path: PathBuf,
     procs: File,
-    limit_mib: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V1,
-    V2,
-}
-
-impl Cgroup {
-    /// Makes a group below the controller's group, with this memory limit.
-    ///
-    /// # Errors
-    /// The reason why no group can be made on this host.
-    pub fn new(limit_mib: u64) -> Result<Self, String> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
-        let (version, parent) = parent(Path::new("/sys/fs/cgroup"), &own)?;
-        remove_stale(&parent, Path::new("/proc"), |group| fs::remove_dir(group));
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("{PREFIX}{}-{number}", process::id()));
-        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let set_up = || {
-            let limit = match version {
-                Version::V1 => "memory.limit_in_bytes",
-                Version::V2 => "memory.max",
-            };
-            fs::write(path.join(limit), (limit_mib << 20).to_string())?;
-            File::options().write(true).open(path.join("cgroup.procs"))
-        };
-        match set_up() {
-            Ok(procs) => Ok(Self { version, path, procs, limit_mib }),
-            Err(error) => {
-                let _ = fs::remove_dir(&path);
-                Err(format!("{}: {error}", path.display()))
-            }
-        }
-    }
-
-    pub fn describe(&self) -> String {
-        let version = match self.version {
-            Version::V1 => "v1",
-            Version::V2 => "v2",
-        };
-        format!("cgroup {version} of at most {} MiB", self.limit_mib)
-    }
-
-    /// Returns the descriptor of `cgroup.procs`: a process that writes `0` to it joins the group.
-    pub fn procs_fd(&self) -> RawFd {
-        self.procs.as_raw_fd()
-    }
-
-    /// Returns a message if the host's kernel killed a process of the group because the limit was reached.
-    pub fn memory_limit_reached(&self) -> Option<String> {
-        let events = match self.version {
-            Version::V1 => "memory.oom_control",
-            Version::V2 => "memory.events",
-        };
-        let events = fs::read_to_string(self.path.join(events)).ok()?;
-        let kills =
-            events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
-        (kills > 0).then(|| format!("the host's kernel killed it: more memory than {} MiB", self.limit_mib))
+impl Group {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir(&path)?;
+        let procs = File::options().write(true).open(path.join("cgroup.procs"));
+        let procs = procs.inspect_err(|_| drop(fs::remove_dir(&path)))?;
+        Ok(Self { path, procs })
     }
 
     fn processes(&self) -> Vec<i32> {
@@ -91,12 +57,8 @@ impl Cgroup {
     }
 }
 
-impl Drop for Cgroup {
+impl Drop for Group {
     fn drop(&mut self) {
-        if self.version == Version::V2 {
-            // Kernels before 5.14 do not have this file; the loop below kills the processes too.
-            let _ = fs::write(self.path.join("cgroup.kill"), "1");
-        }
         // QEMU has ended and its sandbox forbids it to start processes. A fake QEMU in tests may have started some.
         for pid in self.processes() {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -108,40 +70,180 @@ impl Drop for Cgroup {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+impl Cgroup {
+    /// Makes a group below the controller's group, with these limits.
+    ///
+    /// # Errors
+    /// The reason why the memory cannot be limited on this host.
+    pub fn new(limits: Limits) -> Result<Self, String> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mount = Path::new("/sys/fs/cgroup");
+        let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
+        let (version, parent) = parent(mount, &own)?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", process::id());
+        let make = |parent: &Path| {
+            remove_stale(parent, Path::new("/proc"), |group| fs::remove_dir(group));
+            let path = parent.join(&name);
+            Group::new(path.clone()).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let set = |group: &Group, files: &[(&str, String)]| {
+            files.iter().try_for_each(|(file, value)| {
+                let path = group.path.join(file);
+                fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()))
+            })
+        };
+        let first = make(&parent)?;
+        let memory = (limits.memory_mib << 20).to_string();
+        set(&first, &[(version.file("memory.limit_in_bytes", "memory.max"), memory)])?;
+        let mut cgroup = Self { version, groups: vec![first], limits, missing: vec![] };
+        let processes = limits.processes.to_string();
+        let cpus = u64::from(limits.cpus) * PERIOD_US;
+        let quota = match version {
+            Version::V1 => cpus.to_string(),
+            Version::V2 => format!("{cpus} {PERIOD_US}"),
+        };
+        // A group is scheduled as one thread, whatever the number of its threads, unless it has more weight.
+        let weight = match version {
+            Version::V1 => 1024 * u64::from(limits.cpus),
+            Version::V2 => 100 * u64::from(limits.cpus.min(100)),
+        };
+        let of_cpu = vec![
+            (version.file("cpu.cfs_quota_us", "cpu.max"), quota),
+            (version.file("cpu.shares", "cpu.weight"), weight.to_string()),
+        ];
+        for (controller, files) in [("pids", vec![("pids.max", processes)]), ("cpu", of_cpu)] {
+            let limited = match version {
+                Version::V2 => set(&cgroup.groups[0], &files),
+                Version::V1 => parent_v1(mount, &own, controller).and_then(|parent| {
+                    let group = make(&parent)?;
+                    set(&group, &files)?;
+                    cgroup.groups.push(group);
+                    Ok(())
+                }),
+            };
+            cgroup.missing.extend(limited.err());
+        }
+        Ok(cgroup)
+    }
+
+    pub fn describe(&self) -> String {
+        let version = match self.version {
+            Version::V1 => "v1",
+            Version::V2 => "v2",
+        };
+        let Limits { memory_mib, processes, cpus } = self.limits;
+        let others = if self.missing.is_empty() {
+            format!(", {processes} threads and {cpus} CPUs")
+        } else {
+            String::new()
+        };
+        format!("cgroup {version} of at most {memory_mib} MiB{others}")
+    }
+
+    /// The limits other than that of memory that are not possible on this host, with the reasons.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Returns the descriptors of `cgroup.procs`: a process that writes `0` to them joins the group.
+    pub fn procs_fds(&self) -> Vec<RawFd> {
+        self.groups.iter().map(|group| group.procs.as_raw_fd()).collect()
+    }
+
+    /// Returns a message if the host's kernel killed a process of the group because the limit was reached.
+    pub fn memory_limit_reached(&self) -> Option<String> {
+        let events = match self.version {
+            Version::V1 => "memory.oom_control",
+            Version::V2 => "memory.events",
+        };
+        let events = fs::read_to_string(self.groups[0].path.join(events)).ok()?;
+        let kills =
+            events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
+        (kills > 0)
+            .then(|| format!("the host's kernel killed it: more memory than {} MiB", self.limits.memory_mib))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        if self.version == Version::V2 {
+            // Kernels before 5.14 do not have this file; the groups kill their processes too.
+            let _ = fs::write(self.groups[0].path.join("cgroup.kill"), "1");
+        }
+    }
+}
+
+/// The period over which CPUs are limited, microseconds: the default of the kernel.
+const PERIOD_US: u64 = 100_000;
+
+impl Version {
+    fn file(self, v1: &'static str, v2: &'static str) -> &'static str {
+        match self {
+            Self::V1 => v1,
+            Self::V2 => v2,
+        }
+    }
+}
+
 /// Returns the folder to make groups in. `own`: the text of /proc/self/cgroup.
 fn parent(mount: &Path, own: &str) -> Result<(Version, PathBuf), String> {
-    let lines: Vec<Vec<&str>> = own.lines().map(|line| line.splitn(3, ':').collect()).collect();
-    let below = |mount: PathBuf, path: &str| mount.join(path.trim_start_matches('/'));
-    let v1 = lines.iter().find(|line| line.len() == 3 && line[1].split(',').any(|name| name == "memory"));
-    if let Some(line) = v1 {
-        let path = below(mount.join("memory"), line[2]);
-        return if path.is_dir() {
-            Ok((Version::V1, path))
-        } else {
-            Err(format!("{} does not exist", path.display()))
-        };
+    if lines(own).any(|[_, controllers, _]| has_word(controllers, "memory")) {
+        return Ok((Version::V1, parent_v1(mount, own, "memory")?));
     }
-    let v2 = lines.iter().find(|line| line.len() == 3 && line[0] == "0");
-    let path = below(mount.to_owned(), v2.ok_or("the kernel has no memory controller")?[2]);
+    let v2 = lines(own).find(|[number, ..]| *number == "0").ok_or("the kernel has no memory controller")?;
+    let path = mount.join(v2[2].trim_start_matches('/'));
     let path = match path.file_name() {
         Some(name) if name == CONTROLLER => path.parent().unwrap_or(&path).to_owned(),
         _ => path,
     };
-    delegate_memory(&path)?;
+    delegate(&path)?;
     Ok((Version::V2, path))
 }
 
-/// Enables the memory controller for the children of this group of version 2.
-fn delegate_memory(group: &Path) -> Result<(), String> {
-    let has = |file: &str| -> Result<bool, String> {
+/// The number, controllers and path of each hierarchy in the text of /proc/self/cgroup.
+fn lines(own: &str) -> impl Iterator<Item = [&str; 3]> {
+    own.lines().filter_map(|line| line.splitn(3, ':').collect::<Vec<_>>().try_into().ok())
+}
+
+fn has_word(controllers: &str, name: &str) -> bool {
+    controllers.split(',').any(|controller| controller == name)
+}
+
+/// Returns the folder to make groups of version 1 with this controller in.
+fn parent_v1(mount: &Path, own: &str, controller: &str) -> Result<PathBuf, String> {
+    let line = lines(own).find(|[_, controllers, _]| has_word(controllers, controller));
+    let [.., path] = line.ok_or_else(|| format!("the kernel has no controller {controller} of version 1"))?;
+    let path = mount.join(controller).join(path.trim_start_matches('/'));
+    if path.is_dir() { Ok(path) } else { Err(format!("{} does not exist", path.display())) }
+}
+
+/// Enables the controllers for the children of this group of version 2, of which only that of memory is necessary.
+fn delegate(group: &Path) -> Result<(), String> {
+    let words = |file: &str| -> Result<Vec<String>, String> {
         let path = group.join(file);
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(text.split_whitespace().any(|controller| controller == "memory"))
+        Ok(text.split_whitespace().map(str::to_owned).collect())
     };
-    if has("cgroup.subtree_control")? {
+    let is_memory = |controller: &String| controller == "memory";
+    let enabled = words("cgroup.subtree_control")?;
+    let available = words("cgroup.controllers")?;
+    let to_enable = ["memory", "pids", "cpu"].map(str::to_owned).into_iter();
+    let to_enable = to_enable.filter(|name| available.contains(name) && !enabled.contains(name));
+    let to_enable: Vec<String> = to_enable.map(|name| format!("+{name}")).collect();
+    let to_enable = to_enable.join(" ");
+    if enabled.iter().any(is_memory) {
+        // What cannot be enabled is found missing when its limit is set.
+        let _ = to_enable.is_empty() || fs::write(group.join("cgroup.subtree_control"), to_enable).is_ok();
         return Ok(());
     }
-    if !has("cgroup.controllers")? {
+    if !available.iter().any(is_memory) {
         return Err(format!("{} has no memory controller", group.display()));
     }
     let write = || -> io::Result<()> {
@@ -151,7 +253,7 @@ fn delegate_memory(group: &Path) -> Result<(), String> {
             fs::create_dir_all(&controller)?;
             fs::write(controller.join("cgroup.procs"), process::id().to_string())?;
         }
-        fs::write(group.join("cgroup.subtree_control"), "+memory")
+        fs::write(group.join("cgroup.subtree_control"), to_enable)
     };
     let not_delegated = |error| {
         format!(
@@ -210,9 +312,9 @@ mod tests {
         assert_eq!(parent(root.path(), "0::/service\n"), Ok((Version::V2, service.clone())));
         let moved = fs::read_to_string(service.join(CONTROLLER).join("cgroup.procs")).unwrap();
         assert_eq!(moved, process::id().to_string());
-        assert_eq!(fs::read_to_string(service.join("cgroup.subtree_control")).unwrap(), "+memory");
+        assert_eq!(fs::read_to_string(service.join("cgroup.subtree_control")).unwrap(), "+memory +cpu");
         // From then on the controller is in its own group.
-        fs::write(service.join("cgroup.subtree_control"), "memory\n").unwrap();
+        fs::write(service.join("cgroup.subtree_control"), "memory cpu\n").unwrap();
         let own = format!("0::/service/{CONTROLLER}\n");
         assert_eq!(parent(root.path(), &own), Ok((Version::V2, service)));
     }

@@ -1,7 +1,7 @@
 //! CPU time of QEMU's vCPU threads, from the host's kernel: `/proc/PID/task/TID/schedstat`.
 
 use super::error::VmError;
-use super::isolation::UnprivilegedUser;
+use super::isolation::user_of_this_host;
 use mcc_base::child_process::{self, Purpose};
 use nix::sys::signal::Signal;
 use std::fs;
@@ -60,7 +60,7 @@ struct IdleProcess(Child);
 
 impl IdleProcess {
     fn start() -> io::Result<Self> {
-        let user = UnprivilegedUser::of_this_host();
+        let user = user_of_this_host();
         let mut shell = child_process::command(SHELL, Purpose::Local);
         shell.args(["-c", "read -r line"]);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

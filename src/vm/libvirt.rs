@@ -13,10 +13,11 @@ use super::isolation::Isolation;
 use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
 use super::qmp::poll_readable;
-use super::spec::{Guest, KERNEL_COMMAND_LINE, MachineSpec, PANIC_DEVICE, Start};
-use super::stream_file::{LOG_CAP, TRUNCATED_BEFORE};
+use super::spec::{Guest, MachineSpec, PANIC_DEVICE, Start, kernel_command_line};
+use super::stream_file::TRUNCATED_BEFORE;
 use crate::host::{Accelerator, Qemu, find_program};
 use mcc_base::OnFile;
+use mcc_base::budgets::LOG;
 use mcc_base::files::tail;
 use mcc_base::guest::{CONTROL, STDERR, STDOUT};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -279,9 +280,9 @@ impl Domain {
             let log = Path::new(LOGS).join(format!("{}.log", self.name));
             // Only root can read it, and only the system's libvirt writes it.
             let size = fs::metadata(&log).map_or(0, |log| log.len());
-            if let Ok(text) = tail(&log, LOG_CAP)
+            if let Ok(text) = tail(&log, LOG)
                 && let text = String::from_utf8_lossy(&text)
-                && let truncated = if size > LOG_CAP { TRUNCATED_BEFORE } else { "" }
+                && let truncated = if size > LOG { TRUNCATED_BEFORE } else { "" }
                 && fs::write(&self.log, format!("{truncated}{}", qemu_messages(&text))).is_ok()
             {
                 let _ = fs::remove_file(log);
@@ -324,6 +325,7 @@ fn xml(spec: &MachineSpec, name: &str, sockets: &Path, overlay: &Path, as_root: 
     domain.write_inner_content(|w| {
         text(w, "name", &[], name)?;
         text(w, "memory", &[("unit", "MiB")], &spec.memory_mib.to_string())?;
+        w.create_element("memoryBacking").write_inner_content(|w| empty(w, "nosharepages", &[]))?;
         text(w, "vcpu", &[("placement", "static")], &vcpus)?;
         w.create_element("cputune").write_inner_content(|w| {
             for (vcpu, cpu) in spec.vcpu_cpus.iter().enumerate() {
@@ -379,7 +381,7 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     if let Guest::Agent { kernel, initrd } = &spec.guest {
         let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
         args.extend(kernel);
-        args.extend(["-append", KERNEL_COMMAND_LINE, "-device", PANIC_DEVICE].map(str::to_owned));
+        args.extend(["-append", &kernel_command_line(spec), "-device", PANIC_DEVICE].map(str::to_owned));
     }
     args
 }
@@ -504,6 +506,7 @@ mod tests {
             housekeeping_cpus: vec![0, 1],
             disk_limit: None,
             count_instructions: false,
+            fixed_addresses: false,
         }
     }
 

@@ -16,6 +16,7 @@ use super::stall::{StallDetector, since_boot};
 use super::stream_file::{Observer, ReadResult, Sink};
 use crate::host::Qemu;
 use mcc_base::OnFile;
+use mcc_base::budgets::{MESSAGES, SLOW_MESSAGES_PER_S};
 use mcc_base::guest::{GuestEvent, MAX_LINE, Request};
 use mcc_base::machine::Backend;
 pub use start::overlays;
@@ -63,6 +64,9 @@ pub struct Machine {
     began: Instant,
     nonce: String,
     has_invalid_messages: bool,
+    /// The messages that were read, and when the next one may be read if they are too many.
+    messages: u64,
+    next_message: Instant,
     /// The end of the machine that QEMU reported first.
     end: Option<MachineEnd>,
     buffer: Vec<u8>,
@@ -149,6 +153,8 @@ impl Machine {
             began: Instant::now(),
             nonce: String::new(),
             has_invalid_messages: false,
+            messages: 0,
+            next_message: Instant::now(),
             end: None,
             buffer: vec![0; 1 << 18],
             folder: folder.to_owned(),
@@ -187,7 +193,11 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            if let Some(received) = self.control.next()? {
+            if self.may_read_message()
+                && let Some(received) = self.control.next()?
+            {
+                self.messages += 1;
+                self.next_message = Instant::now() + Duration::from_secs(1) / SLOW_MESSAGES_PER_S;
                 match received {
                     Received::Message(message)
                         if message.nonce == self.nonce
@@ -228,6 +238,13 @@ impl Machine {
         }
     }
 
+    /// Whether a message may be read now. A guest that floods its channel waits: its messages stay in the buffers.
+    fn may_read_message(&mut self) -> bool {
+        let is_flooded = self.messages >= MESSAGES;
+        self.has_invalid_messages |= is_flooded;
+        !is_flooded || Instant::now() >= self.next_message
+    }
+
     /// Returns an upper bound of the CPU time that the guest can have used, ms: twice the wall time of all vCPUs, to
     /// allow for errors of the guest's clock.
     fn max_cpu_ms(&self) -> u64 {
@@ -266,7 +283,7 @@ impl Machine {
         }
     }
 
-    /// Whether the guest sent messages that were dropped.
+    /// Whether the guest sent messages that were dropped, or too many.
     pub fn has_invalid_messages(&self) -> bool {
         self.has_invalid_messages
     }
@@ -300,7 +317,11 @@ impl Machine {
         if left.is_zero() {
             return Ok(false);
         }
-        let (mut fds, check) = self.control.poll_targets();
+        let (mut fds, mut check) = self.control.poll_targets();
+        if self.messages >= MESSAGES {
+            fds.clear();
+            check = Some(self.next_message);
+        }
         fds.push(self.qmp.lines.stream.as_fd());
         fds.extend(self.open_sinks());
         let check = check.map(|at| at.saturating_duration_since(Instant::now()));

@@ -8,7 +8,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use std::fs::File;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
@@ -131,6 +132,20 @@ impl Process {
             Self::Domain(domain) => domain.wait(),
         }
     }
+}
+
+/// Returns the threads of a process: their numbers on this host by those in the process's own PID namespace, which QEMU reports.
+pub(super) fn threads(process: u32) -> BTreeMap<i64, i32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let numbers = tasks.filter_map(|task| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+        Some((
+            numbers.split_whitespace().next_back()?.parse().ok()?,
+            task.file_name().to_str()?.parse().ok()?,
+        ))
+    });
+    numbers.collect()
 }
 
 /// Opens a descriptor of a process; None if the process does not exist any more.

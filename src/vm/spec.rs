@@ -43,6 +43,8 @@ pub struct MachineSpec {
     pub disk_limit: Option<u64>,
     /// Whether the instructions of the guest are counted, if that is possible (`Machine::instructions`).
     pub count_instructions: bool,
+    /// Whether the guest's kernel places programs at the same addresses each time; only with `Guest::Agent`.
+    pub fixed_addresses: bool,
 }
 
 /// How a machine boots, and the channel to its guest.
@@ -168,8 +170,13 @@ impl QemuSockets {
 
 /// The kernel's options: they omit self-tests and probes for absent hardware, which saves time under any accelerator.
 /// Mitigations of CPU vulnerabilities stay as in Debian, because they affect the measured time of a program.
-pub(super) const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
+const KERNEL_COMMAND_LINE: &str = "console=ttyS0 loglevel=4 panic=-1 oops=panic tsc=reliable no_timer_check \
                                    cryptomgr.notests audit=0 i8042.noaux i8042.nokbd";
+
+/// Returns the options of the guest's kernel.
+pub(super) fn kernel_command_line(spec: &MachineSpec) -> String {
+    format!("{KERNEL_COMMAND_LINE}{}", if spec.fixed_addresses { " norandmaps" } else { "" })
+}
 
 /// The device with which QEMU recognizes a panic of the guest's kernel; the initrd has its driver.
 pub(super) const PANIC_DEVICE: &str = "pvpanic-pci";
@@ -198,7 +205,8 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     arg("-display", "none");
     arg("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
     let machine = match &spec.guest {
-        Guest::Agent { .. } => "q35",
+        // Without the controllers that it does not use.
+        Guest::Agent { .. } => "q35,sata=off,smbus=off",
         // The machine type for which original disks were made.
         Guest::Ssh(_) => "pc",
     };
@@ -209,7 +217,8 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         Start::Restore(_) => Some("off"),
     };
     let backend = if memory.is_some() { ",memory-backend=memory" } else { "" };
-    arg("-machine", &format!("{machine},usb=off,vmport=off{backend}"));
+    // Pages of two machines are never merged: the time of a write would tell what another machine has in memory.
+    arg("-machine", &format!("{machine},usb=off,vmport=off,mem-merge=off{backend}"));
     if let Some(share) = memory {
         let (size, fd) = (spec.memory_mib, &qemu_sockets.saved[0]);
         let file = format!("size={size}M,mem-path=/dev/fd/{fd},share={share}");
@@ -231,7 +240,7 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         };
         arg("-kernel", &opened(0, kernel));
         arg("-initrd", &opened(1, initrd));
-        arg("-append", KERNEL_COMMAND_LINE);
+        arg("-append", &kernel_command_line(spec));
     }
     if let Guest::Ssh(original) = &spec.guest {
         // No network except this forwarded port. The kernel chooses its number, so two machines cannot have the same.
@@ -395,6 +404,7 @@ mod tests {
             housekeeping_cpus: vec![],
             disk_limit: None,
             count_instructions: false,
+            fixed_addresses: false,
         }
     }
 
@@ -457,6 +467,7 @@ mod tests {
             "-m 16384M ",
             "-smp 4,sockets=1,cores=4,threads=1 ",
             "-nodefaults ",
+            ",mem-merge=off ",
             "-add-fd fd=<overlay>,set=0 ",
             "virtio-blk-pci,drive=disk,werror=stop,rerror=stop ",
         ] {

@@ -5,13 +5,15 @@
 use super::error::VmError;
 use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
-use super::stream_file::{LOG_CAP, TRUNCATED};
+use super::stream_file::TRUNCATED;
 use mcc_base::OnFile;
+use mcc_base::budgets;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use mcc_base::machine::Original;
 use mcc_base::random;
 use mcc_base::text::shell_quoted;
+use nix::sched::{CloneFlags, setns};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs::{self, File};
@@ -22,6 +24,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 const SESSION: &str = include_str!("ssh.bash");
@@ -49,6 +53,8 @@ const MAX_DROPPED_LINES: usize = 10_000;
 pub struct Ssh {
     login: Original,
     port: u16,
+    /// The network of the machine, if the port is not in that of the controller.
+    network: Option<Arc<File>>,
     /// The folder of the attempt.
     folder: PathBuf,
     /// A folder in the guest that exists only until both sessions have begun.
@@ -87,19 +93,21 @@ enum Stage {
 }
 
 impl Ssh {
-    /// `port` of 127.0.0.1 is forwarded to the guest's sshd; `folder` is the attempt's.
+    /// `port` of 127.0.0.1, in the controller's network or this one, is forwarded to the guest's sshd; `folder` is the
+    /// attempt's.
     ///
     /// # Errors
     /// The host gives no random bytes.
     pub fn new(
         login: &Original,
-        port: u16,
+        (port, network): (u16, Option<File>),
         folder: &Path,
         outputs: (OwnedFd, OwnedFd),
     ) -> Result<Self, VmError> {
         Ok(Self {
             login: login.clone(),
             port,
+            network: network.map(Arc::new),
             folder: folder.to_owned(),
             guest_folder: format!("/tmp/mcc-{}", random::hex_digits(16)?),
             stage: Stage::Booting,
@@ -258,7 +266,7 @@ impl Ssh {
             let _ = child.wait();
         }
         let _ = fs::remove_file(self.folder.join(CONTROL_PATH));
-        let full = fs::metadata(self.folder.join(LOG)).is_ok_and(|log| log.len() >= LOG_CAP);
+        let full = fs::metadata(self.folder.join(LOG)).is_ok_and(|log| log.len() >= budgets::LOG);
         if full && !self.log_truncated {
             self.log_truncated = true;
             self.write_log(TRUNCATED);
@@ -302,7 +310,7 @@ impl Ssh {
             self.probing = None;
         } else if Instant::now() >= *next {
             // QEMU accepts the connection, so this does not wait for the guest.
-            if let Ok(probe) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
+            if let Ok(probe) = connect(self.port, self.network.as_deref()) {
                 probe.set_nonblocking(true).map_err(VmError::Start)?;
                 probes.push(probe);
             }
@@ -328,7 +336,7 @@ impl Ssh {
         ssh.args(["-T", "exec bash -s"]);
         let peer_side = OwnedFd::from(peer_side);
         ssh.stdin(peer_side.try_clone().map_err(VmError::Start)?).stdout(peer_side).stderr(log);
-        self.control = Some((spawn(&mut ssh)?, Lines::new(host_side, MAX_LINE)));
+        self.control = Some((spawn(&mut ssh, self.network.clone())?, Lines::new(host_side, MAX_LINE)));
         let folder = &self.guest_folder;
         self.send_to_control(&format!(
             "{SESSION}make_folder {folder}\n[ $EUID = 0 ] || ! {folder}/bash -c : || exec {folder}/bash -s\n\
@@ -355,7 +363,7 @@ impl Ssh {
         ]);
         ssh.stdin(OwnedFd::from(stdin)).stdout(stdout).stderr(stderr);
         let script = format!("exec 9> {folder}/end || exit\n");
-        self.tool = Some((spawn(&mut ssh)?, host_side));
+        self.tool = Some((spawn(&mut ssh, self.network.clone())?, host_side));
         self.send_to_tool(&script);
         Ok(())
     }
@@ -445,18 +453,31 @@ fn signal_of(ssh: &mut Child) -> Option<i32> {
     ssh.try_wait().ok().flatten()?.signal()
 }
 
-/// Starts ssh. The kernel kills it, as QEMU, when the calling thread ends.
-fn spawn(command: &mut Command) -> Result<Child, VmError> {
+/// Connects to a port of 127.0.0.1 in this network, or else in that of the controller.
+fn connect(port: u16, network: Option<&File>) -> io::Result<TcpStream> {
+    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+    let Some(network) = network else { return connect() };
+    // A thread of its own, because a network is that of a thread.
+    let inside =
+        || setns(network, CloneFlags::CLONE_NEWNET).map_err(io::Error::from).and_then(|()| connect());
+    thread::scope(|scope| scope.spawn(inside).join()).unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// Starts ssh, in this network if there is one. The kernel kills it, as QEMU, when the calling thread ends.
+fn spawn(command: &mut Command, network: Option<Arc<File>>) -> Result<Child, VmError> {
     let controller = std::process::id();
     // SAFETY: between fork and exec only system calls are made, on data prepared before.
     unsafe {
         command.pre_exec(move || {
             // A session of its own: signals of the terminal go to the controller only.
             nix::unistd::setsid()?;
+            if let Some(network) = &network {
+                setns(network.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            }
             // ssh writes only logs to files: a write beyond this size fails, and ssh continues.
             signal(Signal::SIGXFSZ, SigHandler::SigIgn)?;
             let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
-            setrlimit(Resource::RLIMIT_FSIZE, LOG_CAP.min(hard), hard)?;
+            setrlimit(Resource::RLIMIT_FSIZE, budgets::LOG.min(hard), hard)?;
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
             if nix::unistd::getppid().as_raw() as u32 == controller {
                 Ok(())
@@ -508,7 +529,7 @@ mod tests {
         let output = || OwnedFd::from(tempfile::tempfile().unwrap());
         let (disk, nic) = Default::default();
         let login = Original { user: "mcc".into(), key: "key".into(), root_key: None, disk, nic };
-        let mut ssh = Ssh::new(&login, 1, folder.path(), (output(), output())).unwrap();
+        let mut ssh = Ssh::new(&login, (1, None), folder.path(), (output(), output())).unwrap();
         let (host_side, mut guest) = UnixStream::pair().unwrap();
         host_side.set_nonblocking(true).unwrap();
         let session = Command::new("sleep").arg("1000").spawn().unwrap();

@@ -1,18 +1,15 @@
 //! Copies a stream of the machine to a file up to a cap; bytes beyond the cap are only counted.
 
+use mcc_base::budgets::LOG;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// The largest number of bytes that is kept of a log (`console`, `qemu.log`, `ssh.log`): enough for the messages of a kernel
-/// panic.
-pub const LOG_CAP: u64 = 1 << 20;
-
-/// The first line of a log of which only the last `LOG_CAP` bytes are kept.
+/// The first line of a log of which only the last `budgets::LOG` bytes are kept.
 #[cfg(feature = "libvirt")]
 pub const TRUNCATED_BEFORE: &str = "mcc-harness: the log is truncated before this line, at 1 MiB\n";
 
-/// The last line of a log that was longer than `LOG_CAP`.
+/// The last line of a log that was longer than `budgets::LOG`.
 pub const TRUNCATED: &str = "\nmcc-harness: the log is truncated here, at 1 MiB\n";
 
 /// A stream and the file that it is copied to.
@@ -51,9 +48,9 @@ impl Sink {
         Self { from, to: Some(to), cap, notice: "", received: 0, open: true, observer: None }
     }
 
-    /// A log, which has at most `LOG_CAP` bytes and the line `TRUNCATED`. `from` must be non-blocking.
+    /// A log, which has at most `budgets::LOG` bytes and the line `TRUNCATED`. `from` must be non-blocking.
     pub fn log(from: UnixStream, to: File) -> Self {
-        Self { notice: TRUNCATED, ..Self::new(from, to, LOG_CAP) }
+        Self { notice: TRUNCATED, ..Self::new(from, to, LOG) }
     }
 
     /// The stream, to be polled.

@@ -394,6 +394,8 @@ fn faults_of_qemu_while_a_tool_runs_are_infrastructure_failures() {
 
 #[test]
 fn limits_apply_to_machines_that_flood_or_are_silent() {
+    let sample = "agent_event sample '\"memory_kib\":1,\"cpu_ms\":1,\"io_wait_ms\":1'";
+    let samples = format!("RUNNING; while :; do {sample}; done");
     let cases = [
         ("RUNNING; while :; do event RTC_CHANGE; done", Outcome::WallLimit),
         ("RUNNING; while :; do agent_event nonsense; done", Outcome::WallLimit),
@@ -408,15 +410,17 @@ fn limits_apply_to_machines_that_flood_or_are_silent() {
         ),
         // The tool ended, but not all of its output arrives: the run is marked, and what arrived counts.
         ("RUNNING; echo half >&$stdout; ended; drained 99; linger", Outcome::Finished { exit_code: 0 }),
+        // More messages than are read at once.
+        (&*samples, Outcome::WallLimit),
     ];
     for start in STARTS {
         let runs = with_enough_time(|seconds| {
             let settings = format!(
-                "[limits]\nwall_s = {seconds}\noutput_bytes = 1000000\n[hosts]\njobs = 7\nretries = 0\n\
+                "[limits]\nwall_s = {seconds}\noutput_bytes = 1000000\n[hosts]\njobs = 8\nretries = 0\n\
                  boot_deadline_s = {}\ncollect_deadline_s = {seconds}\n",
                 5 * seconds
             );
-            let folder = Folder::with_fake_qemu(7, &EXAMINATIONS[..1], &settings).starting_by(start);
+            let folder = Folder::with_fake_qemu(8, &EXAMINATIONS[..1], &settings).starting_by(start);
             folder.fake_qemu(&by_position(&cases.clone().map(|(commands, _)| commands)));
             folder.run(&[]);
             let runs = folder.runs();
@@ -424,6 +428,10 @@ fn limits_apply_to_machines_that_flood_or_are_silent() {
                 if run.last.outcome != *outcome {
                     return Err(format!("{start}: {commands}: {:?}", run.last.outcome));
                 }
+            }
+            let flooded = &runs["tool-7/DiningTable-PT-03/StateSpace"].last;
+            if !flooded.marks.contains(&Mark::GUEST_MESSAGES) {
+                return Err("too few messages in this time".to_owned());
             }
             Ok(runs)
         });

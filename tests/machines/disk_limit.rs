@@ -15,12 +15,14 @@ use std::path::Path;
 const DISK_GIB: &str = "1/16";
 const DISK_KIB: u64 = 64 << 10;
 
-/// Two shares with the tables of their overlays, and the outputs.
-const HOST_BYTES: u64 = 240 << 20;
+/// Two shares with the tables of their overlays, and the outputs and evidence.
+const HOST_BYTES: u64 = 320 << 20;
 
 /// A campaign of these entries, two runs at once. Entries named `greedy` have the greedy tool.
 fn folder(examinations: &[&str], entries: &[&str], head: &str) -> Folder {
-    let more = format!("[limits]\ndisk_gib = \"{DISK_GIB}\"\n[hosts]\njobs = 2\nretries = 0\n");
+    let more = format!(
+        "[limits]\noutput_bytes = 1048576\ndisk_gib = \"{DISK_GIB}\"\n[hosts]\njobs = 2\nretries = 0\n"
+    );
     let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], examinations, entries, &more);
     let folder = Folder::new(&format!("{head}{}", campaign.replace("{build}/images/greedy", "greedy-image")));
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/greedy-tool");
@@ -118,8 +120,9 @@ fn an_original_disk_has_the_same_limit_over_ssh() {
     let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], &["LTLCardinality"], &["original"], "");
     let keys = "{build}/images/kit/disk.vmdk\"\nchannel = \"ssh\"\nssh_key = \"{build}/images/kit/key\"";
     let campaign = campaign.replace("{build}/images/original\"", keys);
-    let limits =
-        format!("[limits]\ndisk_gib = \"{DISK_GIB}\"\n[hosts]\nretries = 0\nboot_deadline_s = 200\n");
+    let limits = format!(
+        "[limits]\noutput_bytes = 1048576\ndisk_gib = \"{DISK_GIB}\"\n[hosts]\nretries = 0\nboot_deadline_s = 200\n"
+    );
     let folder = Folder::on_one_core(&(campaign + &limits));
     let judged = run(&folder);
     let attempt = attempt(&folder, "original", "LTLCardinality");

@@ -1,6 +1,7 @@
 //! Machines: how they are built, started, used and measured.
 
 mod container;
+mod devices;
 mod disk_limit;
 mod doctor;
 mod evidence_campaigns;

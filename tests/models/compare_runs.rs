@@ -37,6 +37,12 @@ impl Random {
         ((self.0 >> 11) % limit as u64) as usize
     }
 
+    /// A number of the standard normal distribution, nearly: a sum of uniform numbers.
+    fn normal(&mut self) -> f64 {
+        let sum: usize = (0..12).map(|_| self.below(1_000_000)).sum();
+        sum as f64 / 1e6 - 6.0
+    }
+
     /// Pairs of runs that followed each other, in either order. B is slower by the factor `slowdown`.
     fn pairs(&mut self, series: &[u64], pairs: usize, slowdown: f64) -> PairedTest {
         let pair = |_| {
@@ -99,12 +105,9 @@ fn the_documented_slowdowns_are_the_smallest_that_are_found() {
 /// The detectable increase that the report states is the one that trials find.
 #[test]
 fn the_stated_power_is_that_of_trials() {
-    // Normally distributed times (sums of uniform numbers) with a spread of 3 %.
+    // Times with a spread of 3 %.
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let mut time = || {
-        let sum: usize = (0..12).map(|_| random.below(1_000_000)).sum();
-        1e9 * (1.0 + 0.03 * (sum as f64 / 1e6 - 6.0))
-    };
+    let mut time = || 1e9 * (1.0 + 0.03 * random.normal());
     for pairs in [5, 10, 30] {
         let mut trial = |slowdown: f64| {
             let figures = (0..pairs).map(|_| (time() as u64, (time() * slowdown) as u64));
@@ -117,6 +120,31 @@ fn the_stated_power_is_that_of_trials() {
         assert!((850..=950).contains(&shown), "{pairs} pairs, {stated}: {shown} of 1000");
         let alarms = (0..1000).filter(|_| trial(1.0).differs(1)).count();
         assert!(alarms <= 35, "{pairs} pairs: {alarms} of 1000 in one figure; the level is 1/60");
+    }
+}
+
+/// Spreads of the counts of equal runs, each with changes that 3, 10 and 30 pairs find (docs/measurement.md).
+const CHANGES: [(f64, [f64; 3]); 3] =
+    [(0.000_01, [0.003; 3]), (0.0005, [0.005, 0.003, 0.003]), (0.02, [0.22, 0.045, 0.04])];
+
+#[test]
+fn the_documented_changes_of_instructions_are_found_and_equal_counts_give_few_false_alarms() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for (spread, changes) in CHANGES {
+        let mut count = |factor: f64| (1e10 * factor * (1.0 + spread * random.normal())).round() as u64;
+        let mut found = |pairs: usize, change: f64| {
+            let trial = |_| {
+                let counts: Vec<_> = (0..pairs).map(|_| (count(1.0), count(1.0 + change))).collect();
+                let (ratios, rounding) = logarithms(counts);
+                PairedTest::from_logarithms(&ratios, rounding).unwrap().instructions_differ(1)
+            };
+            (0..1000).map(trial).filter(|found| *found).count()
+        };
+        for (pairs, change) in [3, 10, 30].into_iter().zip(changes) {
+            let [alarms, half, whole] = [0.0, change / 2.0, change].map(|change| found(pairs, change));
+            assert!(alarms <= 50, "{spread}, {pairs} pairs: {alarms} of 1000");
+            assert!(half < 900 && whole >= 900, "{spread}, {pairs} pairs: {half} and {whole} of 1000");
+        }
     }
 }
 

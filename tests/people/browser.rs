@@ -8,7 +8,7 @@ use crate::support::data;
 
 use mcc_harness::campaign::Run;
 use mcc_harness::judge::judgement::Judgement;
-use mcc_harness::report::{self, SiteInput};
+use mcc_harness::report::{self, Model, SiteInput};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,13 @@ fn site_of(dir: &Path) -> PathBuf {
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let material = SiteInput { record: Some(&record), ..SiteInput::default() };
+    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, room) ≤ {number})")).collect();
+    let model =
+        Model { size: Some([25, 25, 80, 10]), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
+    let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
+    let archive = Some(("contest-2018.tar.zst", "0123456789abcdef"));
+    let material =
+        SiteInput { record: Some(&record), models: Some(&models), archive, ..SiteInput::default() };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
     // The site of another contest in a folder of it, which has fewer kinds of pages.
@@ -127,7 +133,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
-    ("evidence", "evidence.html", "", &[">disagreement</", "unknown:tie"]),
+    ("evidence", "evidence.html", "", &[">disagreement</", "unknown: a tie"]),
     ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
     (
@@ -158,13 +164,20 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
         "examination",
         "instance.html",
         "#instance=Philosophers-PT-000005&examination=CTLCardinality",
-        &["unknown:tie", "&amp;position=08\">08</a>"],
+        &["unknown: a tie", "&amp;position=08\">08</a>"],
     ),
     (
         "value",
         "instance.html",
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&position=01",
-        &["all tools that answered agree", "Philosophers-PT-000005-CTLCardinality-01", " wrong</span>"],
+        &[
+            "all tools that answered agree",
+            "Philosophers-PT-000005-CTLCardinality-01",
+            " wrong</span>",
+            ">AG (tokens(fork, room) ≤ 1)</pre>",
+            "25 places, 25 transitions, 80 arcs; initially 10 tokens.",
+            "0123456789abcdef  contest-2018.tar.zst\" | sha256sum --check",
+        ],
     ),
     (
         "run",
@@ -176,6 +189,9 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
             "line 7: a contradiction",
             "<i>⟨ESC⟩</i>[1mexploring",
             "finished, exit code 0",
+            "The 2 wrong values cost ",
+            ">emulated processor</strong>: the machine ran without",
+            "mcc-harness replay contest-2018.tar.zst --run wrong-on-purpose/Philosophers-PT-000005/CTLCardinality --allow-degraded",
         ],
     ),
     (
@@ -465,6 +481,14 @@ fn a_long_table_is_printed_and_used_by_keyboard() {
         result.as_array().expect("parts")[1..],
         serde_json::json!([true, 947, true]).as_array().expect("parts")[..]
     );
+    // Long names and tables do not make a page wider than a phone.
+    add_scripts(&site, &[("report.js", REPORT)]);
+    let pages =
+        ["index.html", "examinations/StateSpace.html", "instances.html", "evidence.html", "pictures.html"]
+            .map(|page| format!("file://{}", site.join(page).display()));
+    for report in in_frames(&chromium, dir.path(), &pages, 390, &[]) {
+        assert_eq!(report["width"], "390 of 390", "{pages:?}");
+    }
 }
 
 #[test]
@@ -547,12 +571,89 @@ fn a_point_of_the_scatter_plot_leads_to_its_runs() {
     assert_eq!(result[4], 3);
 }
 
+#[test]
+fn a_picture_follows_the_filter_of_its_table() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    let steps = "const shown = async filter => {
+             const field = all('.filter')[0];
+             field.value = filter;
+             field.dispatchEvent(new Event('input'));
+             await wait();
+             await wait();
+             return [all('.chart svg title')[0].textContent, ...all('.chart svg text').map(text => text.textContent).filter(text => text.startsWith('breadth-first: '))];
+         };
+         const found = [await shown(''), await shown('philosophers')];
+         const kinds = [...all('#picture-1')[0].options].map(option => option.value);
+         for (const kind of kinds) {
+             all('#picture-1')[0].value = kind;
+             all('#picture-1')[0].dispatchEvent(new Event('change'));
+             await wait();
+             await wait();
+             found.push([kind, all('.chart svg').length, all('.chart svg path').every(path => !path.getAttribute('d').includes('NaN'))]);
+         }
+         all('.chart a').forEach(link => link.click());
+         return [...found, location.hash, all('.chart a').map(link => [link.download, link.href.startsWith('blob:')])];";
+    let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "#picture=solved", steps);
+    assert_eq!(result[0][0], "Right values by CPU time of the run, 3 rows");
+    assert_eq!(result[1][0], "Right values by CPU time of the run, 1 row with “philosophers”");
+    let count = |shown: &serde_json::Value| {
+        let text = shown[1].as_str().unwrap_or_else(|| panic!("{result}"));
+        text.rsplit(' ')
+            .next()
+            .and_then(|count| count.parse::<u32>().ok())
+            .unwrap_or_else(|| panic!("{result}"))
+    };
+    assert!(count(&result[0]) > count(&result[1]) && count(&result[1]) > 0, "{result}");
+    let kinds = ["", "solved", "quantile", "points", "values", "used", "scatter"];
+    for (number, kind) in kinds.iter().enumerate() {
+        let drawn = u8::from(!kind.is_empty());
+        assert_eq!(result[2 + number], serde_json::json!([kind, drawn, true]));
+    }
+    assert_eq!(result[9], "#picture=scatter&filter=philosophers");
+    let saved = serde_json::json!([["scatter-cpu_ms.svg", true], ["scatter-cpu_ms.csv", true]]);
+    assert_eq!(result[10], saved);
+}
+
+#[test]
+fn no_podium_card_is_cut_in_print() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    // The rules of print apply to a frame of the width and height of A4 landscape within its margins of 11 mm.
+    let css = fs::read_to_string(site.join("site.css")).expect("a style sheet");
+    assert!(css.contains("@media print {") && css.contains("size: A4 landscape; margin: 11mm"));
+    fs::write(site.join("site.css"), css.replace("@media print {", "@media all {")).expect("a style sheet");
+    let report = "addEventListener('load', () => parent.postMessage([...document.querySelectorAll('.card')]
+        .map(card => [getComputedStyle(card).breakInside, Math.ceil(card.getBoundingClientRect().height)]), '*'));";
+    add_scripts(&site, &[("report.js", report)]);
+    let page = format!("file://{}", site.join("index.html").display());
+    let reports = in_frames(&chromium, dir.path(), &[page], 1039, &[]);
+    let cards = reports[0].as_array().expect("cards");
+    assert!(cards.len() > 3, "{reports:?}");
+    for card in cards {
+        assert_eq!(card[0], "avoid", "{reports:?}");
+        assert!(
+            card[1].as_u64().is_some_and(|height| height < 710),
+            "a card is higher than a page: {reports:?}"
+        );
+    }
+}
+
 /// Sends the width of the page and the findings of `axe`, if it is loaded, to the surrounding frame.
 const REPORT: &str = "addEventListener('load', () => setTimeout(async () => {
   const found = typeof axe === 'undefined' ? [] : (await axe.run(document, { resultTypes: ['violations'] })).violations;
+  // Text that is squeezed although a column of its table is empty.
+  const isEmpty = table => [...table.rows[0]?.cells ?? []].some((_, at) => at > 0 && table.tBodies[0]?.rows.length > 0
+    && [...table.tBodies[0].rows].every(row => row.cells[at] && row.cells[at].textContent === '' && row.cells[at].offsetWidth > 60));
+  const isSqueezed = cell => cell.offsetWidth < 160 && cell.offsetHeight > 90;
+  const squeezed = innerWidth < 1000 ? [] : [...document.querySelectorAll('table:not(.grid)')].filter(isEmpty)
+    .flatMap(table => [...table.querySelectorAll('tbody td')].filter(isSqueezed)).map(cell => cell.textContent);
   const where = of => of.nodes.slice(0, 3).map(node => node.target.join(' ')).join(', ');
   parent.postMessage({
     width: `${document.documentElement.scrollWidth} of ${innerWidth}`,
+    squeezed,
     found: found.map(of => `${of.id}: ${where(of)}`),
   }, '*');
 }, 500));";
@@ -616,6 +717,7 @@ fn axe_finds_no_barrier_on_any_page() {
         for (page, report) in pages.iter().zip(&reports).skip(1) {
             assert_eq!(report["found"], serde_json::json!([]), "{page} at {width}");
             assert_eq!(report["width"], format!("{width} of {width}"), "{page}");
+            assert_eq!(report["squeezed"], serde_json::json!([]), "{page} at {width}");
         }
     }
 }

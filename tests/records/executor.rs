@@ -6,17 +6,31 @@ use mcc_harness::edition::Edition;
 use mcc_harness::executor::disturbance::reasons;
 use mcc_harness::executor::{AttemptFn, AttemptResult, AttemptSpec, Executor, State};
 use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy, Qemu, Survey};
+use mcc_harness::runner::release;
 use mcc_harness::runner::{CampaignDisks, EntryDisks, Host, RunSettings};
-use mcc_harness::store::{CampaignFacts, Disk, Outcome, Record};
+use mcc_harness::store::{Arrivals, CampaignFacts, Disk, Outcome, Record, RunFacts};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+const CAMPAIGN: &str = r#"edition = "mcc-2018"
+[[tool]]
+entry = "broken"
+[[tool.failure_class]]
+class = "too-many-colours"
+pattern = "^unfolding: (?P<places>[0-9]+) places"
+"#;
+
 fn run(examination: &str) -> Run {
+    run_of("tool", "DiningTable-PT-03", examination)
+}
+
+fn run_of(entry: &str, instance: &str, examination: &str) -> Run {
     Run {
-        entry: "tool".parse().unwrap(),
-        instance: "DiningTable-PT-03".parse().unwrap(),
+        entry: entry.parse().unwrap(),
+        instance: instance.parse().unwrap(),
         examination: examination.parse().unwrap(),
         model: "DiningTable".into(),
         vcpus: 1,
@@ -26,16 +40,24 @@ fn run(examination: &str) -> Run {
 
 /// A record with one run of each examination, and one retry.
 fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
+    let record = empty_record(folder, edition, &["tool"]);
+    record.plan_runs(examinations.iter().map(|examination| run(examination)).collect::<Vec<_>>()).unwrap();
+    record
+}
+
+/// A record without runs, with one retry; opens it again if it exists.
+fn empty_record(folder: &Path, edition: &Edition, entries: &[&str]) -> Record {
+    let entry = |name: &&str| EntryFacts {
+        entry: name.parse().unwrap(),
+        tool: (*name).into(),
+        kind: Kind::Sequential,
+    };
     let facts = CampaignFacts {
-        campaign: "edition = \"mcc-2018\"\n".into(),
+        campaign: CAMPAIGN.into(),
         settings: BTreeMap::new(),
         edition: serde_json::to_string(edition).unwrap(),
         disks: vec![],
-        entries: vec![EntryFacts {
-            entry: "tool".parse().unwrap(),
-            tool: "tool".into(),
-            kind: Kind::Sequential,
-        }],
+        entries: entries.iter().map(entry).collect(),
         instances: vec![InstanceFacts {
             name: "DiningTable-PT-03".parse().unwrap(),
             family: "DiningTable".into(),
@@ -45,13 +67,22 @@ fn record(folder: &Path, edition: &Edition, examinations: &[&str]) -> Record {
         }],
         retries: 1,
     };
-    let record = Record::create_or_open(folder, &facts, |_| {}).unwrap();
-    record.plan_runs(examinations.iter().map(|examination| run(examination)).collect::<Vec<_>>()).unwrap();
-    record
+    Record::create_or_open(folder, &facts, |_| {}).unwrap()
 }
 
 /// Executes the open runs of a record on a simulated host.
 fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturbance: Disturbance) {
+    let hosts = Hosts { disturbed: disturbance, ..Hosts::default() };
+    execute_until(record, edition, run_attempt, &hosts, &AtomicBool::new(false));
+}
+
+fn execute_until(
+    record: &Record,
+    edition: &Edition,
+    run_attempt: &AttemptFn,
+    hosts: &Hosts,
+    stop: &AtomicBool,
+) {
     let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
     let guest = Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") };
     let entry = EntryDisks { guest, disk: disk.clone(), inputs: None, digests: vec![] };
@@ -73,10 +104,15 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
     let settings = RunSettings {
         record,
         edition,
-        hosts: &Hosts { disturbed: disturbance, ..Hosts::default() },
+        hosts,
         host: &host,
         disks: CampaignDisks {
-            entries: [("tool".parse().unwrap(), entry)].into(),
+            entries: record
+                .facts()
+                .entries
+                .iter()
+                .map(|facts| (facts.entry.clone(), entry.clone()))
+                .collect(),
             inputs: disk,
             inputs_digest: Disk { role: "inputs".into(), sha256: "1".repeat(64), bytes: 1 },
             held_files: HeldFiles::default(),
@@ -87,7 +123,7 @@ fn execute(record: &Record, edition: &Edition, run_attempt: &AttemptFn, disturba
         marks: vec![],
         history: History::default(),
         run_attempt,
-        stop: &AtomicBool::new(false),
+        stop,
     };
     let leases = Leases::new(&host.survey.cores, &host.survey.memory);
     Executor::new(settings).run(leases, &|_| true, &|_| {}).unwrap();
@@ -164,4 +200,170 @@ fn what_a_guest_can_cause_repeats_no_run() {
     let (starved_ms, io_pressure_ms) = (Some(900), Some(900));
     let by_its_io = HostLoad { wall_ms: 1000, starved_ms, io_pressure_ms, ..HostLoad::default() };
     assert_eq!(repeated(&[by_its_io], 10), (1, 1, vec![]));
+}
+
+const ENTRIES: [&str; 4] = ["good", "broken", "slow", "modest"];
+
+/// The runs of four entries on 17 instances in three examinations of two categories.
+fn campaign() -> Vec<Run> {
+    let instances = (1..=17).map(|number| format!("DiningTable-PT-{number:02}"));
+    let rows = instances.flat_map(|instance| {
+        ["StateSpace", "CTLCardinality", "CTLFireability"].map(|examination| (instance.clone(), examination))
+    });
+    rows.flat_map(|(instance, examination)| ENTRIES.map(|entry| run_of(entry, &instance, examination)))
+        .collect()
+}
+
+/// An attempt that ended after `wall_ms` with this output.
+fn ended(spec: &AttemptSpec, outcome: Outcome, wall_ms: u64, stdout: &str) -> AttemptResult {
+    std::fs::write(spec.folder.join("stdout"), stdout).unwrap();
+    let answers = ["FORMULA", "CANNOT_COMPUTE"].iter().any(|word| stdout.contains(word));
+    let arrivals = Arrivals { lines: if answers { vec![(1, 1)] } else { vec![] }, dropped: 0 };
+    let facts = RunFacts { wall_ms, vcpus: 1, arrivals: Some(arrivals), ..RunFacts::default() };
+    AttemptResult { facts: Some(facts), ..AttemptResult::without_machine(outcome) }
+}
+
+/// The recorded runs, by entry.
+fn recorded(record: &Record) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for run in record.records() {
+        *counts.entry(run.unwrap().run.entry.to_string()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn a_broken_entry_is_held_by_its_canary_while_the_others_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    let (confinements, stop) = (Mutex::new(BTreeMap::<String, usize>::new()), AtomicBool::new(false));
+    let attempts = AtomicUsize::new(0);
+    let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+        // A controller that is stopped after its first two canaries.
+        if attempts.fetch_add(1, Ordering::Relaxed) == 1 {
+            stop.store(true, Ordering::Relaxed);
+        }
+        *confinements.lock().unwrap().entry(spec.job.env["BK_TIME_CONFINEMENT"].clone()).or_default() += 1;
+        match spec.job.env["BK_TOOL"].as_str() {
+            "broken" => ended(&spec, Outcome::Finished { exit_code: 127 }, 50, "lib.so: not found\n\n"),
+            "slow" => ended(&spec, Outcome::WallLimit, 60_000, "begins\n"),
+            "modest" => ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "CANNOT_COMPUTE\n"),
+            _ => ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "FORMULA x TRUE TECHNIQUES A\n"),
+        }
+    };
+    let hosts = Hosts::default();
+    for number in 0..2 {
+        let record = empty_record(folder.path(), &edition, &ENTRIES);
+        record.plan_runs(campaign()).unwrap();
+        execute_until(&record, &edition, &run_attempt, &hosts, &stop);
+        stop.store(false, Ordering::Relaxed);
+        if number == 0 {
+            assert_eq!(recorded(&record), BTreeMap::new(), "canaries are not counted");
+        }
+    }
+    let record = empty_record(folder.path(), &edition, &ENTRIES);
+    let expected = ["good", "modest", "slow"].map(|entry| (entry.to_owned(), 51));
+    assert_eq!(recorded(&record), BTreeMap::from(expected));
+    let [hold] = &record.holds().unwrap()[..] else { panic!("one entry is held") };
+    assert_eq!((hold.entry.as_str(), hold.host.as_str()), ("broken", "node"));
+    assert!(hold.reason.contains("finished with exit code 127 without an answer"), "{}", hold.reason);
+    assert!(hold.reason.contains("lib.so: not found"), "{}", hold.reason);
+    let canaries = record.superseded_for("canary: ").unwrap();
+    assert_eq!(canaries.len(), 4, "2 % of 204 runs, none of them again after the stop: {canaries:?}");
+    let confined: Vec<usize> = confinements.into_inner().unwrap().into_values().collect();
+    assert_eq!(confined, [3 * 51, 4], "an hour each, and a minute for canaries");
+    drop(record);
+
+    // Released, it is not held again, although its runs all end alike.
+    let record = empty_record(folder.path(), &edition, &ENTRIES);
+    assert_eq!(release(&record, "unknown").unwrap(), 0);
+    assert_eq!(release(&record, "broken").unwrap(), 1);
+    execute(
+        &record,
+        &edition,
+        &|spec, _| ended(&spec, Outcome::Finished { exit_code: 1 }, 5, "x"),
+        Disturbance::default(),
+    );
+    assert_eq!(recorded(&record)["broken"], 51);
+}
+
+#[test]
+fn runs_that_end_alike_hold_their_entry_and_cannot_compute_does_not() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let held = |stdout: fn(&str, &str) -> String, canary: Option<bool>| {
+        let folder = tempfile::tempdir().unwrap();
+        let record = empty_record(folder.path(), &edition, &ENTRIES);
+        record.plan_runs(campaign()).unwrap();
+        let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+            // The canaries and the first runs answer; then something on the host breaks.
+            let (tool, input) = (&spec.job.env["BK_TOOL"], &spec.job.env["BK_INPUT"]);
+            let text = match (tool.as_str(), input.as_str()) {
+                ("broken", input) if input > "DiningTable-PT-03" => {
+                    stdout(input, &spec.job.env["BK_EXAMINATION"])
+                }
+                _ => "FORMULA x TRUE TECHNIQUES A\n".to_owned(),
+            };
+            ended(&spec, Outcome::Finished { exit_code: 0 }, 50, &text)
+        };
+        let hosts = Hosts { canary, ..Hosts::default() };
+        execute_until(&record, &edition, &run_attempt, &hosts, &AtomicBool::new(false));
+        let holds = record.holds().unwrap();
+        assert_eq!(recorded(&record)["good"], 51);
+        (recorded(&record)["broken"], holds.first().map(|hold| hold.reason.clone()))
+    };
+    let alike = |input: &str, examination: &str| {
+        format!("start\npid {}: {input} {examination}: no licence\n", input.len())
+    };
+    let (made, reason) = held(alike, None);
+    assert!((29..=30).contains(&made), "nine good runs, twenty alike, at most one that had begun: {made}");
+    assert!(reason.unwrap().contains("no licence"));
+    assert_eq!(held(alike, Some(false)), (51, None));
+    assert_eq!(held(|_, _| "CANNOT_COMPUTE\n".into(), None), (51, None));
+    assert_eq!(
+        held(|input, _| format!("{}\n", "x".repeat(input[15..].parse().unwrap())), None),
+        (51, None),
+        "different lines"
+    );
+}
+
+#[test]
+fn failure_classes_of_runs_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    let results = folder.path().join("results");
+    let record = empty_record(&results, &edition, &ENTRIES);
+    record.plan_runs(campaign()).unwrap();
+    let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+        let stderr = match (&spec.job.env["BK_TOOL"][..], &spec.job.env["BK_INPUT"][..]) {
+            // A class that is declared for this entry only; it is before one that is built in.
+            ("broken" | "good", "DiningTable-PT-02") => "Segmentation fault\nunfolding: 12 places\n",
+            (_, "DiningTable-PT-03") => "java.lang.OutOfMemoryError: Java heap space\n",
+            _ => "",
+        };
+        std::fs::write(spec.folder.join("stderr"), stderr).unwrap();
+        ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "FORMULA x TRUE TECHNIQUES A\n")
+    };
+    execute(&record, &edition, &run_attempt, Disturbance::default());
+    drop(record);
+    let table = folder.path().join("classes.csv");
+    let printed = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"))
+        .args(["export".as_ref(), results.as_os_str(), "--classes".as_ref(), table.as_os_str()])
+        .assert()
+        .success();
+    let printed = String::from_utf8(printed.get_output().stdout.clone()).unwrap();
+    let sums: Vec<Vec<&str>> =
+        printed.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    let expected = [
+        ["broken", "out-of-memory", "3"],
+        ["broken", "too-many-colours", "3"],
+        ["good", "out-of-memory", "3"],
+        ["good", "segmentation-fault", "3"],
+        ["modest", "out-of-memory", "3"],
+        ["slow", "out-of-memory", "3"],
+    ];
+    assert_eq!(sums, expected, "{printed}");
+    let table = std::fs::read_to_string(table).unwrap();
+    assert_eq!(table.lines().count(), 1 + 204);
+    let row = "broken,DiningTable-PT-02,StateSpace,finished,too-many-colours,stderr:2,places=12";
+    assert!(table.lines().any(|line| line == row), "{table}");
 }

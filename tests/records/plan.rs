@@ -151,6 +151,17 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     assert!(text.contains("override wall_s: 100 (edition: 4500)"), "{text}");
     assert!(text.contains("override cpu_s: 50 (edition: 3600)"), "{text}");
     assert!(text.contains("longest possible duration 00:04:00 (runs at once: 2)"), "{text}");
+    // What `run` would refuse is said now: the images are not there yet.
+    let warnings = plan["warnings"].as_array().unwrap();
+    assert!(
+        warnings
+            .iter()
+            .all(|warning| warning.as_str().unwrap().starts_with("`run` would refuse the image of "))
+    );
+    assert!(!warnings.is_empty() && text.contains("warning: `run` would refuse the image of"), "{text}");
+    let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}[limits]\ncpu_s = 50\n"));
+    let warnings = folder.json(&[])["warnings"].to_string();
+    assert!(warnings.contains("follows from wall_s, which is still 4500 s"), "{warnings}");
 }
 
 #[test]

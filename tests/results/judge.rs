@@ -194,6 +194,56 @@ fn explain_shows_an_error_of_2018_on_one_screen() {
     assert!(message.contains("did you mean `TokenRing-PT-010`?"), "{message}");
 }
 
+/// The examples of commands that need neither a machine nor files of a campaign, as `--help` shows them.
+#[test]
+fn examples_of_help_are_run_in_a_shell() {
+    let dir = judge_2018(None);
+    let folder = TempDir::new().unwrap();
+    std::os::unix::fs::symlink(dir.path(), folder.path().join("judged")).unwrap();
+    for completions in [".local/share/bash-completion/completions", ".zfunc"] {
+        std::fs::create_dir_all(folder.path().join(completions)).unwrap();
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).parent().unwrap();
+    let path = format!("{}:/usr/bin:/bin", program.display());
+    for command in ["edition", "rule", "explain", "man", "completions"] {
+        let help = harness().args([command, "--help"]).assert().success().get_output().stdout.clone();
+        let help = String::from_utf8(help).unwrap();
+        let examples = help.split("Examples:").nth(1).unwrap_or_else(|| panic!("{help}"));
+        for line in examples.lines().filter(|line| line.starts_with("  mcc-harness")) {
+            let mut shell = Command::new("bash");
+            shell
+                .args(["-ec", line])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .env("HOME", folder.path());
+            shell.assert().success();
+        }
+    }
+    assert!(folder.path().join("man/man1/mcc-harness-run.1").is_file());
+    assert!(folder.path().join(".zfunc/_mcc-harness").is_file());
+}
+
+/// What is asked about must be named, and a record is judged before it is explained.
+#[test]
+fn explain_and_report_say_what_to_do_with_other_folders() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("record.db"), "").unwrap();
+    std::fs::write(dir.path().join("file"), "text").unwrap();
+    let refused = |args: &[&str]| {
+        let assert = harness().args(args).current_dir(dir.path()).assert().code(2);
+        String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
+    };
+    assert!(refused(&["explain", "."]).contains("or --tool NAME for the points of a tool"));
+    let judge = "is the record of a campaign; judge it first: mcc-harness judge . --out JUDGED";
+    for args in [&["explain", ".", "--tool", "a"][..], &["report", ".", "--out", "site"]] {
+        let message = refused(args);
+        assert!(message.contains(judge), "{message}");
+    }
+    let message = refused(&["certify", "file", "--instances", ".", "--out", "certified"]);
+    assert!(message.contains("file is a file, and not an archive"), "{message}");
+    assert!(refused(&["explain", "none", "--tool", "a"]).contains("none does not exist"));
+}
+
 const HEADER: &str = "tool,instance,examination,answers,wrong\n";
 
 /// Returns a folder with the table `answers.csv`.

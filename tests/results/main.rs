@@ -1,6 +1,7 @@
 //! Tables, judgements of all contests, and the site.
 
 mod answers;
+mod compare_campaigns;
 mod crv;
 mod editions;
 mod formats;

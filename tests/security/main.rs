@@ -2,6 +2,7 @@
 
 mod hostile_tools;
 mod isolation;
+mod jail;
 mod ssh_attacks;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,16 +1,21 @@
 //! Hostile tools on original disks over ssh, on real machines. The disks are copies of the kit's disk with other files.
 
 use crate::support::campaign;
+use crate::support::data;
 use crate::support::images;
+use crate::support::script;
 
 use campaign::Folder;
+use mcc_harness::base::guest::{GuestEvent, Request};
 use mcc_harness::store::{Attempt, Outcome};
+use mcc_harness::vm::{DiskBus, DiskFile, Event, Guest, Machine, MachineSpec, NicModel, Original};
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Attacks that must not change the outcome of the run.
 const FORGERIES: [&str; 5] = [
@@ -301,4 +306,37 @@ fn an_ssh_or_qemu_killed_on_the_host_is_infrastructure() {
         let Outcome::Infrastructure { state, reason } = outcome else { panic!("{outcome:?}") };
         assert!(state == "examining" && reason.contains(cause), "{state} {reason}");
     }
+}
+
+#[test]
+fn no_local_user_reaches_the_port_of_a_guest() {
+    let kit = images::image("images/kit");
+    let key = kit.disk().parent().unwrap().join("key");
+    let (disk, nic) = (DiskBus::Virtio, NicModel::Virtio);
+    let original = Original { user: "mcc".into(), key, root_key: None, disk, nic };
+    let spec = MachineSpec {
+        guest: Guest::Ssh(original),
+        disk: DiskFile::new(kit.disk(), "vmdk"),
+        ..script::machine(&images::image("images/reference"), 512, 1)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let timeout = Duration::from_secs(600);
+    let mut machine = Machine::start(&spec, folder.path(), 1 << 20, timeout).unwrap();
+    if let Some(missing) = machine.isolation().missing().iter().find(|text| text.starts_with("no namespaces"))
+    {
+        return data::not_run(missing);
+    }
+    // Field 2 is the local address, field 4 the state; 0A means that it listens.
+    let listening = |process: &str| -> Vec<String> {
+        let sockets = fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+        let sockets = sockets.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        sockets.filter(|socket| socket[3] == "0A").map(|socket| socket[1].to_owned()).collect()
+    };
+    let inside = listening(&machine.pid().to_string());
+    let [port] = &inside[..] else { panic!("{inside:?}") };
+    assert!(!listening("self").contains(port), "{port}");
+    // The controller reaches it.
+    machine.send(&Request::Ready).unwrap();
+    let event = machine.wait(Instant::now() + timeout).unwrap();
+    assert!(matches!(event, Event::Guest(GuestEvent::Ready { .. })), "{event:?}");
 }

@@ -12,14 +12,15 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, PipeWriter, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -214,7 +215,8 @@ fn seed_random_pool(hex: &str) -> Result<()> {
 /// Starts the command, forwards its output and sends its events.
 pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File) -> Result<()> {
     let mut kernel_log = KernelLog::from_now();
-    let io_wait_before = io_wait_ms();
+    let mut sampler = Sampler::new()?;
+    let (stat, io_wait_before) = (sampler.stat.try_clone()?, sampler.io_wait_before);
     // Before the command runs: no event that it causes can be older than this one.
     control.send(GuestEvent::Started)?;
     let mut tool = prepared.command.spawn().context("starting the command")?;
@@ -223,10 +225,12 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
     thread::scope(|scope| {
         let stdout = scope.spawn(|| forward_output(tool_stdout, stdout));
         let stderr = scope.spawn(|| forward_output(tool_stderr, stderr));
-        let (ended, until_ended) = channel::<()>();
+        let (until_ended, ended) = io::pipe()?;
         scope.spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = until_ended.recv_timeout(Duration::from_secs(1)) {
-                if control.send(sample(io_wait_before)).is_err() {
+            // The pipe is readable when its other end is closed.
+            let mut end = [PollFd::new(until_ended.as_fd(), PollFlags::POLLIN)];
+            while let Ok(0) | Err(nix::Error::EINTR) = poll(&mut end, SAMPLE_INTERVAL_MS) {
+                if control.send(sampler.sample()).is_err() {
                     break;
                 }
             }
@@ -238,7 +242,7 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             memory_kib: group_number("memory.peak") / 1024,
             oom_kills: field(&group_file("memory.events"), "oom_kill"),
             left_behind,
-            io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
+            io_wait_ms: io_wait_ms(&stat).saturating_sub(io_wait_before),
             kernel_log: kernel_log.as_mut().map(KernelLog::relevant_lines).unwrap_or_default(),
         })?;
         // Processes that are left keep the pipes open, so they are killed.
@@ -299,7 +303,7 @@ fn written(job: &Prepared, deadline: Instant) -> (Vec<String>, bool) {
 }
 
 /// Waits for `pid`; as the first process this one also inherits and reaps every orphan.
-fn wait_and_reap(pid: Pid, ended: Sender<()>) -> Result<Exit> {
+fn wait_and_reap(pid: Pid, ended: PipeWriter) -> Result<Exit> {
     let _ended = ended;
     loop {
         match waitpid(None, None) {
@@ -342,34 +346,90 @@ fn forward_output(from: impl AsFd, to: File) -> Result<u64> {
     }
 }
 
-fn sample(io_wait_before: u64) -> GuestEvent {
-    GuestEvent::Sample {
-        memory_kib: group_number("memory.current") / 1024,
-        cpu_ms: field(&group_file("cpu.stat"), "usage_usec") / 1000,
-        io_wait_ms: io_wait_ms().saturating_sub(io_wait_before),
-        runnable: runnable(&group_file("cgroup.threads")),
+/// Time between two samples.
+const SAMPLE_INTERVAL_MS: u16 = 1000;
+
+/// The files that are read for each sample. They are opened once and parsed as bytes: user instructions of the agent count
+/// with those of the tool, and the number of samples depends on the wall time.
+struct Sampler {
+    memory: File,
+    cpu: File,
+    threads: File,
+    stat: File,
+    io_wait_before: u64,
+    buffer: Vec<u8>,
+}
+
+impl Sampler {
+    fn new() -> Result<Self> {
+        let open = |path: &str| File::open(path).with_context(|| path.to_owned());
+        let stat = open("/proc/stat")?;
+        let io_wait_before = io_wait_ms(&stat);
+        let [memory, cpu, threads] =
+            ["memory.current", "cpu.stat", "cgroup.threads"].map(|name| open(&format!("{GROUP}/{name}")));
+        Ok(Self {
+            memory: memory?,
+            cpu: cpu?,
+            threads: threads?,
+            stat,
+            io_wait_before,
+            buffer: vec![0; SAMPLED_THREADS_BYTES],
+        })
+    }
+
+    fn sample(&mut self) -> GuestEvent {
+        let mut text = [0; 64];
+        let memory = number(start_of(&self.memory, &mut text));
+        // The first line: usage_usec and a number.
+        let cpu = start_of(&self.cpu, &mut text);
+        let cpu_us = number(cpu.strip_prefix(b"usage_usec ").unwrap_or_default());
+        GuestEvent::Sample {
+            memory_kib: memory / 1024,
+            cpu_ms: cpu_us / 1000,
+            io_wait_ms: io_wait_ms(&self.stat).saturating_sub(self.io_wait_before),
+            runnable: runnable(start_of(&self.threads, &mut self.buffer)),
+        }
     }
 }
 
-/// The largest number of threads whose state is read for a sample.
-const SAMPLED_THREADS: usize = 1024;
-
-/// Returns how many of the first `SAMPLED_THREADS` of these threads run or can run. Threads of the kernel are not
-/// counted: on a busy host, where the guest runs at intervals, several of them are runnable at once.
-fn runnable(threads: &str) -> u32 {
-    let is_runnable = |thread: &&str| {
-        let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
-        // Form: number (name) state ...; the name may contain any character.
-        stat.rsplit_once(')').is_some_and(|(_, fields)| fields.trim_start().starts_with('R'))
-    };
-    threads.lines().take(SAMPLED_THREADS).filter(is_runnable).count() as u32
+/// Reads the start of a file into the buffer; nothing if it cannot be read.
+fn start_of<'b>(file: &File, buffer: &'b mut [u8]) -> &'b [u8] {
+    let read = file.read_at(buffer, 0).unwrap_or(0);
+    &buffer[..read]
 }
 
-/// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs.
-fn io_wait_ms() -> u64 {
-    let waits = fs::read_to_string("/proc/stat").unwrap_or_default();
-    // cpu user nice system idle iowait ..., in ticks of 10 ms.
-    waits.split_whitespace().nth(5).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) * 10
+/// The number with which a text starts; 0 if there is none.
+fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+}
+
+/// The size of the part of the list of threads that is read for a sample: 700 threads or more. The kernel returns no more of
+/// such a file at once.
+const SAMPLED_THREADS_BYTES: usize = 4096;
+
+/// Returns how many of these threads run or can run. Threads of the kernel are not counted: on a busy host, where the guest
+/// runs at intervals, several of them are runnable at once.
+fn runnable(threads: &[u8]) -> u32 {
+    let is_runnable = |thread: &&[u8]| {
+        let path = [b"/proc/", *thread, b"/stat"].concat();
+        let Ok(stat) = File::open(OsStr::from_bytes(&path)) else { return false };
+        // Form: number (name) state ...; the name has at most 64 bytes and may contain any character.
+        let mut text = [0; 128];
+        let text = start_of(&stat, &mut text);
+        let end = text.iter().rposition(|byte| *byte == b')');
+        end.is_some_and(|end| text[end..].starts_with(b") R"))
+    };
+    threads.split(|byte| *byte == b'\n').filter(|thread| !thread.is_empty()).filter(is_runnable).count()
+        as u32
+}
+
+/// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs. `stat`: /proc/stat.
+fn io_wait_ms(stat: &File) -> u64 {
+    let mut text = [0; 128];
+    // cpu user nice system idle iowait ..., in ticks of 10 ms; two spaces follow the first word.
+    let mut words = start_of(stat, &mut text).split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    words.nth(5).map_or(0, number) * 10
 }
 
 /// The largest number of records of the kernel's log that are read.
@@ -443,8 +503,8 @@ mod tests {
                 });
             }
             let busy: Vec<String> = threads.iter().take(3).map(|thread| thread.to_string()).collect();
-            let counted =
-                [runnable(&busy.join("\n")), runnable(&busy[1..].join("\n")), runnable("0\nno thread\n")];
+            let counted = [busy.join("\n"), busy[1..].join("\n"), "0\nno thread\n".to_owned()]
+                .map(|threads| runnable(threads.as_bytes()));
             stop.store(true, Ordering::Relaxed);
             assert_eq!(counted, [3, 2, 0]);
         });

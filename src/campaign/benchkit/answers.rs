@@ -325,7 +325,15 @@ impl<'a> Reader<'a> {
             self.unknown_id(subject);
             return false;
         };
-        if techniques.is_empty() {
+        if statement.has_cannot_compute() {
+            let id = self.shown(known, subject);
+            let problem = format!("{id} has a value and CANNOT_COMPUTE: the value counts");
+            self.warning(
+                "E-1.7",
+                problem,
+                "print either the value or CANNOT_COMPUTE, and TECHNIQUES after a value",
+            );
+        } else if techniques.is_empty() {
             let id = self.shown(known, subject);
             self.warning("E-1.10", format!("{id} has no TECHNIQUES: the value counts"), ADD_TECHNIQUES);
         }

@@ -120,6 +120,11 @@ impl<'a> Statement<'a> {
         is_result(word) && matches!(self.tail, [] | [TECHNIQUES, ..])
     }
 
+    /// Whether CANNOT_COMPUTE follows the value, which contradicts it.
+    pub fn has_cannot_compute(&self) -> bool {
+        self.tail.contains(&CANNOT_COMPUTE)
+    }
+
     /// The words after TECHNIQUES. None if TECHNIQUES is missing, with or without techniques.
     ///
     /// # Errors

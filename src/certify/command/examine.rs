@@ -200,7 +200,7 @@ fn keep(
         }
     };
     result.value = certified(&finding.known).map_or_else(String::new, |value| value.to_string());
-    let Accepted { witness, certificate, explored } = accepted;
+    let Accepted { witness, certificate, explored, re_explored } = accepted;
     let mut files = Vec::new();
     let mut details = Vec::new();
     let mut write = |kind: &str, content: String| {
@@ -227,15 +227,18 @@ fn keep(
             "states": states,
             "firings": firings,
             "complete": complete,
+            "re_explored_memory_bytes": re_explored,
         });
         write("explored", json(&file)?)?;
         let all = if complete { "all" } else { "sufficient" };
-        details.push(format!("{all} {states} markings explored, {firings} firings"));
+        let again = if re_explored.is_some() { "; explored again by the checker" } else { "" };
+        details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
     }
-    result.method = Some(match (certificate, explored) {
-        (Some(_), _) => Method::Proof,
-        (None, Some(_)) => Method::Explored,
-        (None, None) => Method::Witness,
+    result.method = Some(match (certificate, explored, re_explored) {
+        (Some(_), ..) => Method::Proof,
+        (None, Some(_), Some(_)) => Method::ReExplored,
+        (None, Some(_), None) => Method::Explored,
+        (None, None, _) => Method::Witness,
     });
     result.evidence = files.join(" ");
     result.detail = details.join("; ");

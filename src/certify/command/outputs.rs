@@ -79,6 +79,8 @@ pub struct Share {
     pub witness: u64,
     /// Decided by a proof.
     pub proof: u64,
+    /// Decided by two independent explorations.
+    pub re_explored: u64,
     /// Decided by exploration.
     pub explored: u64,
     /// Known only from below, by a witness.
@@ -88,7 +90,7 @@ pub struct Share {
 impl Share {
     /// The number of decided values.
     pub fn decided(&self) -> u64 {
-        self.witness + self.proof + self.explored
+        self.witness + self.proof + self.re_explored + self.explored
     }
 
     /// Adds the counts of another examination.
@@ -96,6 +98,7 @@ impl Share {
         self.values += other.values;
         self.witness += other.witness;
         self.proof += other.proof;
+        self.re_explored += other.re_explored;
         self.explored += other.explored;
         self.at_least += other.at_least;
     }
@@ -146,6 +149,7 @@ pub fn write(
                 (CertifiedValue::AtLeast(_), _) => share.at_least += 1,
                 (_, Method::Witness) => share.witness += 1,
                 (_, Method::Proof) => share.proof += 1,
+                (_, Method::ReExplored) => share.re_explored += 1,
                 (_, Method::Explored) => share.explored += 1,
             }
             let refutes = trusted.value.as_ref().is_some_and(|trusted| known.contradicts(trusted));

@@ -9,7 +9,7 @@ use std::fmt;
 /// How the value of a position is certified.
 #[derive(Debug, Serialize)]
 pub struct CertifiedPosition {
-    /// `witness`, `proof`, `explored`, `votes` or `refuted`.
+    /// `witness`, `proof`, `re-explored`, `explored`, `votes` or `refuted`.
     pub label: &'static str,
     /// The certified value, if there is one.
     pub certified: Option<Certified>,

@@ -49,7 +49,7 @@ pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), Sou
         }
         let method = method.parse().map_err(|()| {
             let shown: String = method.chars().take(60).collect();
-            format!("column method: `{shown}`; a row with a value has witness, proof or explored")
+            format!("column method: `{shown}`; a row with a value has witness, proof, re-explored or explored")
         })?;
         let value = value.parse().map_err(|error| format!("column value: {error}"))?;
         let (evidence, detail) = (evidence.to_owned(), detail.to_owned());

@@ -242,6 +242,16 @@ impl RunResults {
         self.known_entries.insert(entry.entry.clone(), entry);
     }
 
+    /// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
+    pub(crate) fn entry_described(&self, edition: &Edition, name: &str) -> Entry {
+        self.known_entries.get(name).cloned().unwrap_or_else(|| Entry {
+            entry: name.to_owned(),
+            tool: edition.tool_of(name).to_owned(),
+            status: edition.status_of(name),
+            note: edition.note_of(name).to_owned(),
+        })
+    }
+
     /// Sets the family and status of an instance. Without them the family is the text before `-PT-` or `-COL-`, the
     /// status is `known`, and the judgement has a note about it.
     pub fn describe_instance(&mut self, instance: &str, facts: InstanceFacts) {

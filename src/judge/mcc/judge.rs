@@ -93,7 +93,7 @@ impl Judge {
     fn prepare(edition: &Edition, mut results: RunResults) -> Result<Self, JudgeError> {
         let names: Vec<String> = results.entry_names().map(str::to_owned).collect();
         let mut entries: Vec<Entry> =
-            names.iter().map(|name| entry_described(edition, &results, name)).collect();
+            names.iter().map(|name| results.entry_described(edition, name)).collect();
         // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).
         let resigned: Vec<Entry> = entries.extract_if(.., |entry| entry.status == Status::Resigned).collect();
         teams::unify(&mut entries);
@@ -358,16 +358,6 @@ impl Judge {
     pub(super) fn value_count(&self, rows: &[RunRow]) -> usize {
         self.results.examinations[rows[0].examination as usize].1
     }
-}
-
-/// Returns an entry with its facts, from the tools file or the record, otherwise from the edition.
-fn entry_described(edition: &Edition, results: &RunResults, name: &str) -> Entry {
-    results.known_entries.get(name).cloned().unwrap_or_else(|| Entry {
-        entry: name.to_owned(),
-        tool: edition.tool_of(name).to_owned(),
-        status: edition.status_of(name),
-        note: edition.note_of(name).to_owned(),
-    })
 }
 
 /// Removes the files that are named after a resigned entry, such as summaries of BenchKit (P-4).

@@ -96,7 +96,7 @@ fn ranks(
         text += &match (rank(judged, number), rank(trusted, number)) {
             (_, None) => format!("; it has no rank in {category}"),
             (Some(now), Some(with)) if now == with => {
-                format!("; its rank in {category} is {now} with them too")
+                format!("; its rank in {category} would be {now} with them, as it is now")
             }
             (Some(now), Some(with)) => format!("; its rank in {category} would be {with}, not {now}"),
             (None, Some(with)) => format!("; its rank in {category} would be {with}"),

@@ -88,7 +88,7 @@ impl fmt::Display for Sensitivity {
         if !self.left_out.iter().any(LeftOut::changes) {
             writeln!(out, "  none")?;
         }
-        writeln!(out, "Least number of changed trusted values with which a place is lost:")?;
+        writeln!(out, "How many trusted values must change until an entry loses its place:")?;
         let row = |margin: &Margin| {
             let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
@@ -100,7 +100,9 @@ impl fmt::Display for Sensitivity {
             };
             vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, few_values]
         };
-        out.write_str(&columns(&self.margins.iter().map(row).collect::<Vec<_>>(), &[3]))
+        let heading = ["  podium", "rank", "entry", "values", "distance", ""].map(str::to_owned).to_vec();
+        let rows: Vec<_> = std::iter::once(heading).chain(self.margins.iter().map(row)).collect();
+        out.write_str(&columns(&rows, &[3]))
     }
 }
 

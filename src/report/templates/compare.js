@@ -26,13 +26,6 @@ const REACH = 12;
 const tools = new Map();
 let saved = [];
 
-const svg = (tag, attributes, ...children) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-};
-
 /** The runs of an entry by `INSTANCE/EXAMINATION`; its data are loaded once. */
 function runsOf(entry) {
   if (!tools.has(entry)) {
@@ -45,6 +38,11 @@ function runsOf(entry) {
     }));
   }
   return tools.get(entry);
+}
+
+/** Called by the data of an entry of the MCC. */
+function mcc_matrix(table) {
+  document.currentScript.take(table);
 }
 
 /** Called by the data of an entry of SV-COMP or CRV, with a table for each category. */
@@ -78,7 +76,7 @@ function drawCompare() {
   const place = element("div", {}, element("p", {}, "Loading …"));
   BOX.replaceChildren(controls, place);
   if (id) document.getElementById(id)?.focus();
-  const failed = () => place.replaceChildren(element("p", {}, "The data file of one of the two entries cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`."));
+  const failed = () => place.replaceChildren(element("p", {}, "The data file of one of the two entries cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report."));
   Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown({ a, b, what, group, hasLine }, x, y)), failed);
 }
 
@@ -96,11 +94,21 @@ function pairsOf(x, y, at, group) {
   return pairs;
 }
 
-function shown({ a, b, what, group, hasLine }, x, y) {
+function shown(choice, x, y) {
+  const { a, b, what, group } = choice;
   const figure = FIGURES[what];
-  const [first, second] = [names.entries[a], names.entries[b]];
   const pairs = pairsOf(x, y, figure.at, group);
   if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${names.examinations[group].name} was measured for both entries.`)];
+  const place = element("div");
+  // The picture has the runs that the filter of the list leaves.
+  const list = listOf(pairs, figure, names.entries[a], names.entries[b], rows => place.replaceChildren(...pictureOf(choice, rows)));
+  place.append(...pictureOf(choice, pairs));
+  return [place, list];
+}
+
+function pictureOf({ a, b, what, group, hasLine }, pairs) {
+  const figure = FIGURES[what];
+  const [first, second] = [names.entries[a], names.entries[b]];
   const count = (kind, test) => thousands(pairs.filter(pair => pair.kind === kind && (!test || test(pair.one[figure.at], pair.other[figure.at]))).length);
   const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${first.name} needed less in ${count("both", (x, y) => x < y)} of them, ${second.name} in ${count("both", (x, y) => x > y)}, and both the same in ${count("both", (x, y) => x === y)}. Runs with a right value of ${first.name} only: ${count("x")}; of ${second.name} only: ${count("y")}; of neither: ${count("neither")}.`;
   const line = hasLine ? regression(pairs.filter(pair => pair.kind === "both"), figure.at) : null;
@@ -118,7 +126,7 @@ function shown({ a, b, what, group, hasLine }, x, y) {
   pointAt(drawing, pairs, figure, panel, [first, second]);
   const ratio = line ? element("p", {}, `Regression over the runs that both have right: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
   return [element("p", {}, words), ...[ratio].filter(part => part),
-    element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel), listOf(pairs, figure, first, second)];
+    element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel)];
 }
 
 /** The least squares line through the logarithms of both figures. */
@@ -188,7 +196,7 @@ function pointAt({ picture, ring, x, y }, pairs, figure, panel, entries) {
 }
 
 /** The compared runs as a list; those that differ most come first. */
-function listOf(pairs, figure, first, second) {
+function listOf(pairs, figure, first, second, follow) {
   const place = element("div", { class: "table" });
   const ratio = ({ one, other }) => Math.max(other[figure.at], 1) / Math.max(one[figure.at], 1);
   const rows = [...pairs].sort((a, b) => Math.abs(Math.log(ratio(b))) - Math.abs(Math.log(ratio(a))));
@@ -211,7 +219,8 @@ function listOf(pairs, figure, first, second) {
       run(first, "one", 1), run(second, "other", 2),
       column("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
       column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
-    hint: "Any words of a row; a minus before a word excludes the rows that it finds.",
+    hint: "Any words of a row; a minus before a word excludes the rows that it finds. The picture follows.",
+    follow,
   });
   // The list is measured once it is in the page.
   setTimeout(() => list.renew());
@@ -224,8 +233,7 @@ function csvOf(figure, pairs) {
   const columns = side => ["right", "wrong", figure.column].map(name => `${side}_${name}`);
   const rows = pairs.map(({ where: [instance, examination], one, other }) =>
     [names.examinations[examination].name, ...names.instances[instance].slice(0, where.length - 1), ...measures(one), ...measures(other)]);
-  const field = text => /[",\r\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : text;
-  return [[...where, ...columns("x"), ...columns("y")], ...rows].map(row => row.map(field).join(",") + "\n").join("");
+  return csvOfRows([[...where, ...columns("x"), ...columns("y")], ...rows]);
 }
 
 function draw(first, second, figure, group, pairs, words, line) {

@@ -9,14 +9,8 @@ function drawInstance(cell, number, link) {
     name === short ? null : element("i", {}, family + "-"), short));
 }
 
-/** Called by the data of an examination or entry: draws the table, or passes the data to the script that loaded them. */
+/** Called by the data of an examination or entry: draws the table. */
 function mcc_matrix(data) {
-  const take = document.currentScript.take;
-  if (take) take(data);
-  else drawMatrix(data);
-}
-
-function drawMatrix(data) {
   withNames(() => {
     const place = document.querySelector(".table");
     const acrossEntries = data.across === "entries";
@@ -32,6 +26,7 @@ function drawMatrix(data) {
       note: head.status || null,
       largest: true,
       run: row => row[1][at],
+      points: row => row[2][at],
       key: row => row[1][at] ? measure.key(row[1][at]) : null,
       figure: row => row[1][at] ? measure.figure(row[1][at]) : null,
       draw: (cell, row) => {
@@ -96,6 +91,7 @@ function drawMatrix(data) {
         measure = MEASURES[value];
         return measure.unit;
       },
+      charts: Object.entries(CHARTS).filter(([, { measured }]) => data.costs || !measured).map(([value, { name }]) => [value, name]),
       summary: (rows, columns) => [sumsOf(rows, columns.filter(column => column.run), measure)],
     });
   });
@@ -146,13 +142,16 @@ function drawList(place, data) {
   const at = kind => data.columns.findIndex(([, other]) => other === kind);
   const [instance, examination, entry, position] = ["instance", "examination", "entry", "position"].map(at);
   const value = (row, number) => number < 0 ? null : row[number];
+  // A position has the name of its metric, if it has one.
+  const textOf = (row, number) => number === position && row[number] != null
+    ? names.examinations[value(row, examination)]?.positions?.[row[number]] ?? two(row[number]) : KINDS[data.columns[number][1]].text(row[number]);
   const columns = data.columns.map(([name, kind], number) => ({
     name,
     optional: true,
     unit: KINDS[kind].unit,
     largest: KINDS[kind].largest,
-    shown: row => KINDS[kind].text(row[number]),
-    text: row => KINDS[kind].text(row[number]),
+    shown: row => textOf(row, number),
+    text: row => textOf(row, number),
     key: row => KINDS[kind].key(row[number]),
     figure: KINDS[kind].figure ? row => KINDS[kind].figure(row[number]) : null,
     draw: (cell, row) => {
@@ -160,7 +159,7 @@ function drawList(place, data) {
         drawInstance(cell, row[number], address({ instance: row[number], examination: value(row, examination),
           entry: value(row, entry), position: value(row, position) }));
       } else {
-        const text = KINDS[kind].text(row[number]);
+        const text = textOf(row, number);
         cell.append(element("span", { title: text.length > 40 ? text : null }, text));
       }
     },

@@ -15,6 +15,7 @@ function where() {
     examination: place(names.examinations)("examination"),
     entry: place(names.entries)("entry"),
     position: position === null ? null : Number(position),
+    line: query.get("line"),
   };
 }
 
@@ -41,7 +42,7 @@ function open() {
     for (const block of data.blocks) block.cells = block.cells.map(cell => cellOf(cell, block.values.length));
     shown = data;
     if (where().instance === number) draw(where());
-  }, () => showMessage(name, "The data file of this instance cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`."));
+  }, () => showMessage(name, "The data file of this instance cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report."));
 }
 
 /** A cell with named fields, and a verdict for each position. */
@@ -110,6 +111,8 @@ const positionName = (examination, position) => names.examinations[examination].
 /** The property id of a position; empty if the published table does not have it. */
 const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
+/** The text of a wrong value that the published table does not have. */
+const NOT_KEPT = "not in the judged table";
 const counts = cell => {
   const count = letter => [...cell.verdicts].filter(verdict => verdict === letter).length;
   return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...cell.cost];
@@ -121,7 +124,9 @@ function basis(block, position) {
   const weak = (block.weak ?? []).find(([other]) => other === position);
   const reason = (block.reasons ?? []).find(([other]) => other === position);
   const certified = (block.certified ?? []).find(([other]) => other === position);
-  return { certified: certified?.[2], word: word + (weak ? ` (${weak[1]})` : "") + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule: names.bases[word] ?? word, weak: weak?.[1] };
+  const [words, rule] = names.bases[word] ?? [word, word];
+  const weakness = weak ? ` (${new Map(names.weak).get(weak[1])})` : "";
+  return { certified: certified?.[2], word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
 }
 
 /** Heads and rows of a table without the columns in which every cell is empty. */
@@ -138,17 +143,50 @@ function listed(list) {
   return first.length ? `${first.join(", ")} and ${last}` : last;
 }
 
-/** Sentences on a position: who gave which value, and what each wrong value cost. */
-function whatHappened(block, position, right) {
-  const trusted = block.values[position];
+const short = text => text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
+
+/** The points of a right value before the weight of the instance, as an exact number. */
+function shareOf(block) {
+  const [p, q] = sum([names.points]).split("/").map(BigInt);
+  return `${p}/${q * BigInt(block.values.length)}`;
+}
+
+/** Who gave which value at a position, the most frequent value first; `but` is left out. */
+function valuesAt(block, position, but) {
   const groups = new Map();
-  for (const cell of block.cells.filter(cell => cell.verdicts[position] !== ".")) {
+  for (const cell of block.cells.filter(cell => cell !== but && cell.verdicts[position] !== ".")) {
     const text = given(block, cell, position);
     groups.set(text, [...groups.get(text) ?? [], names.entries[cell.entry].name]);
   }
-  const short = text => text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
   const largestFirst = [...groups].sort(([, a], [, b]) => b.length - a.length);
-  const gave = largestFirst.map(([text, entries]) => `${listed(entries)} gave ${short(text)}`).join("; ");
+  return { groups, text: largestFirst.map(([text, entries]) => `${listed(entries)} gave ${short(text)}`).join("; ") };
+}
+
+/** Sentences on a run: what it gave, its first wrong value beside those of the others, and the points. */
+function whatHappenedInRun(cell, block) {
+  const name = names.entries[cell.entry].name;
+  const [right, wrong, unjudged] = counts(cell);
+  const count = block.values.length;
+  const points = `${decimal(cell.points)} ${decimal(cell.points) === "1" ? "point" : "points"}`;
+  const ending = names.endings[cell.ending][1];
+  if (wrong) {
+    const position = cell.verdicts.indexOf("-");
+    const value = given(block, cell, position);
+    const others = valuesAt(block, position, cell).text;
+    const cost = decimal(product([shareOf(block), names.penalty, shown.weight, String(wrong)]));
+    return [`${name} gave ${value === NOT_KEPT ? "a wrong value" : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
+      others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
+      ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`].join("");
+  }
+  if (right === count) return `${name} gave ${count > 1 ? `all ${count} values` : "the value"} right: ${points}.`;
+  if (right || unjudged) return `${name} gave ${right} of ${count} values right${unjudged ? `, and ${unjudged} whose trusted value is unknown` : ""}: ${points}. The run ended: ${ending}.`;
+  return `${name} gave no value: ${ending}.`;
+}
+
+/** Sentences on a position: who gave which value, and what each wrong value cost. */
+function whatHappened(block, position, right) {
+  const trusted = block.values[position];
+  const { groups, text: gave } = valuesAt(block, position);
   const sentences = [gave ? `${gave}.` : "No tool gave a value."];
   if (trusted === null) sentences.push("No value is trusted.");
   else if (!groups.has(trusted)) sentences.push(`The trusted value is ${short(trusted)}.`);
@@ -184,6 +222,7 @@ function drawInstancePage(part) {
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
     element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
+    model(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
@@ -217,8 +256,7 @@ function drawValue({ instance, examination, position }, block) {
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
   const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
-  const share = sum([names.points]).split("/").map(BigInt);
-  const right = `${share[0]}/${share[1] * BigInt(block.values.length)}`;
+  const right = shareOf(block);
   const explanation = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
   if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
@@ -236,16 +274,44 @@ function drawValue({ instance, examination, position }, block) {
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
   const name = positionName(examination, position);
   return { title: `${name} · ${title}`, parts: [
-    element("h1", { tabindex: "-1" }, name, element("small", {}, title)),
+    element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
     idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     element("p", { class: "lead" }, whatHappened(block, position, right)),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
+    question(block, position),
     section("Explanation", ...explanation),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
     section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
+    section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
     others({ instance, examination }),
   ] };
+}
+
+/** What is asked at a position: its formula and the net. */
+function question(block, position) {
+  const formula = block.formulas?.[position];
+  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
+}
+
+/** The model with its size, and links to its other instances. */
+function model() {
+  const [, family, status] = names.instances[shown.instance];
+  return element("p", {}, "Model ", element("a", { href: `instances.html#filter=${encodeURIComponent(family)}` }, family), ` (${status})`,
+    shown.net ? `: ${shown.net}.` : ".");
+}
+
+/** The archive in commands: its file name if the site was made from it. */
+const archive = () => names.archive?.[0] ?? "ARCHIVE";
+
+/** Commands with a button that copies them. The first one checks the digest of the archive, if it is known. */
+function commands(lines) {
+  const check = names.archive ? [`echo "${names.archive[1]}  ${names.archive[0]}" | sha256sum --check`] : [];
+  const text = [...check, ...lines].join("\n");
+  const copy = element("button", { type: "button", class: "copy" }, "Copy");
+  copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
+  return [names.archive ? null : element("p", {}, "ARCHIVE is the published archive of the contest."),
+    element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 
 /** The other examinations of the instance. */
@@ -261,7 +327,11 @@ function drawRun({ instance, examination, entry }, block) {
   const [name, title, where] = [names.entries[entry].name, names.examinations[examination]?.name ?? "", names.instances[instance][0]];
   const parts = [element("h1", { tabindex: "-1" }, name, element("small", {}, `${title} of ${where}`))];
   const marks = recorded?.marks ?? (cell?.marks ? names.marks[cell.marks].split(" ") : []);
-  if (marks.length) parts.push(element("div", { class: "banner", role: "note" }, element("strong", {}, "° Marked run. "), marks.map(mark => element("code", {}, `${mark} `))));
+  if (cell) parts.push(element("p", { class: "lead" }, whatHappenedInRun(cell, block)));
+  if (marks.length) parts.push(element("div", { class: "banner", role: "note" }, element("strong", {}, "° Marked run. "), element("ul", { class: "marks" }, marks.map(mark => {
+    const [word, meaning] = names.mark_words[mark] ?? [mark, "a mark of another version"];
+    return element("li", {}, element("strong", {}, word), `: ${meaning}`);
+  }))));
   parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(fields => tile(...fields)) : costTiles(cell)), ...arrivalTiles(cell)]));
   if (cell) {
     const rows = block.values.map((trusted, position) => [
@@ -269,10 +339,11 @@ function drawRun({ instance, examination, entry }, block) {
       element("td", { class: "value" }, value(given(block, cell, position), "")),
       element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
       element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
-      element("td", { class: "id" }, idOf(block, position)), element("td", { class: "id" }, at(cell.techniques, position)),
+      element("td", { class: "others" }, "-?".includes(cell.verdicts[position]) ? valuesAt(block, position, cell).text : ""),
+      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
-    parts.push(section("Answers", tableOf("The value of the tool and the trusted value at each position",
-      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Id", "Techniques"], rows), "answers"),
+    parts.push(section("Answers", model(), tableOf("The value of the tool and the trusted value at each position",
+      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Others", "Formula", "Id", "Techniques"], rows), "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
@@ -280,10 +351,17 @@ function drawRun({ instance, examination, entry }, block) {
   } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
   if (recorded) {
     const run = `${name}/${where}/${title}`;
-    parts.push(...recordOf(recorded), section("Check this run", element("p", {}, "With the published archive of the contest as ARCHIVE: repeat the run, read its output line by line, explain its trusted values. On a computer that is not like those of the contest, add --allow-degraded to the first command."),
-      element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, `mcc-harness replay ARCHIVE --run ${run}\nmcc-harness lint ARCHIVE --run ${run}\nmcc-harness explain ARCHIVE --instance ${where} --examination ${title}`)));
+    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, "Repeat the run, read its output line by line, explain its trusted values. --allow-degraded lets a computer repeat it that is not like those of the contest."),
+      ...commands([`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`, `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
   }
   return { title: `${name} · ${where} · ${title}`, parts };
+}
+
+/** A formula for a table: a long one can be opened. */
+function formulaText(block, position) {
+  const formula = block.formulas?.[position] ?? "";
+  if (formula.length <= 80) return formula;
+  return element("details", {}, element("summary", {}, `${formula.slice(0, 60)}…`), formula);
 }
 
 function verdictTiles(cell, block) {
@@ -307,16 +385,19 @@ const arrival = ms => ms == null ? "unknown" : duration(ms);
 
 /** When half and all of the values had arrived on the host. */
 function arrivalTiles(cell) {
-  if (!cell || ![...cell.verdicts].some(verdict => verdict !== ".")) return [];
-  const [half, all] = cell.arrived?.[1] ?? [];
+  if (!cell?.arrived || ![...cell.verdicts].some(verdict => verdict !== ".")) return [];
+  const [half, all] = cell.arrived[1];
   return [tile("Half of its values after", arrival(half), "wall-clock time until they arrived on the host"), tile("All of its values after", arrival(all))];
 }
 
 /** The sections of a recorded run. */
-function recordOf(run) {
+function recordOf(run, part) {
   const output = element("section", {}, element("h2", {}, "Output"), element("p", {}, run.outputs ? "Loading …" : "No output was kept: the tool was not started."));
   if (run.outputs) {
-    load(run.outputs, outputs => output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput)), () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with `mcc-harness report`.")));
+    load(run.outputs, outputs => {
+      output.replaceChildren(element("h2", {}, "Output"), ...outputs.flatMap(drawOutput));
+      linkLines(part, output);
+    }, () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report.")));
   }
   const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, attempt.started, attempt.host, attempt.marks,
     element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
@@ -332,9 +413,37 @@ function recordOf(run) {
       machine.length ? element("details", { class: "box" }, element("summary", {}, "Arguments of QEMU"), element("pre", { tabindex: "0" }, machine.join("\n"))) : null)];
 }
 
+/** Links each position of the table of answers to the line that gave its value, and shows the line of the address. */
+function linkLines(part, output) {
+  const rows = [...document.querySelectorAll(".answers tbody tr")];
+  const block = shown.blocks.find(block => block.examination === part.examination);
+  const ids = (block?.values ?? []).map((_, position) => idOf(block, position) || positionName(part.examination, position));
+  for (const line of output.querySelectorAll(".line[data-line]")) {
+    const [, id] = line.textContent.match(/(?:FORMULA|STATE_SPACE)\s+(\S+)\s+\S/) ?? [];
+    const position = ids.findIndex((known, position) => id !== undefined && (known === id || positionName(part.examination, position) === id));
+    const cell = rows[position]?.querySelector("td");
+    if (cell && !cell.querySelector(".at")) cell.append(" ", element("a", { class: "at", href: `${address(part)}&line=${line.dataset.line}` }, `line ${line.dataset.line}`));
+  }
+  const wanted = output.querySelector(`.line[data-line="${CSS.escape(where().line ?? "")}"]`);
+  wanted?.classList.add("wanted");
+  wanted?.scrollIntoView({ block: "center" });
+}
+
+/** The lines of an excerpt: parts of it with odd numbers are shown control characters. */
+function linesOf(parts) {
+  const lines = [[]];
+  parts.forEach((part, number) => part.split("\n").forEach((text, at) => {
+    if (at) lines.push([]);
+    if (text) lines.at(-1).push(number % 2 ? element("i", {}, text) : text);
+  }));
+  return lines;
+}
+
 function drawOutput(output) {
+  // The number of a line is known in the beginning of an output; only lines of stdout are answers.
+  const numbered = (number, parts) => output.name === "stdout" && parts === output.head ? number + 1 : null;
   const text = (parts, label) => element("pre", { class: "output", tabindex: "0", role: "region", "aria-label": label },
-    parts.map((part, number) => number % 2 ? element("i", {}, part) : part));
+    linesOf(parts).flatMap((line, number) => [number ? "\n" : "", element("span", { class: "line", "data-line": numbered(number, parts) }, line)]));
   return [
     element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
     output.bytes === 0 ? element("p", { class: "muted" }, "Empty.") : text(output.head, output.name),

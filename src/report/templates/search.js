@@ -29,6 +29,12 @@ withNames(() => {
   const composed = text => {
     const rule = text.trim().match(/^([mtep]|sv|crv)-?\d[\w.]*$/i);
     if (rule) return [["rule", text.trim().toUpperCase(), `rules.html#${text.trim().toUpperCase().replace(/([A-Z])$/, last => last.toLowerCase())}`]];
+    const parts = text.split(/\s+/).filter(part => part);
+    const entries = names.entries.filter(entry => parts.some(part => entry.name.toLowerCase().startsWith(part)));
+    const rest = parts.filter(part => !entries.some(entry => entry.name.toLowerCase().startsWith(part)));
+    const named = rest.length ? names.examinations.filter(({ name }) => /^\w+$/.test(name) && rest.every(part => name.toLowerCase().includes(part))) : [];
+    const runs = entries.flatMap(entry => named.map(({ name }) => ["runs", `${entry.name} in ${name}`, `examinations/${name}.html#sort=-${encodeURIComponent(entry.name)}`]));
+    if (runs.length) return runs;
     const [instance, examination] = [names.instances, names.examinations.map(examination => [examination.name])].map(list =>
       list.map(([name], at) => [name.toLowerCase(), at]).filter(([name]) => text.includes(name)).sort(([a], [b]) => b.length - a.length)[0]?.[1]);
     if (instance === undefined || examination === undefined) return [];

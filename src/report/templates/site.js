@@ -26,6 +26,20 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
+/** An element of a picture. */
+const svg = (tag, attributes, ...children) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+};
+
+/** Rows of texts and numbers as CSV. */
+const csvOfRows = rows => {
+  const field = text => /[",\r\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : text;
+  return rows.map(row => row.map(field).join(",") + "\n").join("");
+};
+
 /** The relative path from the page to the top of the site. */
 const root = () => document.body.dataset.root;
 
@@ -45,10 +59,10 @@ function address({ instance, examination, entry, position }) {
 
 const two = number => String(number).padStart(2, "0");
 
-/** 1234567 as `1 234 567`, with narrow no-break spaces as on the other pages. */
+/** 1234567 as `1,234,567`, as on the other pages. */
 function thousands(digits) {
   const text = String(digits);
-  return text.length <= 4 || text.length > 18 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return text.length > 18 ? text : text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** An exact number `p` or `p/q` as text: an integer, or rounded half away from zero to `places` decimals. */

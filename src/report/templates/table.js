@@ -16,6 +16,8 @@ const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const MAX_NUMBER_BYTES = 8;
 const tables = [];
+/** What a reader can choose, as keys of the fragment. */
+const CHOICES = ["filter", "sort", "hide", "range", "show", "picture"];
 
 /**
  * A table in `place`. Columns: `name`, `note`, `text(row)` for the filter, `key(row)` for sorting, `draw(cell, row)`,
@@ -23,10 +25,11 @@ const tables = [];
  * whether the row meets a word of the filter by something else than a text of a column; null for words that are only
  * sought in texts. `advice(word)`: what is wrong with a word, or null. `views`: value and name of the figures that cells
  * can show; `view(value)` shows one and returns the unit of `figure`. `summary(rows)`: elements that sum up the rows.
+ * `charts`: value and name of the pictures that can be drawn of the shown rows. `follow(rows)` is called when they change.
  */
 class Table {
-  constructor(place, { caption, columns, rows, kind, find, advice, hint, views, view, summary }) {
-    Object.assign(this, { place, rows, find, advice, views, view, summary });
+  constructor(place, { caption, columns, rows, kind, find, advice, hint, views, view, summary, charts, follow }) {
+    Object.assign(this, { place, rows, find, advice, views, view, summary, follow });
     this.all = columns.filter(column => !column.optional || rows.some(row => column.shown(row) !== ""));
     this.columns = this.all;
     this.ranges = new Map();
@@ -48,16 +51,20 @@ class Table {
     this.choice = shown?.querySelector("select");
     this.panel = element("details", { class: "box columns-box" }, element("summary", {}, "Columns and ranges"), element("div"));
     this.sums = summary ? element("details", { class: "box" }, element("summary", {}, "Sums of the shown rows"), element("div")) : null;
+    const drawn = charts ? element("span", {}, choice("Picture", `picture-${this.number}`, [["", "none"], ...charts])) : null;
+    this.chartChoice = drawn?.querySelector("select");
+    this.chart = charts ? element("div", { class: "chart", "aria-live": "off" }) : null;
     place.replaceChildren(
       element("div", { class: "controls", role: "search", "aria-label": caption },
-        element("label", { for: id }, "Filter"), this.filter, shown, this.count),
-      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.panel, this.none, this.box, ...[this.sums].filter(part => part));
+        element("label", { for: id }, "Filter"), this.filter, shown, drawn, this.count),
+      element("p", { class: "muted hint", id: `${id}-hint` }, hint), this.panel, this.none, ...[this.chart, this.box, this.sums].filter(part => part));
     this.texts = rows.map(row => this.all.map(column => column.text ? column.text(row) : "").join("\n").toLowerCase());
     this.sorted = { column: null, down: false };
     this.drawn = new Map();
     this.kept = new Map();
     this.filter.addEventListener("input", () => this.changed({ filter: this.filter.value }));
     this.choice?.addEventListener("change", () => this.changed({ show: this.choice.selectedIndex ? this.choice.value : "" }));
+    this.chartChoice?.addEventListener("change", () => this.changed({ picture: this.chartChoice.value }));
     this.box.addEventListener("scroll", () => this.draw(), { passive: true });
     this.box.addEventListener("keydown", event => this.step(event));
     this.panel.addEventListener("change", event => this.choose(event));
@@ -74,6 +81,8 @@ class Table {
     });
     this.renew();
     this.restore();
+    // A shared link opens at the table that it is about.
+    if (!follow && CHOICES.some(name => fragment().has(this.key(name)))) setTimeout(() => place.scrollIntoView());
   }
 
   // --- state ------------------------------------------------------------------------------------------------------
@@ -92,12 +101,13 @@ class Table {
   /** Shows what the fragment of the URL says; returns whether it differs from what is shown. */
   restore() {
     const query = fragment();
-    const [filter, sort, hide, range, show] = ["filter", "sort", "hide", "range", "show"].map(name => query.get(this.key(name)) ?? "");
-    const state = JSON.stringify([filter, sort, hide, range, show]);
+    const [filter, sort, hide, range, show, picture] = CHOICES.map(name => query.get(this.key(name)) ?? "");
+    const state = JSON.stringify([filter, sort, hide, range, show, picture]);
     if (state === this.state) return false;
     const isFirst = this.state === undefined;
     this.state = state;
     if (this.filter.value !== filter) this.filter.value = filter;
+    if (this.chartChoice) this.chartChoice.value = picture;
     const named = name => this.all.find(column => column.name === name) ?? null;
     const column = named(sort.replace(/^-/, ""));
     const hidden = hide.split(",").map(named);
@@ -124,7 +134,7 @@ class Table {
       this.select();
     }
     this.drawPanel();
-    return !isFirst && state !== JSON.stringify(["", "", "", "", ""]);
+    return !isFirst && state !== JSON.stringify(CHOICES.map(() => ""));
   }
 
   /** Sorts by a column; the second time in the other direction, the third time not at all. Rows without a key are last. */
@@ -256,6 +266,22 @@ class Table {
     this.explain(words, tests);
     this.draw(0, 0);
     this.sumUp();
+    // A picture takes longer than a key may: it is drawn after the rows, and once for several keys.
+    if (this.chart || this.follow) {
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.drawChart(), 50);
+    }
+  }
+
+  /** Draws the chosen picture of the shown rows. */
+  drawChart() {
+    const rows = this.order.map(at => this.rows[at]);
+    // Unchanged rows keep the picture, and what its reader has chosen in it.
+    if (this.follow && rows.length !== (this.followed ?? this.rows.length)) this.follow(rows);
+    this.followed = rows.length;
+    if (!this.chart) return;
+    const kind = this.chartChoice.value;
+    this.chart.replaceChildren(...(kind ? chartOf(kind, this.shownView, rows, this.columns, this.filter.value.trim()) : []));
   }
 
   /** Says why there is no row, and what is wrong with a word of the filter. */
@@ -264,7 +290,7 @@ class Table {
     words.forEach((term, at) => {
       const word = term.replace(/^-/, "");
       const advice = this.advice?.(word);
-      const other = term === word && !advice && !this.ranked.some(tests[at]) ? similar(word, this.vocabulary()) : null;
+      const other = term === word && !advice && !this.ranked.some(tests[at]) ? this.similarTo(word) : null;
       if (advice) texts.push(advice);
       else if (term === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
     });
@@ -277,6 +303,13 @@ class Table {
   vocabulary() {
     this.known ??= new Set(this.texts.flatMap(text => text.split(/[\s,]+/)));
     return this.known;
+  }
+
+  /** The most similar word of texts; kept, because each further key asks again. */
+  similarTo(word) {
+    this.suggestions ??= new Map();
+    if (!this.suggestions.has(word)) this.suggestions.set(word, similar(word, this.vocabulary()));
+    return this.suggestions.get(word);
   }
 
   sumUp() {

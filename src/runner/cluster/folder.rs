@@ -31,6 +31,9 @@ pub struct ClusterFacts {
     /// Records of earlier campaigns, for the order of runs.
     #[serde(default)]
     pub history: Vec<PathBuf>,
+    /// Entries and tools that `submit --release` named: their runs start although they seem to fail.
+    #[serde(default)]
+    pub released: Vec<String>,
     /// The demand of each model.
     pub needs: Vec<ModelDemand>,
 }

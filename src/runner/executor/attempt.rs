@@ -178,6 +178,9 @@ impl AttemptRunner<'_> {
             machine.send(&Request::Ready)?;
             self.mark(Mark::RESTORED);
         }
+        if spec.fixed_addresses {
+            self.mark(Mark::DETERMINISTIC_GUEST);
+        }
         let ready = wait_for(&mut machine, booted + hosts.boot_deadline, "ready")?;
         let GuestEvent::Ready { kernel, cpu_flags: seen, .. } = ready else { return Err(unexpected(&ready)) };
         let boot = booted.elapsed();

@@ -1,7 +1,7 @@
 //! The files of evidence of a tool.
 
 use mcc_base::OnFile;
-use mcc_base::evidence;
+use mcc_base::{budgets, evidence};
 use mcc_vm::VmError;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -22,7 +22,7 @@ impl EvidenceFiles {
     pub fn keep(&mut self, file: &str, part: &str) -> Result<bool, VmError> {
         let all: u64 = self.files.values().sum();
         let bytes = self.files.get(file).copied().unwrap_or_default() + part.len() as u64;
-        let fits = bytes <= evidence::MAX_FILE + 1 && all + part.len() as u64 <= evidence::MAX_ALL;
+        let fits = bytes <= evidence::MAX_FILE + 1 && all + part.len() as u64 <= budgets::EVIDENCE;
         let Some(folder) = self.folder.as_ref().filter(|_| fits && evidence::parse_name(file).is_some())
         else {
             return Ok(false);

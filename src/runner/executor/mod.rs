@@ -2,6 +2,7 @@
 //! a record, as many at once as cores, memory and `jobs` allow.
 
 mod attempt;
+mod canary;
 mod counts;
 pub mod disturbance;
 mod error;
@@ -18,13 +19,17 @@ pub use free_disk::FreeDisk;
 pub use limits::{Budget, LimitCheck};
 
 use super::RunSettings;
+use canary::Streaks;
 use counts::{GRACE, counts};
 use error::MAX_CONSECUTIVE_FAILURES;
 use mcc_base::names::EntryName;
 use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{EVIDENCE_SETTING, INSTRUCTIONS_SETTING, Run};
-use mcc_store::{Attempt, AttemptDir, Disk, Environment, Outcome, RunState};
+use mcc_campaign::{
+    Canaries, DETERMINISTIC_SETTING, EVIDENCE_SETTING, FIXED_HASH_SEEDS, INSTRUCTIONS_SETTING, Run, canary_edition,
+};
+use mcc_edition::Edition;
+use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunState};
 use mcc_vm::host::{Lease, Leases, Policy};
 use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
@@ -51,6 +56,8 @@ pub struct Executor<'a> {
     pub states: Option<SavedStates>,
     /// The disk limits, as `Executor::free_disk` reads them; of simulated machines empty.
     pub free_disk: FreeDisk,
+    /// The edition with the limits of canaries.
+    canary_edition: Edition,
 }
 
 /// An event of a running campaign.
@@ -79,6 +86,11 @@ pub enum Progress<'a> {
         /// Whether the run is now recorded or still open.
         run_state: RunState,
     },
+    /// The open runs of an entry are not started until an organizer decides.
+    Held {
+        /// The entry, and why.
+        hold: &'a Hold,
+    },
 }
 
 /// The shared state of the worker threads of one `Executor::run`.
@@ -87,6 +99,8 @@ struct Scheduler<'a> {
     show: &'a (dyn Fn(Progress) + Sync),
     /// CPUs for the threads of QEMU that are not vCPUs.
     housekeeping: Vec<u32>,
+    /// Whether the runs are canaries.
+    canary: bool,
     shared: Mutex<SchedulerState>,
     /// Notified when a lease is released, and when no run is to be started any more.
     changed: Condvar,
@@ -97,6 +111,9 @@ struct SchedulerState {
     leases: Leases,
     /// Number of consecutive infrastructure failures.
     consecutive_failures: u32,
+    /// The entries that are held or released.
+    holds: Vec<Hold>,
+    streaks: Streaks,
     error: Option<ExecutorError>,
 }
 
@@ -104,7 +121,8 @@ impl<'a> Executor<'a> {
     /// The executor of a record. Without `free_disk`, machines have no disk limit.
     pub fn new(settings: RunSettings<'a>) -> Self {
         let states = settings.restore.then(|| SavedStates::new(settings.record.dir().join("running")));
-        Self { settings, states, free_disk: FreeDisk::default() }
+        let canary_edition = canary_edition(settings.edition);
+        Self { settings, states, free_disk: FreeDisk::default(), canary_edition }
     }
 
     /// The largest number of runs at once. Without disk space for one, it is one, and `run` refuses.
@@ -129,12 +147,15 @@ impl<'a> Executor<'a> {
         let RunSettings { record, host, .. } = &self.settings;
         let open = record.open_runs();
         let open = open.filter(|open| open.as_ref().map_or(true, |open| wanted(&open.run)));
+        let mut canaries = Canaries::new(self.settings.edition, &self.settings.history);
         let open = open.inspect(|open| {
             if let Ok(open) = open {
                 show(Progress::Queued { run: &open.run });
+                canaries.consider(open.position, &open.run);
             }
         });
         let open = queue::order(open, &self.settings.history)?;
+        let canaries = self.canaries(canaries, &open)?;
         // A lease that is not possible is an error before the first run starts.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
@@ -148,18 +169,27 @@ impl<'a> Executor<'a> {
             return Err(ExecutorError::NoSpace { path, free: space.free, needed: space.per_machine });
         }
         let jobs = self.jobs(&leases).min(open.len());
-        let scheduler = Scheduler {
+        let shared = SchedulerState {
+            open: canaries,
+            leases,
+            consecutive_failures: 0,
+            holds: record.holds()?,
+            streaks: Streaks::default(),
+            error: None,
+        };
+        let mut scheduler = Scheduler {
             executor: self,
             show,
-            housekeeping: leases.housekeeping().to_vec(),
-            shared: Mutex::new(SchedulerState { open, leases, consecutive_failures: 0, error: None }),
+            housekeeping: shared.leases.housekeeping().to_vec(),
+            canary: true,
+            shared: Mutex::new(shared),
             changed: Condvar::new(),
         };
-        thread::scope(|scope| {
-            for _ in 0..jobs {
-                scope.spawn(|| scheduler.worker());
-            }
-        });
+        // A run may be its own canary, so all canaries end before the first run begins.
+        scheduler.run(jobs);
+        scheduler.canary = false;
+        scheduler.shared().open = open;
+        scheduler.run(jobs);
         let shared = scheduler.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
         shared.error.map_or(Ok(()), Err)
     }
@@ -170,11 +200,32 @@ impl Scheduler<'_> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Executes the open runs, `jobs` at once.
+    fn run(&self, jobs: usize) {
+        let jobs = jobs.min(self.shared().open.len());
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(|| self.worker());
+            }
+        });
+    }
+
     /// Executes open runs until there is none.
     fn worker(&self) {
         while let Some((open, lease)) = self.next() {
             let run = self.executor.settings.record.run_at(open.position).map_err(ExecutorError::from);
-            if let Err(error) = run.and_then(|run| self.run_until_recorded(&run, lease)) {
+            let ended = run.and_then(|run| {
+                if self.is_held(&run.entry) {
+                    if let Some(lease) = lease {
+                        self.shared().leases.release(lease);
+                        self.changed.notify_all();
+                    }
+                    Ok(())
+                } else {
+                    self.run_until_recorded(&run, lease)
+                }
+            });
+            if let Err(error) = ended {
                 self.shared().error.get_or_insert(error);
                 self.changed.notify_all();
             }
@@ -223,8 +274,11 @@ impl Scheduler<'_> {
 
     /// Makes attempts at a run until it is recorded.
     fn run_until_recorded(&self, run: &Run, mut lease: Option<Lease>) -> Result<(), ExecutorError> {
-        loop {
-            let Some((attempt, run_state)) = self.attempt(run, lease.take())? else { return Ok(()) };
+        for made in 1.. {
+            let is_last = made > self.executor.settings.record.facts().retries;
+            let Some((attempt, run_state)) = self.attempt(run, lease.take(), is_last)? else {
+                return Ok(());
+            };
             (self.show)(Progress::Committed { run, attempt: &attempt, run_state });
             let mut shared = self.shared();
             match &attempt.outcome {
@@ -246,7 +300,12 @@ impl Scheduler<'_> {
                 }
                 _ => shared.consecutive_failures = 0,
             }
-            if run_state == RunState::Recorded || self.executor.settings.stop.load(Ordering::Relaxed) {
+            let is_done = if self.canary {
+                is_last || !attempt.outcome.is_infrastructure()
+            } else {
+                run_state == RunState::Recorded
+            };
+            if is_done || self.executor.settings.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
             lease = loop {
@@ -257,6 +316,7 @@ impl Scheduler<'_> {
                 }
             };
         }
+        Ok(())
     }
 
     /// Whether there is a stop request, now or within `grace`.
@@ -274,8 +334,13 @@ impl Scheduler<'_> {
     }
 
     /// Makes and commits one attempt. None: it does not count. Without a lease there is no machine, because the entry
-    /// does not compete.
-    fn attempt(&self, run: &Run, lease: Option<Lease>) -> Result<Option<(Attempt, RunState)>, ExecutorError> {
+    /// does not compete. `is_last`: no other attempt follows if this canary fails.
+    fn attempt(
+        &self,
+        run: &Run,
+        lease: Option<Lease>,
+        is_last: bool,
+    ) -> Result<Option<(Attempt, RunState)>, ExecutorError> {
         let executor = self.executor;
         let RunSettings { record, host, disks, marks, .. } = &executor.settings;
         let dir = record.begin_attempt(&run.id())?;
@@ -308,7 +373,7 @@ impl Scheduler<'_> {
             let make = || {
                 executor.check_disks().and_then(|()| {
                     match executor.use_saved_state(&mut spec, &attempt.disks) {
-                        Ok(()) => executor.examine(run, &spec, &dir, enter),
+                        Ok(()) => executor.examine(run, &spec, &dir, self.canary, enter),
                         Err(ended) => Ok(*ended),
                     }
                 })
@@ -346,7 +411,13 @@ impl Scheduler<'_> {
                 [marks.clone(), host.marks.clone(), host.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.description();
         }
-        let run_state = match executor.repeat_reason(&attempt)? {
+        let superseded_for = if self.canary {
+            Some(self.canary_result(run, &attempt, &dir, is_last)?)
+        } else {
+            self.watch_block(run, &attempt, &dir)?;
+            executor.repeat_reason(&attempt)?
+        };
+        let run_state = match superseded_for {
             Some(reason) => record.commit_superseded(attempt.clone(), dir, &reason)?,
             None => record.commit(attempt.clone(), dir)?,
         };
@@ -380,6 +451,7 @@ impl Executor<'_> {
             housekeeping_cpus: vec![],
             disk_limit,
             count_instructions: record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
+            fixed_addresses: record.facts().settings.contains_key(DETERMINISTIC_SETTING),
         }
     }
 
@@ -414,9 +486,11 @@ impl Executor<'_> {
         run: &Run,
         machine: &MachineSpec,
         dir: &AttemptDir,
+        canary: bool,
         enter: &mut dyn FnMut(State),
     ) -> Result<AttemptResult, ExecutorError> {
-        let RunSettings { record, edition, hosts, host, run_attempt, .. } = &self.settings;
+        let RunSettings { record, hosts, host, run_attempt, .. } = &self.settings;
+        let edition = if canary { &self.canary_edition } else { self.settings.edition };
         let limits = &edition.limits;
         let invocation = Invocation {
             tool: &run.entry,
@@ -428,12 +502,16 @@ impl Executor<'_> {
             original: matches!(machine.guest, Guest::Ssh(_)),
             keeps_evidence: record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
+        let mut job = invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?);
+        if machine.fixed_addresses {
+            job.env.extend(FIXED_HASH_SEEDS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        }
         let attempt_spec = AttemptSpec {
             machine,
             edition,
             hosts,
             policy: host.policy,
-            job: invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?),
+            job,
             crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
             folder: &dir.outputs(),
         };

@@ -1,7 +1,7 @@
 //! Findings in the formats of continuous integration: JUnit XML and SARIF 2.1.0.
 
 use super::{Finding, counted};
-use mcc_edition::rules_of;
+use mcc_edition::{rule_sections, rules_of};
 use mcc_model::Severity;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
@@ -133,11 +133,22 @@ impl Checked<'_> {
     }
 }
 
-/// The rule with this code in SARIF. `E-1.7` stands for all rules with that number.
+/// The rule with this code in SARIF.
 fn described(code: &str) -> Value {
+    json!({ "id": code, "shortDescription": { "text": rule_title(code) } })
+}
+
+/// The title of a rule, of the first rules with a code (`E-1.7` stands for several), or of a section of rules.
+pub fn rule_title(code: &str) -> String {
+    if let Some(section) = rule_sections().into_iter().find(|section| section.code == code) {
+        return section.title.to_owned();
+    }
     let titles: Vec<&str> = rules_of(code).iter().map(|rule| rule.title).collect();
-    let text = if titles.is_empty() { code.to_owned() } else { titles.join("; ") };
-    json!({ "id": code, "shortDescription": { "text": text } })
+    let more = if titles.len() > 2 { "; ..." } else { "" };
+    match titles.len() {
+        0 => code.to_owned(),
+        count => format!("{}{more}", titles[..count.min(2)].join("; ")),
+    }
 }
 
 /// One line: place, severity, problem, fix, rule.

@@ -8,7 +8,7 @@ use super::paired::{self, PairedTest};
 use super::qualification::create_or_open;
 use super::{DifferentValues, Qualification, QualifyError, different_values};
 use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
-use mcc_base::OnFile;
+use mcc_base::{Mark, OnFile};
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_store::{Attempt, Instructions, Outcome, Record};
@@ -126,7 +126,7 @@ pub struct ComparisonReport {
     pub values: usize,
     /// The positions whose values differ.
     pub different_values: Vec<DifferentValues>,
-    /// Marks of the host's conditions, such as `degraded:tcg`, with the number of repetitions that have them.
+    /// Marks of the conditions of host and guest, such as `degraded:tcg` and `restored`, with the number of repetitions that have them.
     pub conditions: BTreeMap<String, usize>,
     /// Number of pairs whose repetitions had different cores of the host.
     pub pairs_on_different_cores: usize,
@@ -202,7 +202,9 @@ impl Comparison<'_> {
                     let file = File::open(&stdout).on("read", &stdout)?;
                     let read = Answers::read_file(&file, &questions.questions, Reading::default());
                     answers.push(read.on("read", &stdout)?);
-                    for mark in attempt.marks.iter().filter(|mark| mark.is_degraded()) {
+                    let chosen = [Mark::RESTORED, Mark::DETERMINISTIC_GUEST];
+                    let is_condition = |mark: &&Mark| mark.is_degraded() || chosen.contains(mark);
+                    for mark in attempt.marks.iter().filter(is_condition) {
                         *conditions.entry(mark.to_string()).or_default() += 1;
                     }
                 }
@@ -277,7 +279,6 @@ impl Side<'_> {
             self.record.rerun(|run| run.id() == id, &format!("repetition {repetition}"))?;
         }
         let settings = RunSettings {
-            restore: false,
             jobs: Some(1),
             ..self.prepared.settings(host, (&self.record, self.disks.clone()), stop)
         };

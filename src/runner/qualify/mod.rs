@@ -16,7 +16,7 @@ mod qualification;
 mod report;
 mod run_checks;
 
-pub use ci_reports::Checked;
+pub use ci_reports::{Checked, rule_title};
 pub use comparison::{Comparison, ComparisonReport, Contender, RunComparison, Tests};
 pub use dispute::{Dispute, Program, Reduced};
 pub use error::QualifyError;

@@ -11,10 +11,12 @@ use mcc_base::OnFile;
 use mcc_base::names::{EntryName, ExaminationName};
 use mcc_base::{Mark, digest};
 use mcc_campaign::benchkit::Invocation;
-use mcc_campaign::{self as campaign, Campaign, History, InstanceFacts, Kind, Run, qualification_wall_s};
+use mcc_campaign::{
+    self as campaign, Campaign, History, InstanceFacts, Kind, Run, Start, qualification_wall_s,
+};
 use mcc_edition::{Edition, Examination};
 use mcc_model::Archive;
-use mcc_store::{CampaignFacts, Outcome, Record, StoreError};
+use mcc_store::{CampaignFacts, Instructions, Outcome, Record, StoreError};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,6 +64,10 @@ pub struct Settings {
     pub kind: Kind,
     /// BK_TIME_CONFINEMENT and the limit of CPU time per core, seconds.
     pub limit_s: NonZero<u32>,
+    /// How machines start in a comparison; a qualification decides it itself.
+    pub start: Start,
+    /// Whether guests place programs at the same addresses each time and hash seeds are fixed.
+    pub deterministic: bool,
     /// Number of attempts at each run.
     pub repeat: NonZero<u32>,
     /// The path of known answers, see `Oracle`.
@@ -142,7 +148,7 @@ impl Qualification {
     }
 
     /// Runs the tool's folder on this host without a virtual machine. The outputs are written to the folder `out`. `show`
-    /// is called with the id of each run when it starts.
+    /// is called with the number of each attempt, the number of all of them, and its run when it starts.
     ///
     /// # Errors
     /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
@@ -150,7 +156,7 @@ impl Qualification {
         &self,
         folder: &Path,
         out: &Path,
-        show: &dyn Fn(&str),
+        show: &dyn Fn(usize, usize, &str),
     ) -> Result<QualificationReport, QualifyError> {
         let head = folder.join("BenchKit_head.sh");
         if !head.is_file() {
@@ -174,10 +180,12 @@ impl Qualification {
         let temporary = tempfile::tempdir().on("create", "the folder for temporary files")?;
         let home = temporary.path().join("home");
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
+        let (mut started, all) = (0, self.runs.len() * self.settings.repeat.get() as usize);
         for (run, run_questions) in &self.runs {
             let mut ended = vec![];
             for n in 1..=self.settings.repeat.get() {
-                show(run.id().as_str());
+                started += 1;
+                show(started, all, run.id().as_str());
                 let outputs = out.join(run.id().as_str()).join(n.to_string());
                 fs::create_dir_all(&outputs).on("create", &outputs)?;
                 let archive = &self.archives[run.instance.as_str()];
@@ -331,6 +339,11 @@ impl Qualification {
                         missing => format!("CPU flags of E-5.2 that this host lacks: {}", missing.join(" ")),
                     });
                 }
+                if let Some(Instructions::Absent { reason }) =
+                    attempt.facts.as_ref().and_then(|facts| facts.instructions.as_ref())
+                {
+                    machine.insert(format!("instructions are not counted: {reason}"));
+                }
                 let degraded = attempt.marks.iter().filter(|mark| mark.is_degraded());
                 machine.extend(degraded.map(|mark| format!("{mark} (this host, not the tool)")));
                 kept_outputs.push((
@@ -396,6 +409,7 @@ impl Qualification {
             disks: BTreeMap::new(),
             machine: vec![],
             runs: BTreeMap::new(),
+            instructions: BTreeMap::new(),
             findings: vec![],
         };
         Checks { report, limits: &self.limits, per_tool: PerTool::default() }
@@ -441,10 +455,11 @@ impl Qualification {
             (tool["channel"], tool["ssh_key"]) = ("ssh".into(), absolute(key)?.into());
         }
         let campaign = json!({
-            "count_instructions": self.settings.purpose == Purpose::Comparison,
+            "count_instructions": true,
             "edition": edition,
             "examinations": examinations,
-            "hosts": jobs.map_or(json!({}), |jobs| json!({ "jobs": jobs })),
+            "guest": { "deterministic": self.settings.deterministic },
+            "hosts": jobs.map_or(json!({ "canary": false }), |jobs| json!({ "canary": false, "jobs": jobs })),
             "inputs": absolute(instances)?,
             "instances": self.archives.keys().collect::<Vec<_>>(),
             "limits": {
@@ -453,6 +468,7 @@ impl Qualification {
                 "wall_s": self.limits.wall_s + more,
             },
             "phase": "qualification",
+            "start": self.settings.start,
             "tool": [tool],
         });
         Ok(toml::to_string(&campaign)?)

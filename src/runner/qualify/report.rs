@@ -36,6 +36,8 @@ pub struct QualificationReport {
     pub machine: Vec<String>,
     /// The outcomes of the attempts, by run.
     pub runs: BTreeMap<String, Vec<String>>,
+    /// The instructions at user addresses of the attempts in which they were counted, by run.
+    pub instructions: BTreeMap<String, Vec<u64>>,
     /// The findings in the order of the runs. Those of all runs and of the oracle are last.
     pub findings: Vec<Finding>,
 }
@@ -77,6 +79,9 @@ impl Checks<'_> {
                 printed.push(answers.map_err(unreadable)?);
             }
             self.report.runs.entry(id.to_string()).or_default().push(attempt.outcome.to_string());
+            if let Some(counted) = attempt.facts.and_then(|facts| facts.instructions.as_ref()?.user()) {
+                self.report.instructions.entry(id.to_string()).or_default().push(counted);
+            }
         }
         findings.extend(differing_values(&printed));
         let of_run = findings.into_iter().map(|finding| Finding { run: id.to_string(), ..finding });

@@ -4,24 +4,21 @@ use super::{BALLOON, Machine};
 use crate::channel::Channel;
 use crate::disk_header::{DiskFile, check_disk, check_open_disk};
 use crate::error::VmError;
-use crate::host::Qemu;
+use crate::host::{Qemu, find_program};
 use crate::instructions::{self, Counters};
 use crate::isolation::Isolation;
 use crate::overlay;
-use crate::process::{Process, StartedQemu, cpu_set};
+use crate::process::{Process, StartedQemu, threads};
 use crate::qmp::text;
 use crate::spec::{Guest, MachineSpec, QemuSockets, Start, argv};
 use crate::ssh::Ssh;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::{FileError, OnFile};
-use nix::sched::sched_setaffinity;
-use nix::unistd::Pid;
 use serde_json::json;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
@@ -73,9 +70,10 @@ impl Machine {
             plugin: [0, 1].map(|file| number(plugin.map(|files| files[file]))),
         };
         let isolation = Isolation::new(spec, folder);
-        let pre_exec_setup = isolation.pre_exec_setup();
-        let mut command = child_process::command(Qemu::NAME, Purpose::Local);
-        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
+        let program = find_program(Qemu::NAME).ok_or(VmError::NoQemu)?;
+        let program = fs::canonicalize(&program).on("find", program)?;
+        let mut command = child_process::command(program, Purpose::Machine);
+        command.args(argv(spec, &qemu_sockets));
         let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
         messages.set_nonblocking(true).map_err(VmError::Start)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(OwnedFd::from(qemu_stderr));
@@ -84,29 +82,8 @@ impl Machine {
         let sockets = ends[..sockets].iter().map(AsRawFd::as_raw_fd);
         let files = overlays.iter().chain(&saved).chain(&files).chain(plugin.into_iter().flatten());
         let inherited: Vec<i32> = sockets.chain(files.map(AsRawFd::as_raw_fd)).collect();
-        let rest = cpu_set(&spec.housekeeping_cpus);
-        let controller = std::process::id();
-        // SAFETY: between fork and exec only system calls are made, on data prepared before.
-        unsafe {
-            command.pre_exec(move || {
-                // A session of its own: signals of the terminal go to the controller only.
-                nix::unistd::setsid()?;
-                pre_exec_setup.apply()?;
-                // After the change of user, which clears this setting.
-                nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-                if nix::unistd::getppid().as_raw() as u32 != controller {
-                    return Err(io::ErrorKind::BrokenPipe.into());
-                }
-                if let Some(rest) = &rest {
-                    sched_setaffinity(Pid::from_raw(0), rest)?;
-                }
-                for fd in &inherited {
-                    nix::errno::Errno::result(nix::libc::fcntl(*fd, nix::libc::F_SETFD, 0))?;
-                }
-                Ok(())
-            });
-        }
-        let qemu = command.spawn().map_err(|error| match error.kind() {
+        let qemu = isolation.spawn(&mut command, inherited, &spec.housekeeping_cpus);
+        let qemu = qemu.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => VmError::NoQemu,
             _ => VmError::Start(error),
         })?;
@@ -129,13 +106,15 @@ impl Machine {
         self.qmp.negotiate(deadline)?;
         if let (Guest::Ssh(original), Ok([stdout, stderr])) = (&spec.guest, <[_; 2]>::try_from(outputs)) {
             let port = self.qmp.forwarded_port(deadline)?;
-            let ssh = Ssh::new(original, port, &self.folder, (stdout, stderr))?;
+            let network = self.isolation.network_of(self.pid()).map_err(VmError::Start)?;
+            let ssh = Ssh::new(original, (port, network), &self.folder, (stdout, stderr))?;
             self.control = Channel::Ssh(Box::new(ssh));
         }
         let cpus = self.qmp.execute("query-cpus-fast", deadline)?;
-        let threads = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
+        let known = threads(self.pid());
+        let named = cpus.as_array().into_iter().flatten().filter_map(|cpu| cpu["thread-id"].as_i64());
         self.vcpu_threads =
-            threads.filter_map(|id| i32::try_from(id).ok()).take(spec.vcpus as usize + 1).collect();
+            named.filter_map(|id| known.get(&id).copied()).take(spec.vcpus as usize + 1).collect();
         if self.vcpu_threads.len() != spec.vcpus as usize {
             return Err(VmError::Qmp(format!(
                 "{} vCPU threads instead of {}: {}",

@@ -135,6 +135,19 @@ MODELS = {
     "Empty-PT-1": plain_net("Empty-PT-1", {"p": 1}, {}),
     "Source-PT-1": plain_net(
         "Source-PT-1", {"p": 0, "q": 1}, {"make": ([], [("p", 1)]), "take": ([("p", 1), ("q", 1)], [("q", 1)])}),
+    # A token that chooses one of two ways. Pair: a transition that takes two tokens. Both: no asymmetric choice, because t takes from
+    # p and q, from which u and v take alone. Turn: one token runs around; in Never, one transition has no binding.
+    "Choice-PT-1": plain_net(
+        "Choice-PT-1", {"a": 1, "b": 0, "c": 0},
+        {"t0": ([("a", 1)], [("b", 1)]), "t1": ([("b", 1)], [("a", 1)]), "t2": ([("a", 1)], [("c", 1)]), "t3": ([("c", 1)], [("a", 1)])}),
+    "Pair-PT-1": plain_net("Pair-PT-1", {"p": 1}, {"t": ([("p", 2)], [("p", 2)])}),
+    "Both-PT-1": plain_net(
+        "Both-PT-1", {"p": 1, "q": 1},
+        {"t": ([("p", 1), ("q", 1)], [("p", 1), ("q", 1)]), "u": ([("p", 1)], [("p", 1)]), "v": ([("q", 1)], [("q", 1)])}),
+    "Turn-COL-1": coloured_net("Turn-COL-1", {"at": "a"}, {"move": ("", [("at", X)], [("at", of_terms("successor", X))])}),
+    "Never-COL-1": coloured_net(
+        "Never-COL-1", {"at": "a"},
+        {"move": ("", [("at", X)], [("at", of_terms("successor", X))]), "never": (of_terms("inequality", X, X), [("at", X)], [("at", X)])}),
     # In Ring, one token runs around. meet and cross need two tokens of one colour on `at`, three and cross three on `still`. The
     # variables of cross are y, x, in the order of its guard.
     # `at` runs around and leaves a token of its colour on `store`.
@@ -163,6 +176,8 @@ FORMULAS = {
             "f6": no(no(reachable(le(1, tokens("p1"))))),
             "f7": reachable(le(1, tokens())),
             "f8": invariant(le(0, tokens("p0"))),
+            "f9": invariant(either(le(tokens("p0"), 0), le(tokens("p1"), 0))),
+            "f10": reachable(both(le(1, tokens("p0")), le(1, tokens("p1")), le(tokens("p3"), 0))),
         },
         "ReachabilityFireability": {
             "g0": reachable(fireable("t1")), "g1": reachable(fireable("t2", "t3")), "g2": invariant(no(fireable())),
@@ -178,6 +193,11 @@ FORMULAS = {
             "c6": reachable(invariant(le(1, tokens("p1")))), "c7": invariant(reachable(le(1, tokens("p0")))),
             "c8": every(later(le(1, tokens("p0")))), "c9": every(until(le(1, tokens("p0")), le(1, tokens("p2")))),
             "c10": some(following(some(following(le(1, tokens("p0")))))),
+            # Several parts: a state formula is none, AG and EF are distributed, AX too.
+            "c11": both(le(1, tokens("p0")), reachable(le(1, tokens("p1"))), no(reachable(le(1, tokens("p2"))))),
+            "c12": either(every(later(le(1, tokens("p2")))), invariant(both(le(tokens("p2"), 0), le(tokens("p0"), 1)))),
+            "c13": reachable(either(le(1, tokens("p2")), some(always(le(1, tokens("p3")))))),
+            "c14": every(following(both(le(1, tokens("p1")), every(later(le(1, tokens("p2"))))))),
         },
         "CTLFireability": {"d0": reachable(fireable("t1")), "d1": invariant(fireable("t0"))},
         "LTLCardinality": {
@@ -186,6 +206,8 @@ FORMULAS = {
             "l4": every(following(following(le(1, tokens("p1"))))), "l5": every(until(le(1, tokens("p0")), le(1, tokens("p2")))),
             "l6": every(later(le(1, tokens("p0")))), "l7": every(later(always(le(1, tokens("p0"))))),
             "l8": every(always(le(1, tokens("p3")))),
+            "l9": both(always(le(1, tokens("p3"))), le(1, tokens("p0")), always(le(tokens("p2"), 0))),
+            "l10": every(both(always(le(1, tokens("p3"))), always(later(le(1, tokens("p2")))))),
         },
         "LTLFireability": {"m0": every(always(later(fireable("t0")))), "m1": every(later(always(fireable("t1"))))},
     },
@@ -209,7 +231,9 @@ FORMULAS = {
         },
         "UpperBounds": {"w0": bound("b"), "w1": bound("a", "b"), "w2": bound("a")},
     },
-    "Empty-PT-1": {},
+    "Empty-PT-1": {}, "Pair-PT-1": {}, "Both-PT-1": {}, "Never-COL-1": {},
+    "Choice-PT-1": {"ReachabilityDeadlock": {"dead": invariant(no(DEADLOCK))}, "ReachabilityFireability": {"j0": reachable(fireable("t0"))}},
+    "Turn-COL-1": {"ReachabilityCardinality": {"t0": invariant(le(tokens("at"), 1))}, "UpperBounds": {"t1": bound("at")}},
     "Source-PT-1": {
         "ReachabilityFireability": {
             "e0": invariant(fireable("make")), "e1": reachable(fireable("take")), "e2": reachable(no(fireable("take")))},
@@ -280,6 +304,8 @@ def evidence(name, instance, examination, key, value, reason, needs_all=True, **
         if needs_all and steps:
             shorter = changed(file, (["runs", len(file["runs"]) - 1, "steps"], steps[:-1]))
             add(f"{name}-shorter", shorter, "refused", "the last step is missing")
+    elif "parts" in file:
+        add(f"{name}-fewer-parts", changed(file, (["parts"], file["parts"][1:] or [part(99, "TRUE", [])])), "refused", "a part is missing")
     else:
         add(f"{name}-shorter", changed(file, (["proof"], file["proof"][:-1])), "refused", "an open case")
         add(f"{name}-longer", changed(file, (["proof"], file["proof"] + [closed([], [])])), "refused", "a node after the end")
@@ -762,6 +788,187 @@ def coloured_certificates():
         add(f"colours-tuple-{name}", changed(tuples, (["lemmas", 1, "inequality", "weights", 0, "colour"], colour)), "refused", reason)
 
 
+def closed_set(places, *markings):
+    names = [{"place": place} if isinstance(place, str) else {"place": place[0], "colour": place[1]} for place in places]
+    return {"closed": {"places": names, "markings": [list(marking) for marking in markings]}}
+
+
+def clause(*literals):
+    return [literal["inequality"] for literal in literals]
+
+
+def invariants():
+    """Inductive invariants and closed sets."""
+    switch = lambda key, value: ("Switch-PT-1", "ReachabilityCardinality", key, value)
+    zero = {place: at_most(0, weight(place)) for place in ("p0", "p1")}
+    one = {place: at_most(1, weight(place)) for place in ("p0", "p1")}
+    exclusive = clause(zero["p0"], zero["p1"])
+    shared = at_most(1, weight("p0"), weight("p1"))
+    # t0 and t1 increase a sum of the clause.
+    kept = [closed([0], [1]), closed([0], [2])]
+    lemma = {"invariant": {"clauses": [exclusive], "proof": kept}}
+    final = [cases(0), closed([], [0, 2]), closed([], [1, 2])]
+    good = certificate("invariant", *switch("f9", "TRUE"), "a clause that a lemma helps to keep", [shared, lemma], final)
+    alone = {"invariant": {"clauses": [clause(one["p0"]), exclusive, clause(one["p1"])], "proof": [
+        cases(0), closed([], [1, 4]), closed([], [0, 4]), closed([], [1, 3]), closed([], [2, 4]), cases(0), closed([], [0, 4]), closed([], [1, 4])]}}
+    final_alone = [cases(0), closed([], [0, 4]), closed([], [1, 4])]
+    three = certificate("invariant-alone", *switch("f9", "TRUE"), "three clauses that keep each other", [alone], final_alone)
+    certificate("invariant-disjunctions", *switch("f10", "FALSE"), "the clauses follow the condition", [alone],
+                [cases(0), closed([], [0, 5]), closed([], [1, 5])])
+    unneeded = {"invariant": {"clauses": [clause(at_most(3, weight("p1", -1)))], "proof": []}}
+    for name, lemmas, proof, verdict, reason in [
+        ("trivial", [shared, unneeded, {"invariant": {"clauses": [exclusive], "proof": [closed([0], [1]), closed([0], [2])]}}],
+         [cases(0), closed([], [0, 3]), closed([], [1, 3])], "refused", "t0 decreases p1, so the first invariant needs a proof for t1"),
+        ("two", [shared, {"invariant": {"clauses": [], "proof": []}}, lemma], final, "accepted", "an invariant without clauses"),
+        ("later", [lemma, shared], final, "refused", "the inequality comes later"),
+        ("as-inequality", [shared, lemma], [closed([1], [0])], "refused", "an invariant counts as 0 <= 0"),
+        ("in-sum", [shared, lemma], [cases(0), closed([1], [0, 2]), closed([1], [1, 2])], "accepted", "0 <= 0 may be added"),
+        ("number", [lemma, shared], [cases(0), closed([], [0, 2]), closed([], [1, 2])], "refused", "lemma 0 is the invariant itself"),
+    ]:
+        add(f"invariant-{name}", changed(good, (["lemmas"], lemmas), (["proof"], proof)), verdict, reason)
+    at = ["lemmas", 1, "invariant"]
+    for name, base, path, value, reason in [
+        ("no-proof", good, [*at, "proof"], [], "t0 and t1 must be refuted"), ("one-proof", good, [*at, "proof"], kept[:1], "t1 must be refuted"),
+        ("more-proof", good, [*at, "proof"], kept + [closed([], [])], "a node after the end"), ("order", good, [*at, "proof"], kept[::-1], "t0 before t1"),
+        ("initially", good, [*at, "clauses"], [clause(zero["p0"])], "initially p0 has a token"), ("empty-clause", good, [*at, "clauses"], [[]], "an empty clause is false"),
+        ("fraction", good, [*at, "clauses", 0, 0, "bound"], "1/2", "not an integer"), ("fraction-weight", good, [*at, "clauses", 0, 0, "weights", 0, "weight"], "1/2", "not an integer"),
+        ("place", good, [*at, "clauses", 0, 0, "weights", 0, "place"], "p9", "an unknown place"), ("forgotten", three, ["lemmas", 0, "invariant", "clauses"], [exclusive], "the clauses alone are not kept"),
+        ("clause-order", three, ["lemmas", 0, "invariant", "clauses"], [exclusive, clause(one["p0"]), clause(one["p1"])], "clauses in another order"),
+        ("strict", good, [*at, "clauses", 0, 1, "bound"], "-1", "t0 falsifies it"),
+    ]:
+        add(f"invariant-{name}", changed(base, (path, value)), "refused", reason)
+    for name, path, value, reason in [
+        ("clauses", [*at, "clauses"], {}, "no list"), ("clause", [*at, "clauses", 0], {}, "no list"), ("literal", [*at, "clauses", 0, 0], [[], "0"], "no object"),
+        ("field", [*at, "name"], "", "an unknown field"), ("missing", at, {"clauses": []}, "a field is missing"), ("list", at, [[], []], "no object"),
+        ("wrapped", [*at, "clauses", 0, 0], zero["p0"], "an inequality without its name"),
+    ]:
+        add(f"invariant-form-{name}", changed(good, (path, value)), "unreadable", reason)
+
+    pair = closed_set(["p0", "p1"], (1, 0), (0, 1))
+    good = certificate("closed", *switch("f9", "TRUE"), "two markings of two places", [pair], [{"closed": 0}])
+    certificate("closed-bound", "Switch-PT-1", "UpperBounds", "u1", "1", "a bound", [pair], [{"closed": 0}])
+    certificate("closed-case", *switch("f0", "TRUE"), "a disjunction that is false in a marking", [pair, shared, at_most(0, weight("p2"))],
+                [cases(0), {"closed": 0}, closed([2], [1])])
+    certificate("closed-lemma", *switch("f0", "TRUE"), "a transition that a lemma shows to be dead", [shared, closed_set(["p2"], (0,)), pair],
+                [cases(0), {"closed": 2}, {"closed": 1}])
+    certificate("closed-one-safe", "Switch-PT-1", "OneSafe", "OneSafe", "TRUE", "a case for each place", [closed_set(["p0", "p1", "p2", "p3"], (1, 0, 0, 1), (0, 1, 0, 1))], [{"closed": 0}])
+    certificate("closed-transition", "Switch-PT-1", "QuasiLiveness", "QuasiLiveness", "FALSE", "a transition that is never enabled", [pair], [{"closed": 0}], subject="t3")
+    certificate("closed-stable", "Switch-PT-1", "StableMarking", "StableMarking", "TRUE", "other places may do what they want", [closed_set(["p0", "p1", "p2", "p3"], (1, 0, 0, 1), (0, 1, 0, 1))], [{"closed": 0}], subject="p3")
+    turn = lambda exam, key, value: ("Turn-COL-1", exam, key, value)
+    around = closed_set(["at"], (1, 0, 0), (0, 1, 0), (0, 0, 1))
+    col = certificate("closed-colours", *turn("ReachabilityCardinality", "t0", "TRUE"), "all colours of a place", [around], [{"closed": 0}])
+    certificate("closed-colours-listed", *turn("UpperBounds", "t1", "1"), "colours in another order",
+                [closed_set([("at", "c"), ("at", "a"), ("at", "b")], (0, 1, 0), (0, 0, 1), (1, 0, 0))], [{"closed": 0}])
+    at = ["lemmas", 0, "closed"]
+    for name, base, path, value, reason in [
+        ("missing", good, [*at, "markings"], [[1, 0]], "t0 leads to another marking"), ("initial", good, [*at, "markings"], [[0, 1]], "the initial marking is missing"),
+        ("empty", good, [*at, "markings"], [], "the initial marking is missing"), ("short", good, [*at, "markings", 1], [0], "a place is missing"),
+        ("long", good, [*at, "markings", 1], [0, 1, 0], "a place too many"), ("large", good, [*at, "markings"], [[1, 0], [0, 1], [2**64 - 1, 0]], "t3 and t0 lead to other markings"),
+        ("twice", good, [*at, "places"], [{"place": "p0"}, {"place": "p0"}], "a place twice"), ("unknown", good, [*at, "places", 0, "place"], "p9", "an unknown place"),
+        ("one-place", good, ["lemmas"], [closed_set(["p0"], (1,), (0,))], "t1 puts on p0 without end, as far as p0 is concerned"),
+        ("other-places", good, ["lemmas"], [closed_set([], ())], "the places of the condition are missing"),
+        ("number", good, ["proof"], [{"closed": 1}], "no such lemma"), ("no-closed", good, ["lemmas"], [at_most(1, weight("p0"), weight("p1"))], "the lemma is no closed set"),
+        ("reachable", good, ["property"], "f4", "the condition is reachable"), ("contradiction", good, ["proof"], [closed([0], [0])], "a closed set counts as 0 <= 0"),
+        ("colour", col, [*at, "places", 0, "colour"], "a", "one colour only"), ("colour-order", col, [*at, "markings"], [[1, 0, 0], [0, 0, 1]], "a marking is missing"),
+    ]:
+        add(f"closed-{name}", changed(base, (path, value)), "refused", reason)
+    add("closed-more", changed(good, ([*at, "markings"], [[1, 0], [0, 1], [0, 0]])), "accepted", "more markings than are reachable")
+    add("closed-repeated", changed(good, ([*at, "markings"], [[1, 0], [0, 1], [1, 0]])), "accepted", "a marking may be repeated")
+    for name, path, value, reason in [
+        ("negative", [*at, "markings", 0], [1, -1], "no natural number"), ("text", [*at, "markings", 0], ["1", "0"], "no number"), ("huge", [*at, "markings", 0], [2**64, 0], "above 2^64 - 1"),
+        ("field", [*at, "name"], "", "an unknown field"), ("list", at, [[], []], "no object"), ("place-text", [*at, "places", 0], "p0", "a place is an object"),
+        ("node-text", ["proof", 0, "closed"], "0", "no number"), ("missing", at, {"places": []}, "a field is missing"),
+    ]:
+        add(f"closed-form-{name}", changed(good, (path, value)), "unreadable", reason)
+
+
+def siphons():
+    """Siphons with marked traps."""
+    all_of = trap("a", "b", "c")
+    dead = lambda value="FALSE": ("Choice-PT-1", "ReachabilityDeadlock", "dead", value)
+    no_dead = certificate("siphons-deadlock", *dead("TRUE"), "each transition has an empty input place, but the trap has a token", [all_of],
+                          [closed([], [3, 4, 6, 7])], method="siphons")
+    split = lambda place: {"split": {"weights": [weight(place)], "bound": "0"}}
+    live = certificate("siphons-live", "Choice-PT-1", "Liveness", "Liveness", "TRUE", "a free-choice net, and integers are needed", [all_of],
+                       [split("a"), closed([], [3, 4, 6, (9, "3")]), closed([], [5, 7, 8, (9, "3")])], method="siphons")
+    turn = certificate("siphons-colours", "Turn-COL-1", "Liveness", "Liveness", "TRUE", "a coloured net", [trap("at")],
+                       [{"split": {"weights": [weight("at", 1, "a")], "bound": "0"}}, closed([], [3, (4, "2"), 5, (8, "3")]), closed([], [7, (6, "2"), 5, (8, "3")])], method="siphons")
+    certificate("siphons-inequality", "Choice-PT-1", "Liveness", "Liveness", "TRUE", "other lemmas are allowed", [at_most(1, weight("a"), weight("b"), weight("c")), all_of],
+                [split("a"), closed([], [3, 4, 6, (9, "3")]), closed([], [5, 7, 8, (9, "3")])], method="siphons")
+    for name, base, path, value, reason in [
+        ("no-method", live, ["method"], None, "without a method no certificate shows Liveness"), ("no-method-deadlock", no_dead, ["method"], None, "the assumptions are others"),
+        ("no-trap", live, ["lemmas"], [], "the trap is missing"), ("inequality-only", live, ["lemmas"], [at_most(1, weight("a"), weight("b"), weight("c"))], "an inequality is no trap"),
+        ("unmarked", live, ["lemmas"], [trap("b", "c")], "the trap has no token"), ("small", live, ["lemmas"], [trap("a", "b")], "t2 takes the token from the trap"),
+        ("lemma-in-proof", no_dead, ["proof"], [closed([0], [3, 4, 6])], "the proof has no lemmas"), ("subject", live, ["subject"], "t0", "a subject"),
+        ("other-order", live, ["proof"], [split("a"), closed([], [3, 4, 5, (9, "3")]), closed([], [6, 7, 8, (9, "3")])], "another order"),
+        ("other-formula", no_dead, ["examination"], "ReachabilityFireability", "no such property"),
+        ("quasi", live, ["examination"], "QuasiLiveness", "another examination"),
+    ]:
+        add(f"siphons-{name}", changed(base, (path, value)), "refused", reason)
+    add("siphons-formula", changed(no_dead, (["examination"], "ReachabilityFireability"), (["property"], "j0"), (["value"], "FALSE")), "refused", "siphons do not show such a formula")
+    file = lambda instance, lemmas, proof, exam="Liveness", value="TRUE": {
+        "version": 1, "instance": instance, "examination": exam, "property": exam, "value": value, "method": "siphons", "lemmas": lemmas, "proof": proof}
+    add("siphons-weight", file("Pair-PT-1", [trap("p")], [closed([], [1, 2])], "ReachabilityDeadlock", "FALSE"), "refused", "t takes two tokens; the net is dead")
+    add("siphons-weight-live", file("Pair-PT-1", [trap("p")], [closed([], [1, 3])]), "refused", "t takes two tokens")
+    add("siphons-class", file("Both-PT-1", [trap("p"), trap("q")], [closed([], [2, 7, 8])]), "refused", "no asymmetric-choice net")
+    add("siphons-class-deadlock", file("Both-PT-1", [trap("p"), trap("q")], [closed([], [3, 5])], "ReachabilityDeadlock", "FALSE"), "accepted", "deadlocks need no class")
+    add("siphons-binding", {**turn, "instance": "Never-COL-1"}, "refused", "a transition has no binding")
+    add("siphons-parts", changed(json.loads(FILES["parts-conjunction"][4]), (["method"], "siphons")), "refused", "parts have no method")
+    for name, value, reason in [("text", "traps", "an unknown method"), ("number", 1, "no text"), ("list", ["siphons"], "no text")]:
+        add(f"siphons-form-{name}", changed(live, (["method"], value)), "unreadable", reason)
+    add("siphons-null", changed(json.loads(FILES["switch-exclusion"][4]), (["method"], None)), "accepted", "null means that it is absent")
+
+
+def part(number, value, evidence):
+    return {"part": number, "value": value, ("run" if isinstance(evidence, dict) else "proof"): evidence}
+
+
+def compositions():
+    """Formulas by evidence for their parts."""
+    switch = lambda exam, key, value: ("Switch-PT-1", exam, key, value)
+    shared, no_p2, p3 = at_most(1, weight("p0"), weight("p1")), at_most(0, weight("p2")), at_most(-1, weight("p3", -1))
+    lemmas, unmarked = [shared, no_p2, p3], [closed([1], [0])]
+    compose = lambda name, exam, key, value, reason, lemmas, *parts: certificate(
+        name, *switch(exam, key, value), reason, lemmas, [], parts=list(parts))
+    ctl, ltl = "CTLCardinality", "LTLCardinality"
+    good = compose("parts-conjunction", ctl, "c11", "TRUE", "a run and a proof; the state formula is no part", lemmas,
+                   part(0, "TRUE", run("t0")), part(1, "FALSE", unmarked))
+    compose("parts-disjunction", ctl, "c12", "TRUE", "a part may be unknown; AG of a conjunction has two parts", lemmas,
+            part(1, "TRUE", unmarked), part(2, "TRUE", [closed([0], [0])]))
+    compose("parts-order", ctl, "c12", "TRUE", "parts may be listed in any order", lemmas, part(2, "TRUE", [closed([0], [0])]), part(1, "TRUE", unmarked))
+    compose("parts-finally", ctl, "c13", "TRUE", "EF of a disjunction has two parts; no lemma is needed", [], part(1, "TRUE", run("t0", "t1", loop=0)))
+    compose("parts-next", ctl, "c14", "FALSE", "AX of a conjunction has two parts", [], part(1, "FALSE", run("t0", "t1", "t0", loop=1)))
+    single = compose("parts-ltl", ltl, "l9", "TRUE", "a formula without quantifier is behind all-paths", lemmas, part(0, "TRUE", unmarked3()), part(1, "TRUE", unmarked))
+    compose("parts-ltl-false", ltl, "l10", "FALSE", "one part is enough", [], part(1, "FALSE", run("t0", "t1", loop=0)))
+    for name, base, path, value, reason in [
+        ("value", good, ["parts", 0, "value"], "FALSE", "the run shows another value"), ("other", good, ["parts", 0, "part"], 1, "a part twice"),
+        ("unknown", good, ["parts", 0, "part"], 2, "no such part"), ("number", good, ["parts", 1, "value"], "1", "no truth"),
+        ("repeat", good, ["parts", 0, "run", "repeat"], 0, "a repeated part of a run"), ("both", good, ["parts", 0, "proof"], unmarked, "a run and a proof"),
+        ("none", good, ["parts", 0], {"part": 0, "value": "TRUE"}, "neither a run nor a proof"), ("proof", good, ["proof"], unmarked, "a proof besides the parts"),
+        ("subject", good, ["subject"], "p0", "a subject"), ("open", good, ["parts", 1, "proof"], [], "an open case"),
+        ("lemmas", good, ["lemmas"], [shared, p3], "another lemma"), ("lemma-false", good, ["lemmas", 2], at_most(0, weight("p0")), "a lemma that is false"),
+        ("not-enabled", good, ["parts", 0, "run", "steps"], ["t0", "t0"], "a step that is not enabled"),
+        ("extra-false", good, ["parts"], good["parts"] + [part(2, "TRUE", run())], "a part too many"),
+        ("ltl-state", single, ["parts", 1, "part"], 2, "the state formula is no part"),
+    ]:
+        add(f"parts-{name}", changed(base, (path, value)), "refused", reason)
+    add("parts-null-run", changed(good, (["parts", 1, "run"], None)), "accepted", "null means that it is absent")
+    add("parts-empty", changed(good, (["parts"], [])), "refused", "no parts, and no certificate shows such a formula")
+    bound = changed(good, (["examination"], "UpperBounds"), (["property"], "u0"), (["value"], "1"))
+    add("parts-bound", bound, "refused", "a bound has no parts")
+    for name, path, value, reason in [
+        ("null", ["parts"], None, "no list"), ("field", ["parts", 0, "name"], "", "an unknown field"), ("negative", ["parts", 0, "part"], -1, "no natural number"),
+        ("text", ["parts", 0, "part"], "0", "no number"), ("no-value", ["parts", 0], {"part": 0, "run": run()}, "a field is missing"),
+        ("list", ["parts", 0], [0, "TRUE"], "no object"), ("run-list", ["parts", 0, "run"], [["t0"]], "no object"), ("proof-object", ["parts", 1, "proof"], {}, "no list"),
+    ]:
+        add(f"parts-form-{name}", changed(good, (path, value)), "unreadable", reason)
+
+
+def unmarked3():
+    """Refutes that p3 has no token."""
+    return [closed([2], [0])]
+
+
 def headers():
     """What both kinds have in common, and the form of the files."""
     for kind, name in (("witness", "switch-reachable"), ("certificate", "switch-exclusion")):
@@ -855,6 +1062,9 @@ def main():
     plain_certificates()
     coloured_certificates()
     unbounded_witnesses()
+    invariants()
+    compositions()
+    siphons()
     headers()
     files = folder / "files"
     files.mkdir(exist_ok=True)

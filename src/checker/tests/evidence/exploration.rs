@@ -327,6 +327,48 @@ proptest! {
         }
     }
 
+    /// The explorer: it finds the markings, the truth of CTL formulas, and no path that violates an LTL formula that it calls true.
+    #[test]
+    fn the_explorer_decides_as_the_definitions(seed in 1_u64..u64::MAX) {
+        let mut random = Random(seed);
+        let branching = (0..4).map(|_| temporal(&mut random, 3, false)).collect();
+        let linear = (0..4).map(|_| format!("<all-paths>{}</all-paths>", temporal(&mut random, 3, true))).collect();
+        let (_folder, archive) =
+            instance(&mut random, &[("CTLCardinality", branching), ("LTLCardinality", linear)], seed % 2 == 0);
+        let (net, checker) = (Moves::read(&archive), Instance::read(&archive).unwrap());
+        let Some((markings, edges)) = explore(&net) else { return Ok(()) };
+        let cancel = std::sync::atomic::AtomicBool::new(false);
+        let all = checker.explore(std::time::Duration::from_secs(60), 1 << 26, &cancel).unwrap();
+        let value = |examination: &str, id: &str| all.value(examination, id).unwrap().unwrap();
+        let firings = edges.iter().map(Vec::len).sum::<usize>();
+        prop_assert_eq!(value("StateSpace", "STATES"), Value::Number(BigUint::from(markings.len())));
+        prop_assert_eq!(value("StateSpace", "TRANSITIONS"), Value::Number(BigUint::from(firings)));
+        let most = markings.iter().flat_map(|marking| marking.values()).max().copied().unwrap_or(0);
+        prop_assert_eq!(value("StateSpace", "MAX_TOKEN_IN_PLACE"), Value::Number(BigUint::from(most as u128)));
+        for property in archive.properties("CTLCardinality").unwrap().unwrap() {
+            let Formula::Boolean(formula) = property.formula else { panic!("a bound") };
+            let truth = ctl(&net, &markings, &edges, &formula)[0];
+            prop_assert_eq!(value("CTLCardinality", &property.id), Value::Truth(truth), "{:?}", formula);
+        }
+        for property in archive.properties("LTLCardinality").unwrap().unwrap() {
+            let Formula::Boolean(formula) = property.formula else { panic!("a bound") };
+            let Expr::AllPaths(path) = *formula else { panic!("A") };
+            let found = value("LTLCardinality", &property.id);
+            // Many complete runs of a small net have one that violates the formula, if there is any.
+            let mut violated = false;
+            for _ in 0..60 {
+                let (run, markings) = net.walk(&mut random, 30, true);
+                let (positions, back) = match run.loop_start {
+                    Some(start) => (&markings[..markings.len() - 1], start),
+                    None if net.enabled(&markings[markings.len() - 1]).is_empty() => (&markings[..], markings.len() - 1),
+                    None => continue,
+                };
+                violated |= !ltl(&net, positions, back, 0, &path);
+            }
+            prop_assert!(!violated || found == Value::Truth(false), "{path:?}");
+        }
+    }
+
     /// Certificates: an accepted upper bound is one, for random lemmas.
     #[test]
     fn accepted_certificates_bound_all_markings(seed in 1_u64..u64::MAX) {
@@ -364,8 +406,10 @@ proptest! {
                     property: "f0".to_owned(),
                     value: Value::Number(BigUint::from(value)),
                     subject: None,
+                    method: None,
                     lemmas: vec![lemma.clone()],
                     proof: vec![ProofStep::Contradiction { lemmas: vec![(0, one())], assumptions: vec![(0, one())] }],
+                    parts: Vec::new(),
                 };
                 let is_accepted = accepted(checker.check_certificate(&certificate));
                 prop_assert!(!is_accepted || i128::from(value) >= most, "{certificate:?}");

@@ -4,4 +4,5 @@ mod exploration;
 mod mutants;
 mod nets;
 mod proofs;
+mod vector_mutants;
 mod vectors;

@@ -170,8 +170,10 @@ impl Parts {
             property,
             value,
             subject,
+            method: None,
             lemmas: lemmas.iter().cloned().chain([Lemma::Trap(all.clone())]).collect(),
             proof,
+            parts: Vec::new(),
         };
         let contradiction = |lemmas: Vec<(usize, Rational)>| ProofStep::Contradiction {
             lemmas,
@@ -347,7 +349,7 @@ impl Parts {
     }
 
     fn change_certificate(&self, certificate: &mut Certificate, random: &mut Random) {
-        let Certificate { instance, examination, property, value, version, subject, lemmas, proof } =
+        let Certificate { instance, examination, property, value, version, subject, lemmas, proof, .. } =
             certificate;
         let (lemma, step) = (random.below(lemmas.len()), random.below(proof.len()));
         match random.below(12) {

@@ -1,0 +1,201 @@
+//! Formulas that are decided by evidence for their parts. The numbering of parts is that of the checker's format.
+
+use crate::driver_check::Checks;
+use crate::engine::{Answer, Evidence, Outcome, Value};
+use crate::formula::Names;
+use crate::proof_certificate::Proved;
+use mcc_checker::{Certificate, Lemma, Part, ProofStep, VERSION};
+use mcc_model::{Archive, Expr, Formula};
+
+/// How the truth of a formula follows from that of its parts.
+#[derive(Debug)]
+enum Tree {
+    State(Expr),
+    Part(usize),
+    Not(Box<Tree>),
+    All(Vec<Tree>),
+    One(Vec<Tree>),
+}
+
+type Operator = fn(Box<Expr>) -> Expr;
+
+struct Decomposition {
+    parts: Vec<Expr>,
+}
+
+/// The parts of a formula; none if it has only one, which is the formula itself.
+pub(crate) fn parts(formula: &Expr, linear: bool) -> Vec<Expr> {
+    let (_, parts) = decompose(formula, linear);
+    if matches!(parts.as_slice(), [only] if only == formula) { Vec::new() } else { parts }
+}
+
+fn decompose(formula: &Expr, linear: bool) -> (Tree, Vec<Expr>) {
+    let mut decomposition = Decomposition { parts: Vec::new() };
+    let is_quantified = matches!(formula, Expr::AllPaths(_) | Expr::ExistsPath(_));
+    let tree = if linear && !is_quantified {
+        decomposition.path(formula, true, None)
+    } else {
+        decomposition.state(formula)
+    };
+    (tree, decomposition.parts)
+}
+
+impl Decomposition {
+    fn state(&mut self, formula: &Expr) -> Tree {
+        match formula {
+            formula if formula.is_state_formula() => Tree::State(formula.clone()),
+            Expr::Not(inner) => Tree::Not(Box::new(self.state(inner))),
+            Expr::And(parts) => Tree::All(parts.iter().map(|part| self.state(part)).collect()),
+            Expr::Or(parts) => Tree::One(parts.iter().map(|part| self.state(part)).collect()),
+            Expr::AllPaths(path) => self.path(path, true, None),
+            Expr::ExistsPath(path) => self.path(path, false, None),
+            other => self.part(other.clone()),
+        }
+    }
+
+    fn path(&mut self, formula: &Expr, all: bool, operator: Option<Operator>) -> Tree {
+        let mut each = |parts: &[Expr]| parts.iter().map(|part| self.path(part, all, operator)).collect();
+        match (formula, operator) {
+            (Expr::And(parts), _) if all => Tree::All(each(parts)),
+            (Expr::Or(parts), _) if !all => Tree::One(each(parts)),
+            (Expr::Globally(inner), None) if all => self.path(inner, all, Some(Expr::Globally)),
+            (Expr::Finally(inner), None) if !all => self.path(inner, all, Some(Expr::Finally)),
+            (Expr::Next(inner), None) => self.path(inner, all, Some(Expr::Next)),
+            (_, None) if formula.is_state_formula() => self.state(formula),
+            _ => {
+                let formula = Box::new(formula.clone());
+                let path = match operator {
+                    Some(operator) => Box::new(operator(formula)),
+                    None => formula,
+                };
+                self.part(if all { Expr::AllPaths(path) } else { Expr::ExistsPath(path) })
+            }
+        }
+    }
+
+    fn part(&mut self, formula: Expr) -> Tree {
+        self.parts.push(formula);
+        Tree::Part(self.parts.len() - 1)
+    }
+}
+
+/// A truth, and the parts that are needed to show it.
+type Shown = (bool, Vec<usize>);
+
+fn truth(
+    tree: &Tree,
+    known: &dyn Fn(usize) -> Option<bool>,
+    state: &dyn Fn(&Expr) -> Option<bool>,
+) -> Option<Shown> {
+    match tree {
+        Tree::State(formula) => Some((state(formula)?, Vec::new())),
+        Tree::Part(number) => Some((known(*number)?, vec![*number])),
+        Tree::Not(inner) => truth(inner, known, state).map(|(truth, parts)| (!truth, parts)),
+        Tree::All(inner) | Tree::One(inner) => {
+            let decisive = matches!(tree, Tree::One(_));
+            let shown: Vec<Option<Shown>> = inner.iter().map(|part| truth(part, known, state)).collect();
+            let deciding = shown.iter().flatten().filter(|(truth, _)| *truth == decisive);
+            if let Some((_, parts)) = deciding.min_by_key(|(_, parts)| parts.len()) {
+                return Some((decisive, parts.clone()));
+            }
+            let all: Vec<Shown> = shown.into_iter().collect::<Option<_>>()?;
+            Some((!decisive, all.into_iter().flat_map(|(_, parts)| parts).collect()))
+        }
+    }
+}
+
+/// The certificate of a formula by evidence for its parts, if that decides it.
+pub(crate) fn compose(
+    archive: &Archive,
+    checks: &Checks<'_>,
+    answer: &Answer,
+    answers: &[Answer],
+    proofs: &[Proved],
+) -> Option<Certificate> {
+    let is_part = |other: &&Answer| {
+        other.part.is_some() && other.examination == answer.examination && other.id == answer.id
+    };
+    let answers: Vec<&Answer> = answers.iter().filter(is_part).collect();
+    if answers.is_empty() {
+        return None;
+    }
+    let properties = archive.properties(&answer.examination).ok()??;
+    let Formula::Boolean(formula) = properties.into_iter().find(|property| property.id == answer.id)?.formula
+    else {
+        return None;
+    };
+    let (tree, _) = decompose(&formula, answer.examination.starts_with("LTL"));
+    let run = |number: usize| match &answers.iter().find(|answer| answer.part == Some(number))?.outcome {
+        Outcome::Decided { value: Value::Truth(truth), evidence: Evidence::Witness(trace) } => {
+            Some((*truth, checks.runs(trace).pop()?))
+        }
+        _ => None,
+    };
+    let proof = |number: usize| {
+        let is_of = |proved: &&Proved| {
+            let certificate = &proved.certificate;
+            proved.part == Some(number)
+                && certificate.examination == answer.examination
+                && certificate.property == answer.id
+        };
+        let certificate = &proofs.iter().find(is_of)?.certificate;
+        let mcc_checker::Value::Truth(truth) = certificate.value else { return None };
+        // Parts are about markings.
+        certificate.method.is_none().then_some((truth, certificate))
+    };
+    let known =
+        |number| run(number).map(|(truth, _)| truth).or_else(|| proof(number).map(|(truth, _)| truth));
+    let net = &checks.named.net;
+    let names = Names::new(&checks.named);
+    let state = |formula: &Expr| Some(names.pred(formula).ok()??.holds(net, &net.initial));
+    let (value, needed) = truth(&tree, &known, &state)?;
+    // The clauses of an invariant are numbered in each proof, so its certificate has no other proof.
+    let is_invariant = |part: &usize| {
+        run(*part).is_none()
+            && proof(*part).is_some_and(|(_, certificate)| {
+                certificate.lemmas.iter().any(|lemma| matches!(lemma, Lemma::Invariant { .. }))
+            })
+    };
+    if needed.iter().any(is_invariant) && needed.iter().filter(|part| run(**part).is_none()).count() > 1 {
+        return None;
+    }
+    let mut lemmas = Vec::new();
+    let mut parts = Vec::new();
+    for part in needed {
+        let value = |truth| mcc_checker::Value::Truth(truth);
+        if let Some((truth, run)) = run(part) {
+            parts.push(Part { part, value: value(truth), run: Some(run), proof: None });
+        } else if let Some((truth, certificate)) = proof(part) {
+            let proof = moved(&certificate.proof, lemmas.len());
+            lemmas.extend(certificate.lemmas.iter().cloned());
+            parts.push(Part { part, value: value(truth), run: None, proof: Some(proof) });
+        }
+    }
+    Some(Certificate {
+        version: VERSION,
+        instance: archive.instance.to_string(),
+        examination: answer.examination.clone(),
+        property: answer.id.clone(),
+        value: mcc_checker::Value::Truth(value),
+        subject: None,
+        method: None,
+        lemmas,
+        proof: Vec::new(),
+        parts,
+    })
+}
+
+/// The proof with lemmas that have higher numbers.
+fn moved(proof: &[ProofStep], by: usize) -> Vec<ProofStep> {
+    let mut proof = proof.to_vec();
+    for step in &mut proof {
+        match step {
+            ProofStep::Contradiction { lemmas, .. } => {
+                lemmas.iter_mut().for_each(|(number, _)| *number += by)
+            }
+            ProofStep::Closed(number) => *number += by,
+            ProofStep::Cases(_) | ProofStep::Split { .. } => {}
+        }
+    }
+    proof
+}

@@ -1,0 +1,237 @@
+//! LTL on all markings: a path that violates the formula is searched in the product with a tableau of its negation, whose
+//! acceptance is by firings (Couvreur, *On-the-fly verification of linear temporal logic*, 1999).
+
+use crate::CheckError;
+use crate::explore::{Exploration, Truths};
+use mcc_model::Expr;
+use std::collections::HashMap;
+
+/// A formula without negations; others by number.
+enum Node {
+    /// A state formula that has this truth.
+    State(usize, bool),
+    All(Vec<usize>),
+    One(Vec<usize>),
+    Next(usize),
+    /// By number among these operators.
+    Until(usize, usize, usize),
+    Release(usize, usize),
+}
+
+/// What must hold now and in the next marking, so that all formulas of a set hold now.
+#[derive(Clone, Default)]
+struct Step {
+    now: Vec<(usize, bool)>,
+    next: Vec<usize>,
+    /// The bits of the operators `until` whose second part is left for later.
+    postponed: u64,
+}
+
+struct Tableau<'a> {
+    all: &'a Exploration<'a>,
+    nodes: Vec<Node>,
+    states: Vec<Truths>,
+    untils: usize,
+    /// The sets of formulas, with their numbers and steps.
+    sets: HashMap<Vec<usize>, usize>,
+    steps: Vec<Vec<(Vec<(usize, bool)>, usize, u64)>>,
+}
+
+impl Exploration<'_> {
+    /// The truth of an LTL formula. The last marking of a finite path is repeated.
+    pub(crate) fn ltl(&self, formula: &Expr) -> Result<bool, CheckError> {
+        let (path, some) = match formula {
+            Expr::AllPaths(path) => (&**path, false),
+            Expr::ExistsPath(path) => (&**path, true),
+            path => (path, false),
+        };
+        let (nodes, states, sets, steps) = Default::default();
+        let mut tableau = Tableau { all: self, nodes, states, untils: 0, sets, steps };
+        let root = tableau.node(path, some)?;
+        let first = tableau.set(vec![root])?;
+        Ok(tableau.has_path(first)? == some)
+    }
+}
+
+impl Tableau<'_> {
+    fn add(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// The formula, or its negation if `truth` is false.
+    fn node(&mut self, formula: &Expr, truth: bool) -> Result<usize, CheckError> {
+        if formula.is_state_formula() {
+            self.states.push(self.all.label(formula)?);
+            return Ok(self.add(Node::State(self.states.len() - 1, truth)));
+        }
+        let node = match formula {
+            Expr::Not(inner) => return self.node(inner, !truth),
+            Expr::And(parts) | Expr::Or(parts) => {
+                let all = parts.iter().map(|part| self.node(part, truth)).collect::<Result<_, _>>()?;
+                if matches!(formula, Expr::And(_)) == truth { Node::All(all) } else { Node::One(all) }
+            }
+            Expr::Next(inner) => Node::Next(self.node(inner, truth)?),
+            Expr::Finally(inner) | Expr::Globally(inner) => {
+                let inner = self.node(inner, truth)?;
+                if matches!(formula, Expr::Finally(_)) == truth {
+                    let before = self.add(Node::All(Vec::new()));
+                    self.until(before, inner)?
+                } else {
+                    Node::Release(self.add(Node::One(Vec::new())), inner)
+                }
+            }
+            Expr::Until(before, reach) => {
+                let (before, reach) = (self.node(before, truth)?, self.node(reach, truth)?);
+                if truth { self.until(before, reach)? } else { Node::Release(before, reach) }
+            }
+            _ => return Err(CheckError::refused("the formula is not one of LTL")),
+        };
+        Ok(self.add(node))
+    }
+
+    fn until(&mut self, before: usize, reach: usize) -> Result<Node, CheckError> {
+        self.untils += 1;
+        if self.untils > 63 {
+            return Err(CheckError::NotChecked("the formula has more than 63 operators until".to_owned()));
+        }
+        Ok(Node::Until(before, reach, self.untils - 1))
+    }
+
+    /// The number of a set of formulas.
+    fn set(&mut self, mut set: Vec<usize>) -> Result<usize, CheckError> {
+        set.sort_unstable();
+        set.dedup();
+        if let Some(number) = self.sets.get(&set) {
+            return Ok(*number);
+        }
+        if self.sets.len() > 1 << 14 {
+            return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
+        }
+        let number = self.steps.len();
+        self.sets.insert(set.clone(), number);
+        self.steps.push(Vec::new());
+        let mut steps = Vec::new();
+        self.expand(set, Step::default(), Vec::new(), &mut steps)?;
+        for Step { now, next, postponed } in steps {
+            let next = self.set(next)?;
+            self.steps[number].push((now, next, postponed));
+        }
+        Ok(number)
+    }
+
+    fn expand(
+        &self,
+        mut open: Vec<usize>,
+        mut step: Step,
+        mut done: Vec<usize>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), CheckError> {
+        let mut branch =
+            |more: &[usize], next: Option<usize>, postponed: u64, known: (&[usize], &Step, &[usize])| {
+                let (open, step, done) = known;
+                let mut step = step.clone();
+                step.next.extend(next);
+                step.postponed |= postponed;
+                self.expand([open, more].concat(), step, done.to_vec(), steps)
+            };
+        while let Some(number) = open.pop() {
+            if done.contains(&number) {
+                continue;
+            }
+            done.push(number);
+            match &self.nodes[number] {
+                Node::State(state, truth) if step.now.contains(&(*state, !truth)) => return Ok(()),
+                Node::State(state, truth) => step.now.push((*state, *truth)),
+                Node::All(parts) => open.extend(parts),
+                Node::Next(inner) => step.next.push(*inner),
+                Node::One(parts) => {
+                    return parts
+                        .iter()
+                        .try_for_each(|part| branch(&[*part], None, 0, (&open, &step, &done)));
+                }
+                Node::Until(before, reach, bit) => {
+                    branch(&[*reach], None, 0, (&open, &step, &done))?;
+                    return branch(&[*before], Some(number), 1 << bit, (&open, &step, &done));
+                }
+                Node::Release(before, reach) => {
+                    branch(&[*before, *reach], None, 0, (&open, &step, &done))?;
+                    return branch(&[*reach], Some(number), 0, (&open, &step, &done));
+                }
+            }
+        }
+        if steps.len() > 1 << 14 {
+            return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
+        }
+        steps.push(step);
+        Ok(())
+    }
+
+    /// The markings and sets after one, with what is postponed.
+    fn after(&self, (marking, set): (u32, u32)) -> Vec<((u32, u32), u64)> {
+        let mut after = Vec::new();
+        for (now, next, postponed) in &self.steps[set as usize] {
+            if now.iter().all(|(state, truth)| self.states[*state][marking as usize] == *truth) {
+                let successors = self.all.successors(marking as usize);
+                let successors = if successors.is_empty() { &[marking] } else { successors };
+                after.extend(successors.iter().map(|target| ((*target, *next as u32), *postponed)));
+            }
+        }
+        after
+    }
+
+    /// Whether a path from the initial marking satisfies a set: a strongly connected part of the product that postpones no
+    /// operator in all of its firings.
+    fn has_path(&self, first: usize) -> Result<bool, CheckError> {
+        /// The number of a node whose part was left.
+        const LEFT: u32 = u32::MAX;
+        let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
+        // The nodes of parts that are not left; the parts with the first node, the firing to it, and what all firings in it
+        // postpone; the path with the nodes that are left to visit.
+        let (mut active, mut parts, mut path) = (Vec::new(), Vec::<(u32, u64, u64)>::new(), Vec::new());
+        let mut entered = Some(((0, first as u32), u64::MAX));
+        // The nodes that are left to visit, with 24 bytes each.
+        let mut waiting = 0;
+        loop {
+            if let Some((node, postponed)) = entered.take() {
+                if numbers.len() % 1024 == 0 {
+                    self.all.check(64 * numbers.len() as u64 + 24 * waiting)?;
+                }
+                let number = active.len() as u32;
+                numbers.insert(node, number);
+                active.push(node);
+                parts.push((number, postponed, u64::MAX >> 1));
+                let after = self.after(node);
+                waiting += after.len() as u64;
+                path.push((number, after));
+            }
+            let Some((number, after)) = path.last_mut() else { return Ok(false) };
+            let number = *number;
+            let Some((target, postponed)) = after.pop() else {
+                path.pop();
+                if parts.last().is_some_and(|part| part.0 == number) {
+                    parts.pop();
+                    active.drain(number as usize..).for_each(|node| drop(numbers.insert(node, LEFT)));
+                }
+                continue;
+            };
+            waiting -= 1;
+            match numbers.get(&target) {
+                None => entered = Some((target, postponed)),
+                Some(&LEFT) => {}
+                Some(&known) => {
+                    let mut all = postponed;
+                    while let Some((_, firing, inside)) = parts.pop_if(|part| part.0 > known) {
+                        all &= firing & inside;
+                    }
+                    if let Some((_, _, inside)) = parts.last_mut() {
+                        *inside &= all;
+                        if *inside == 0 {
+                            return Ok(true);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The comparison of campaigns as text.
+
+use super::mcnemar::POWER;
+use super::{CampaignComparison, ComparedKind, ComparedValue, EntryComparison, PairedCounts};
+use crate::show::{columns, first_rows, short};
+use mcc_campaign::benchkit::Value;
+use std::fmt;
+
+/// Number of families and of values of a kind that are shown; `--format json` has all.
+const SHOWN: usize = 10;
+
+const HEAD: [&str; 12] = [
+    "",
+    "runs",
+    "values",
+    "solved A",
+    "solved B",
+    "wrong A",
+    "wrong B",
+    "lost",
+    "gained",
+    "changed",
+    "runs lost:gained",
+    "p",
+];
+
+impl fmt::Display for CampaignComparison {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries.iter().try_for_each(|entry| {
+            writeln!(out, "{} (A) and {} (B) in {}", entry.a, entry.b, self.edition)?;
+            entry.fmt(out)
+        })
+    }
+}
+
+impl fmt::Display for EntryComparison {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+        rows.extend(self.examinations.iter().chain([&self.all]).map(row));
+        columns(&rows, &RIGHT).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+        for (side, runs) in [("A", self.only_a), ("B", self.only_b)] {
+            if runs > 0 {
+                writeln!(out, "  runs with a result in {side} only, not compared: {runs}")?;
+            }
+        }
+        if self.all.unjudged_a + self.all.unjudged_b > 0 {
+            let (a, b) = (self.all.unjudged_a, self.all.unjudged_b);
+            writeln!(out, "  solved values that no trusted value confirms: {a} in A, {b} in B")?;
+        }
+        self.verdict(out)?;
+        let mut families: Vec<&PairedCounts> =
+            self.families.iter().filter(|counts| counts.has_differences()).collect();
+        families.sort_by_key(|counts| std::cmp::Reverse(counts.lost + counts.gained));
+        if !families.is_empty() {
+            let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+            rows[0][0] = "family".to_owned();
+            rows.extend(families.iter().take(SHOWN).map(|counts| row(counts)));
+            first_rows(out, &rows, &RIGHT, families.len() + 1)?;
+        }
+        for kind in
+            [ComparedKind::NewlyWrong, ComparedKind::Lost, ComparedKind::Gained, ComparedKind::Changed]
+        {
+            let listed: Vec<&ComparedValue> = self.values.iter().filter(|value| value.kind == kind).collect();
+            if !listed.is_empty() {
+                writeln!(out, "  {kind}: {}", listed.len())?;
+                let rows: Vec<_> = listed.iter().take(SHOWN).map(|value| value.row()).collect();
+                first_rows(out, &rows, &[], listed.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The columns with numbers.
+const RIGHT: [usize; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+impl EntryComparison {
+    /// Writes what the test found, and what it could have found.
+    fn verdict(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PairedCounts {
+            runs, runs_lost, runs_gained, p, p_values, significant, needed, detectable, ..
+        } = self.all;
+        let found = match (significant, runs_gained > runs_lost) {
+            (false, _) => "no difference found",
+            (true, true) => "B gains more runs than it loses",
+            (true, false) => "B loses more runs than it gains",
+        };
+        let values_differ = significant && (runs_gained > runs_lost) != (self.all.gained > self.all.lost);
+        let values = if values_differ { "; by the number of values it is the other way round" } else { "" };
+        let p = shown(p);
+        writeln!(
+            out,
+            "  {found}: {runs_lost} of {runs} runs lost and {runs_gained} gained values ({p}, exact McNemar test of runs; of \
+             values: {}){values}",
+            shown(p_values)
+        )?;
+        let other = runs_lost.min(runs_gained);
+        let percent = POWER * 100.0;
+        match (needed, detectable) {
+            (None, _) => writeln!(
+                out,
+                "  {runs} runs are too few: no change could have been significant beside {other} in the other direction"
+            )?,
+            (Some(needed), None) => writeln!(
+                out,
+                "  beside {other} runs in the other direction, {needed} are significant; no change is found in {percent} % of \
+                 comparisons"
+            )?,
+            (Some(needed), Some(detectable)) => writeln!(
+                out,
+                "  beside {other} runs in the other direction, {needed} are significant, and a change of {detectable} is found in \
+                 {percent} % of comparisons"
+            )?,
+        }
+        if let Some(asked) = &self.asked {
+            let [lost, gained, power] = [asked.lost, asked.gained, asked.power].map(|share| share * 100.0);
+            writeln!(
+                out,
+                "  if {lost} % of runs are lost and {gained} % gained, it is found in {power:.1} % of comparisons"
+            )?;
+        }
+        for (what, list) in [("examination", &self.examinations), ("family", &self.families)] {
+            let significant: Vec<&str> =
+                list.iter().filter(|counts| counts.significant).map(|counts| counts.name.as_str()).collect();
+            if !significant.is_empty() {
+                writeln!(
+                    out,
+                    "  significant by {what}, as one of {}: {}",
+                    list.len(),
+                    significant.join(", ")
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+fn row(counts: &PairedCounts) -> Vec<String> {
+    let PairedCounts { runs, values, solved_a, solved_b, wrong_a, wrong_b, lost, gained, changed, .. } =
+        *counts;
+    let mut row = vec![counts.name.clone()];
+    row.extend(
+        [runs, values, solved_a, solved_b, wrong_a, wrong_b, lost, gained, changed]
+            .map(|count| count.to_string()),
+    );
+    row.push(format!("{}:{}", counts.runs_lost, counts.runs_gained));
+    row.push(if counts.p < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", counts.p) });
+    row
+}
+
+impl ComparedValue {
+    fn row(&self) -> Vec<String> {
+        let shown = |value: &Option<Value>| {
+            value.as_ref().map_or("none".to_owned(), |value| short(&value.to_string()))
+        };
+        let place = format!("{} {} {:02}", self.instance, self.examination, self.position);
+        vec![
+            place,
+            shown(&self.a),
+            "->".to_owned(),
+            shown(&self.b),
+            format!(
+                "trusted {}",
+                self.trusted.as_ref().map_or("unknown".to_owned(), |value| short(&value.to_string()))
+            ),
+        ]
+    }
+}
