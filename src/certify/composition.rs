@@ -162,7 +162,7 @@ pub(crate) fn compose(
     let mut lemmas = Vec::new();
     let mut parts = Vec::new();
     for part in needed {
-        let value = |truth| mcc_checker::Value::Truth(truth);
+        let value = mcc_checker::Value::Truth;
         if let Some((truth, run)) = run(part) {
             parts.push(Part { part, value: value(truth), run: Some(run), proof: None });
         } else if let Some((truth, certificate)) = proof(part) {

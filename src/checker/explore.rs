@@ -127,7 +127,10 @@ impl Exploration<'_> {
         // A transition is tried if its first input place is marked.
         let (mut tried, mut always) = (vec![Vec::new(); net.initial.len()], Vec::new());
         for (flat, Flat { needs, .. }) in net.flats.iter().enumerate() {
-            needs.first().map_or(&mut always, |(place, _)| &mut tried[*place]).push(flat);
+            match needs.first() {
+                Some((place, _)) => tried[*place].push(flat),
+                None => always.push(flat),
+            }
         }
         let initial = net.initial.iter().map(|tokens| *tokens as u64).collect::<Vec<_>>();
         // Open addressing; twice as many slots as markings at least.
@@ -280,7 +283,7 @@ impl Exploration<'_> {
         let sum = |marking: &[u64], place: usize| -> u128 {
             marking[ranges[place].clone()].iter().map(|tokens| u128::from(*tokens)).sum()
         };
-        let mut most = 0;
+        let mut most: u128 = 0;
         match self.instance.claim(&self.instance.name, examination, property, &any)? {
             Claim::Formula(formula, _) if examination.starts_with("LTL") => truth(self.ltl(formula)?),
             Claim::Formula(formula, _) => truth(self.ctl(formula)?[0]),
@@ -352,9 +355,9 @@ impl Exploration<'_> {
             parts.iter().map(|part| self.predicate(part)).collect()
         };
         let sum = |count: &Count| -> Result<(Vec<usize>, u64), CheckError> {
-            let Count::Tokens(ids) = count else {
-                let Count::Constant(constant) = count else { return Ok((Vec::new(), 0)) };
-                return Ok((Vec::new(), *constant));
+            let ids = match count {
+                Count::Constant(constant) => return Ok((Vec::new(), *constant)),
+                Count::Tokens(ids) => ids,
             };
             let mut places = Vec::new();
             for id in ids {
@@ -368,29 +371,29 @@ impl Exploration<'_> {
         Ok(match formula {
             Expr::Le(left, right) => {
                 let (left, right) = (sum(left)?, sum(right)?);
-                Box::new(move |marking| value(&left, marking) <= value(&right, marking))
+                Box::new(move |marking: &[u64]| value(&left, marking) <= value(&right, marking))
             }
             Expr::Fireable(ids) => {
                 let mut flats = Vec::new();
                 for id in ids {
                     flats.extend(net.transitions[self.instance.model.transition(id)?].clone());
                 }
-                Box::new(move |marking| flats.iter().any(|flat| is_enabled(net, *flat, marking)))
+                Box::new(move |marking: &[u64]| flats.iter().any(|flat| is_enabled(net, *flat, marking)))
             }
             Expr::Deadlock => {
-                Box::new(|marking| !(0..net.flats.len()).any(|flat| is_enabled(net, flat, marking)))
+                Box::new(|marking: &[u64]| !(0..net.flats.len()).any(|flat| is_enabled(net, flat, marking)))
             }
             Expr::Not(inner) => {
                 let inner = self.predicate(inner)?;
-                Box::new(move |marking| !inner(marking))
+                Box::new(move |marking: &[u64]| !inner(marking))
             }
             Expr::And(inner) => {
                 let inner = parts(inner)?;
-                Box::new(move |marking| inner.iter().all(|part| part(marking)))
+                Box::new(move |marking: &[u64]| inner.iter().all(|part| part(marking)))
             }
             Expr::Or(inner) => {
                 let inner = parts(inner)?;
-                Box::new(move |marking| inner.iter().any(|part| part(marking)))
+                Box::new(move |marking: &[u64]| inner.iter().any(|part| part(marking)))
             }
             _ => return Err(CheckError::refused("the formula is not of the logic of its examination")),
         })

@@ -169,11 +169,13 @@ impl Tableau<'_> {
 
     /// The markings and sets after one, with what is postponed.
     fn after(&self, (marking, set): (u32, u32)) -> Vec<((u32, u32), u64)> {
-        let mut after = Vec::new();
+        let (mut after, own) = (Vec::new(), [marking]);
         for (now, next, postponed) in &self.steps[set as usize] {
             if now.iter().all(|(state, truth)| self.states[*state][marking as usize] == *truth) {
-                let successors = self.all.successors(marking as usize);
-                let successors = if successors.is_empty() { &[marking] } else { successors };
+                let successors = match self.all.successors(marking as usize) {
+                    [] => &own[..],
+                    successors => successors,
+                };
                 after.extend(successors.iter().map(|target| ((*target, *next as u32), *postponed)));
             }
         }
