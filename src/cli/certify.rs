@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 /// Check the values of a judgement by witnesses and proofs instead of votes.
 ///
-/// Decides trusted values by firing sequences, certificates of invariants, and exploration, within a budget. Independent
-/// checkers accept every witness and certificate; each is kept as a file. Writes certified.csv, alarms.csv (answers that
+/// Decides trusted values by firing sequences, certificates of invariants, and exploration, within a budget. Only witnesses
+/// and certificates that a checker accepts are used; each is kept as a file. Writes certified.csv, alarms.csv (answers that
 /// evidence contradicts), overrides.csv (values that the organizers may set) and a bundle for each tool with such answers.
 /// Changes no points. After a kill the same command continues (docs/certification.md).
 #[derive(clap::Args)]

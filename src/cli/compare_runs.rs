@@ -192,7 +192,7 @@ fn figures(page: &mut Page, scope: &str, tests: &Tests, compared: usize) {
     page.gap();
 }
 
-/// The text about instructions at user addresses, which do not depend on the load of the host.
+/// The text about instructions at user addresses, which hardly depend on the load of the host.
 fn instructions(test: &PairedTest, compared: usize) -> String {
     let PairedTest { pairs, change, interval: [low, high], p, spread, .. } = *test;
     let found = if test.instructions_differ(compared) { "" } else { "no difference found: " };

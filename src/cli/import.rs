@@ -11,33 +11,33 @@ use std::path::{Path, PathBuf};
 
 /// Make a campaign from an archive, or from a BenchKit job file (.bkjobs).
 ///
-/// Of an archive, a new folder gets campaign.toml, edition, image folders and inputs, so that `plan`, `run`, `submit` and
-/// `judge --compare` work there. The archive is verified first. Disks that it does not have are searched in --disk; those
-/// that are not found are listed with their digests, and the exit code is 1.
+/// From an archive, makes a new folder with campaign.toml, edition, images and inputs, where `plan`, `run`, `submit` and
+/// `judge --compare` work. The archive is verified first. Disks that it does not have are searched in --disk; those that
+/// are not found are listed with their digests, and the exit code is 1.
 ///
-/// Of a job file, tools, images, instances, examinations and limits are written to a campaign file. BenchKit's other files
-/// need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results directly.
+/// From a job file, writes a campaign file with its tools, images, instances, examinations and limits. BenchKit's other
+/// files need no import: `judge` and `export` read raw-result-analysis.csv and a folder of results directly.
 #[derive(clap::Args)]
 pub struct Args {
     /// An archive (`export --archive`), the folder of an unpacked one, or a BenchKit job file.
     input: PathBuf,
-    /// The campaign: of an archive a new or empty folder, of a job file a campaign file, which is replaced.
+    /// The campaign: for an archive a new or empty folder, for a job file a campaign file, which is replaced.
     #[arg(long, value_name = "FOLDER|FILE")]
     out: PathBuf,
-    /// Of an archive: a disk, kernel or initrd that it does not have, or a folder with such files (three levels are
+    /// For an archive: a disk, kernel or initrd that it does not have, or a folder with such files (three levels are
     /// searched). Only files with the recorded digest are used. May be repeated.
     #[arg(long, value_name = "FILE|FOLDER", conflicts_with_all = ["edition", "inputs"])]
     disk: Vec<PathBuf>,
-    /// Of an archive without the inputs disk: folder of instance archives (NAME.tgz).
+    /// For an archive without the inputs disk: folder of instance archives (NAME.tgz).
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["edition", "inputs"])]
     instances: Option<PathBuf>,
-    /// Of an archive: who may have signed it, as for `verify`.
+    /// For an archive: who may have signed it, as for `verify`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["edition", "inputs"])]
     allowed_signers: Option<PathBuf>,
-    /// Of a job file: the rules, as the name of an edition or the path of an edition file.
+    /// For a job file: the rules, as the name of an edition or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE")]
     edition: Option<String>,
-    /// Of a job file: folder of instance archives or an inputs disk, as written to the campaign.
+    /// For a job file: folder of instance archives or an inputs disk, as written to the campaign.
     #[arg(long, value_name = "FOLDER")]
     inputs: Option<PathBuf>,
 }
