@@ -166,10 +166,10 @@ fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<Weight>, Ratio
     Ok((weights, bound))
 }
 
+type Clauses = (Vec<Vec<AtMost>>, Vec<ProofStep>);
+
 /// Reads the object of an invariant.
-fn clauses<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<(Vec<Vec<AtMost>>, Vec<ProofStep>), D::Error> {
+fn clauses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clauses, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Invariant {
@@ -181,8 +181,10 @@ fn clauses<'de, D: Deserializer<'de>>(
     Ok((clauses.into_iter().map(clause).collect(), proof))
 }
 
+type ClosedSet = (Vec<PlaceName>, Vec<Vec<u64>>);
+
 /// Reads the object of a closed set.
-fn closed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<PlaceName>, Vec<Vec<u64>>), D::Error> {
+fn closed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ClosedSet, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Closed {

@@ -6,7 +6,6 @@ use crate::unfolded::{Flat, Unfolded};
 use crate::{CheckError, Value};
 use mcc_model::{Count, Expr, Formula};
 use num_bigint::BigUint;
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -293,7 +292,7 @@ impl Exploration<'_> {
             }
             Claim::OneSafe(_) => {
                 self.each(|marking| {
-                    most = (0..ranges.len()).map(|place| sum(marking, place)).fold(most, u128::max)
+                    most = (0..ranges.len()).map(|place| sum(marking, place)).fold(most, u128::max);
                 })?;
                 truth(most <= 1)
             }
@@ -320,7 +319,7 @@ impl Exploration<'_> {
             }
             Claim::MostInPlace(_) | Claim::Unbounded(_) => {
                 self.each(|marking| {
-                    most = marking.iter().map(|tokens| u128::from(*tokens)).fold(most, u128::max)
+                    most = marking.iter().map(|tokens| u128::from(*tokens)).fold(most, u128::max);
                 })?;
                 number(most)
             }

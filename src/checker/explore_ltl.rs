@@ -27,6 +27,9 @@ struct Step {
     postponed: u64,
 }
 
+/// The conditions, the number of the next set, and the postponed operators.
+type NumberedStep = (Vec<(usize, bool)>, usize, u64);
+
 struct Tableau<'a> {
     all: &'a Exploration<'a>,
     nodes: Vec<Node>,
@@ -34,7 +37,7 @@ struct Tableau<'a> {
     untils: usize,
     /// The sets of formulas, with their numbers and steps.
     sets: HashMap<Vec<usize>, usize>,
-    steps: Vec<Vec<(Vec<(usize, bool)>, usize, u64)>>,
+    steps: Vec<Vec<NumberedStep>>,
 }
 
 impl Exploration<'_> {
@@ -196,7 +199,7 @@ impl Tableau<'_> {
         let mut waiting = 0;
         loop {
             if let Some((node, postponed)) = entered.take() {
-                if numbers.len() % 1024 == 0 {
+                if numbers.len().is_multiple_of(1024) {
                     self.all.check(64 * numbers.len() as u64 + 24 * waiting)?;
                 }
                 let number = active.len() as u32;
@@ -213,7 +216,7 @@ impl Tableau<'_> {
                 path.pop();
                 if parts.last().is_some_and(|part| part.0 == number) {
                     parts.pop();
-                    active.drain(number as usize..).for_each(|node| drop(numbers.insert(node, LEFT)));
+                    numbers.extend(active.drain(number as usize..).map(|node| (node, LEFT)));
                 }
                 continue;
             };

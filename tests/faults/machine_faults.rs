@@ -55,7 +55,8 @@ impl NotStarted {
     fn get() -> &'static Self {
         static CAMPAIGN: OnceLock<NotStarted> = OnceLock::new();
         CAMPAIGN.get_or_init(|| {
-            let folder = Folder::on_one_core(&campaign(&["StateSpace", "ReachabilityDeadlock"], "retries = 1"));
+            let folder =
+                Folder::on_one_core(&campaign(&["StateSpace", "ReachabilityDeadlock"], "retries = 1"));
             // Only the first two machines fail: both attempts of StateSpace. Later machines work.
             let count = folder.path().join("boots");
             folder.qemu(&format!(
@@ -136,7 +137,8 @@ fn a_failed_run_is_repeated_only_with_retry() {
 
 #[test]
 fn a_silent_qemu_is_killed_at_the_boot_deadline() {
-    let folder = Folder::on_one_core(&campaign(&["ReachabilityDeadlock"], "retries = 0\nboot_deadline_s = 2"));
+    let folder =
+        Folder::on_one_core(&campaign(&["ReachabilityDeadlock"], "retries = 0\nboot_deadline_s = 2"));
     folder.qemu("exec sleep 100000");
     folder.run(&[]).code(1);
     let infrastructure_failures = infrastructure_failures(&folder, DEADLOCK);

@@ -175,7 +175,8 @@ fn an_original_disk_boots_from_ide_with_its_own_inputs_disk() {
 
 #[test]
 fn a_silent_sshd_is_a_failure_at_the_boot_deadline() {
-    let folder = Folder::on_one_core(&campaign(r#""StateSpace""#, "", "[hosts]\nretries = 0\nboot_deadline_s = 3"));
+    let folder =
+        Folder::on_one_core(&campaign(r#""StateSpace""#, "", "[hosts]\nretries = 0\nboot_deadline_s = 3"));
     // The forwarded port has no server in the guest.
     folder.qemu(
         r#"for word; do
@@ -212,7 +213,8 @@ fn an_invalid_original_disk_is_refused_a_good_one_imported() {
         assert!(refused.contains(error), "{refused}");
         assert!(!work.path().join("out").exists());
         let campaign = campaign(r#""StateSpace""#, "", "");
-        let folder = Folder::on_one_core(&campaign.replace("{build}/images/kit/disk.vmdk", disk.to_str().unwrap()));
+        let folder =
+            Folder::on_one_core(&campaign.replace("{build}/images/kit/disk.vmdk", disk.to_str().unwrap()));
         let run = folder.run(&[]).code(2);
         assert!(
             stderr(&run).contains("campaign.toml:9:") && stderr(&run).contains(error),

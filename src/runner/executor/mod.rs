@@ -26,7 +26,8 @@ use mcc_base::names::EntryName;
 use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{
-    Canaries, DETERMINISTIC_SETTING, EVIDENCE_SETTING, FIXED_HASH_SEEDS, INSTRUCTIONS_SETTING, Run, canary_edition,
+    Canaries, DETERMINISTIC_SETTING, EVIDENCE_SETTING, FIXED_HASH_SEEDS, INSTRUCTIONS_SETTING, Run,
+    canary_edition,
 };
 use mcc_edition::Edition;
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunState};
