@@ -28,12 +28,15 @@ pub(crate) fn exclude(net: &Compiled, condition: &Condition, until: Instant) -> 
     None
 }
 
+/// A transition: its number, what it needs and how it changes the places, by position.
+type Move = (u32, Vec<(usize, u64)>, Vec<(usize, i128)>);
+
 /// The part of a net that some places see.
 struct Projection<'a> {
     net: &'a Compiled,
     places: Vec<u32>,
-    /// By transition that changes one of them: what it needs and how it changes them, by position.
-    moves: Vec<(u32, Vec<(usize, u64)>, Vec<(usize, i128)>)>,
+    /// By transition that changes one of them.
+    moves: Vec<Move>,
 }
 
 enum Explored {

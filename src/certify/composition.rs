@@ -191,7 +191,7 @@ fn moved(proof: &[ProofStep], by: usize) -> Vec<ProofStep> {
     for step in &mut proof {
         match step {
             ProofStep::Contradiction { lemmas, .. } => {
-                lemmas.iter_mut().for_each(|(number, _)| *number += by)
+                lemmas.iter_mut().for_each(|(number, _)| *number += by);
             }
             ProofStep::Closed(number) => *number += by,
             ProofStep::Cases(_) | ProofStep::Split { .. } => {}

@@ -331,7 +331,7 @@ fn workloads(spec: &MachineSpec) -> Result<(Vec<Workload>, Option<u64>), RunnerE
         let (name, guest_cpu_ms) = read_line(line).ok_or_else(unreadable)?;
         Ok(Workload { name, cpu, guest_cpu_ms, wall })
     });
-    Ok((lines.collect::<Result<_, _>>()?, instructions))
+    Ok((lines.collect::<Result<_, RunnerError>>()?, instructions))
 }
 
 /// Reads a line of the workloads: `NAME USER SYSTEM`, with seconds and milliseconds. Returns the name and the milliseconds.
