@@ -24,7 +24,7 @@ impl Mark {
     pub const GOVERNOR: Self = Self::new("degraded:governor");
     /// The host used swap space.
     pub const SWAP: Self = Self::new("degraded:swap");
-    /// Something else used the leased cores or slowed them during the run, more than the thresholds of the campaign.
+    /// The leased cores were slower during the run, by more than the threshold of the campaign.
     pub const DISTURBED: Self = Self::new("disturbed");
     /// A setting of the host changed during the attempt.
     pub const HOST_CHANGED: Self = Self::new("host-changed");
