@@ -114,7 +114,11 @@ const WORDS: [(Mark, &str, &str); 27] = [
         "the governor of the host's CPUs was not “performance”, or is unknown",
     ),
     (Mark::SWAP, "swap space", "the host used swap space"),
-    (Mark::DISTURBED, "disturbed", "something else used the cores of the run or slowed them"),
+    (
+        Mark::DISTURBED,
+        "disturbed",
+        "the cores of the run were slower while it ran; in older records others may also have used them",
+    ),
     (Mark::HOST_CHANGED, "host changed", "a setting of the host changed during the run"),
     (Mark::MIXED_HOST, "several hosts", "the runs on this model took place on several hosts (E-5.1)"),
     (Mark::RESTORED, "restored machine", "the machine was started from a saved state, not booted"),
