@@ -22,7 +22,7 @@ pub struct HostState {
     /// What used the host during the run; None: the tool was not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
-    /// Why the run is marked `disturbed`: each figure above its threshold.
+    /// Why the run is marked `disturbed`: the factor of slower cores. Earlier versions have other figures too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
 }
@@ -83,7 +83,16 @@ pub struct Calibration {
     pub after: Option<u64>,
 }
 
+/// The beginning of the reason of a run with slower cores. Records of earlier versions have it beside other reasons.
+pub const SLOWER_DURING: &str = "the cores were slower during the run: by ";
+
 impl HostState {
+    /// The factor of the slower cores of a run that is marked for them, per mille: 1090 is 9 % slower.
+    pub fn marked_factor(&self) -> Option<u64> {
+        let is_slower = self.disturbed.iter().any(|reason| reason.starts_with(SLOWER_DURING));
+        self.load.as_ref()?.calibration.as_ref()?.during.filter(|_| is_slower)
+    }
+
     /// Checks that the figures are possible measurements (`figures`).
     ///
     /// # Errors

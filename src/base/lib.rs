@@ -26,5 +26,5 @@ pub mod suggest;
 pub mod text;
 
 pub use file_error::{FileError, OnFile};
-pub use host_state::{Calibration, HostLoad, HostState};
+pub use host_state::{Calibration, HostLoad, HostState, SLOWER_DURING};
 pub use mark::Mark;

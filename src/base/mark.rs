@@ -24,7 +24,7 @@ impl Mark {
     pub const GOVERNOR: Self = Self::new("degraded:governor");
     /// The host used swap space.
     pub const SWAP: Self = Self::new("degraded:swap");
-    /// Something else used the leased cores or slowed them during the run, more than the thresholds of the campaign.
+    /// The leased cores were slower during the run, by more than the threshold of the campaign.
     pub const DISTURBED: Self = Self::new("disturbed");
     /// A setting of the host changed during the attempt.
     pub const HOST_CHANGED: Self = Self::new("host-changed");
@@ -114,7 +114,11 @@ const WORDS: [(Mark, &str, &str); 27] = [
         "the governor of the host's CPUs was not “performance”, or is unknown",
     ),
     (Mark::SWAP, "swap space", "the host used swap space"),
-    (Mark::DISTURBED, "disturbed", "something else used the cores of the run or slowed them"),
+    (
+        Mark::DISTURBED,
+        "disturbed",
+        "the cores of the run were slower while it ran; in older records others may also have used them",
+    ),
     (Mark::HOST_CHANGED, "host changed", "a setting of the host changed during the run"),
     (Mark::MIXED_HOST, "several hosts", "the runs on this model took place on several hosts (E-5.1)"),
     (Mark::RESTORED, "restored machine", "the machine was started from a saved state, not booted"),

@@ -7,7 +7,7 @@ use mcc_runner::cluster::{
     Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
 };
 use mcc_runner::history_of;
-use mcc_store::{Attempt, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
+use mcc_store::{Attempt, DisturbedRuns, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,6 +40,8 @@ struct StatusReport {
     #[serde(flatten)]
     summary: Summary,
     entries: BTreeMap<String, RunCounts>,
+    /// What the mark `disturbed` means for the recorded runs.
+    disturbed: DisturbedRuns,
     remaining: Remaining,
     /// Milliseconds until all runs are recorded, with as many machines as run now; null: none runs, or no duration is
     /// known yet.
@@ -205,6 +207,7 @@ fn report(args: &Args) -> Result<StatusReport, Failure> {
             .into_iter()
             .map(|(entry, tally)| (entry.to_owned(), tally))
             .collect(),
+        disturbed: DisturbedRuns::at(&args.results)?,
         remaining,
         eta_ms: remaining.eta_ms(record_summary.running_attempts.len() as u64),
         controllers: record_summary.controllers,
@@ -235,6 +238,9 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
     writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
     outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
+    if report.disturbed.marked > 0 {
+        writeln!(out, "{}", report.disturbed)?;
+    }
     if *retried > 0 {
         writeln!(out, "  {:<20} {retried}", "repeated attempts")?;
     }

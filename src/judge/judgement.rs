@@ -461,8 +461,8 @@ impl Ending {
     }
 }
 
-/// Time and memory of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Time, memory and instructions of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// CPU time in milliseconds, measured on the host.
     pub cpu_ms: u64,
@@ -470,6 +470,12 @@ pub struct Cost {
     pub wall_ms: u64,
     /// Peak memory of the tool in the guest, in KiB; None where it was not measured.
     pub memory_kib: Option<u64>,
+    /// Instructions at user addresses; None where they were not counted. No point and no award depends on instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_user: Option<u64>,
+    /// Instructions at addresses of the guest's kernel; None where they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_kernel: Option<u64>,
 }
 
 impl Cost {
@@ -479,7 +485,11 @@ impl Cost {
     /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         figures::check_ms([("cpu_ms", Some(self.cpu_ms)), ("wall_ms", Some(self.wall_ms))])?;
-        figures::check_kib([("memory_kib", self.memory_kib)])
+        figures::check_kib([("memory_kib", self.memory_kib)])?;
+        figures::check_instructions([
+            ("instructions_user", self.instructions_user),
+            ("instructions_kernel", self.instructions_kernel),
+        ])
     }
 }
 

@@ -10,7 +10,7 @@ use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
-use mcc_store::MeasuredHost;
+use mcc_store::{DisturbedRuns, MeasuredHost};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,8 @@ struct FrontPage {
     size: String,
     unresolved: Vec<(String, String)>,
     marks: Vec<MarkRow>,
+    /// What the mark `disturbed` means here; empty: no run has it.
+    disturbed: String,
     podiums: Vec<PodiumCard>,
     /// Category and link of each column of `medals`.
     medal_columns: Vec<(Vec<String>, String)>,
@@ -157,6 +159,7 @@ pub struct RecordFacts {
     qemus: BTreeSet<String>,
     started: Option<(String, String)>,
     measured: Option<MeasuredHost>,
+    disturbed: DisturbedRuns,
     /// Role, digest and size of each disk; the entries whose machines used it.
     disks: BTreeMap<(String, String, u64), BTreeSet<String>>,
 }
@@ -175,6 +178,7 @@ impl RecordFacts {
     pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
+        self.disturbed.add(&attempt.run, attempt.outcome.word(), attempt.environment.host_state.as_ref());
         *self.hosts.entry(host_text(&attempt.host)).or_default() += 1;
         *self.accelerators.entry(visible(&attempt.host.accelerator)).or_default() += 1;
         self.qemus.insert(visible(&attempt.host.qemu));
@@ -188,6 +192,22 @@ impl RecordFacts {
             self.disks.entry(key).or_default().insert(entry.into());
         }
     }
+}
+
+/// What the mark `disturbed` means for this campaign. A run that gave all values before its limit does not depend on it.
+fn disturbed(contest: &Contest, record: &RecordFacts) -> String {
+    let mut disturbed = record.disturbed.clone();
+    if disturbed.marked == 0 {
+        return String::new();
+    }
+    let mut incomplete = BTreeSet::new();
+    for block in &contest.judgement.blocks {
+        for cell in block.cells.iter().filter(|cell| cell.values.contains(&None)) {
+            incomplete.insert(contest.run_name((cell.entry, block.instance, block.examination)));
+        }
+    }
+    disturbed.at_limit.retain(|run| incomplete.contains(&**run));
+    visible(&disturbed.to_string())
 }
 
 /// Writes the front page. `data` has the names of the published files of data.
@@ -217,6 +237,7 @@ pub fn write(
         size: size.join(" · "),
         unresolved: links(contest, &judgement.unresolved),
         marks: table::marks(contest, None),
+        disturbed: disturbed(contest, record),
         podiums: contest.judged_podiums().map(|(number, podium)| card(contest, number, podium)).collect(),
         medal_columns,
         medals,

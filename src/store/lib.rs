@@ -18,6 +18,7 @@ mod attempt;
 mod attempt_dir;
 mod campaign_facts;
 mod copy;
+mod disturbed;
 mod error;
 mod format;
 mod hold;
@@ -36,6 +37,7 @@ pub use attempt::{
 };
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;
+pub use disturbed::DisturbedRuns;
 pub use error::StoreError;
 pub use hold::Hold;
 pub use list::{OpenRun, RunRecord, Summary};

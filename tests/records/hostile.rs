@@ -227,7 +227,7 @@ fn a_judgement_changed_by_hand_is_refused() {
     let mut results = RunResults::new(&edition);
     for entry in ["a", "b", "c"] {
         let values = ["7", "8", "1", "2"].map(|text| Some(text.parse().unwrap())).to_vec();
-        let cost = Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib: Some(3) });
+        let cost = Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib: Some(3), ..Cost::default() });
         let result = RunResult { cost, ..RunResult::published(values) };
         results.add(entry, "F-PT-1", "StateSpace", &[], result).unwrap();
     }

@@ -78,7 +78,8 @@ fn duel() -> Judgement {
         ];
         for (cell, ms) in cells.iter_mut().zip([100, 7_000, 1]) {
             let cpu_ms = ms * (number as u64 + 1);
-            cell.cost = Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(cpu_ms * 4) });
+            cell.cost =
+                Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(cpu_ms * 4), ..Cost::default() });
         }
         judgement.blocks.push(Block { examination: 0, instance: number, trusted, cells });
     }
@@ -120,6 +121,24 @@ fn right_values_by_time_of_arrival_add_up_for_each_tool() {
     let slow = ["slow & <sure> 3 500", "slow & <sure> 6 600"].map(String::from);
     assert_eq!(shown, [&fast[..], &slow[..]].concat());
     assert!(arrived.description.ends_with("unknown for 3 right values."), "{}", arrived.description);
+}
+
+#[test]
+fn runs_with_counted_instructions_have_a_picture_by_them() {
+    let mut judgement = duel();
+    for cost in
+        judgement.blocks.iter_mut().flat_map(|block| &mut block.cells).filter_map(|cell| cell.cost.as_mut())
+    {
+        cost.instructions_user = Some(cost.cpu_ms * 1_000_000);
+    }
+    let pictures = plots::pictures(&Runs::of_contest(&judgement));
+    let picture = named(&pictures, "instructions-StateSpace");
+    check(picture);
+    assert_eq!(picture.title, "User instructions of runs with a right value in StateSpace");
+    let medians: Vec<String> = rows(picture).iter().map(|row| row[5].clone()).collect();
+    assert_eq!(medians, ["300000000", "14000000000"]);
+    let without = plots::pictures(&Runs::of_contest(&duel()));
+    assert!(without.iter().all(|picture| !picture.name.starts_with("instructions")));
 }
 
 #[test]
@@ -240,7 +259,8 @@ fn with_times(judgement: &mut Judgement) {
             let decades = hard + 1.3 * random(seed) + 0.08 * cell.entry as f64;
             let cpu_ms = ((30.0 * 10_f64.powf(decades)) as u64).min(3_600_000);
             let memory_kib = ((4_000.0 * 10_f64.powf(decades * 0.6 + random(seed + 7))) as u64).min(16 << 20);
-            cell.cost = Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(memory_kib) });
+            cell.cost =
+                Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(memory_kib), ..Cost::default() });
         }
     }
 }

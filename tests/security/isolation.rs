@@ -8,7 +8,7 @@ use crate::support::script;
 use campaign::{Folder, stderr, until};
 use mcc_harness::campaign::Disturbance;
 use mcc_harness::edition::{CpuReading, Limits};
-use mcc_harness::executor::disturbance::may_repeat;
+use mcc_harness::executor::disturbance::{reasons, repeat_reasons};
 use mcc_harness::executor::{AttemptResult, State};
 use mcc_harness::host::{Survey, find_program};
 use mcc_harness::store::{MemorySource, Outcome, Record};
@@ -40,7 +40,7 @@ fn last_cpu() -> u32 {
 }
 
 #[test]
-fn a_run_beside_a_busy_process_on_its_core_is_marked() {
+fn a_run_beside_a_busy_process_on_its_core_shows_it_and_is_marked_by_the_speed_of_its_core_alone() {
     let cpu = last_cpu();
     let machine = MachineSpec { vcpu_cpus: vec![cpu], ..spec(512) };
     let folder = tempfile::tempdir().unwrap();
@@ -62,11 +62,20 @@ fn a_run_beside_a_busy_process_on_its_core_is_marked() {
     assert!(matches!(ended.outcome, Outcome::Finished { exit_code: 0 }), "{:?}", ended.outcome);
     let state = ended.environment.host_state.unwrap();
     let load = state.load.clone().unwrap();
-    assert!(ended.marks.iter().any(|mark| mark == "disturbed"), "{load:?}");
-    assert!(state.disturbed.iter().any(|reason| reason.starts_with("vCPUs waited for a CPU")), "{state:?}");
-    assert!(state.disturbed.iter().any(|reason| reason.starts_with("others used the cores")), "{state:?}");
-    assert!(may_repeat(&load, &[], &thresholds), "the guest did not cause it: {load:?}");
-    assert!(load.calibration.is_some_and(|speed| speed.before.is_some()), "{state:?}");
+    assert_eq!(
+        ended.marks.iter().any(|mark| mark == "disturbed"),
+        !reasons(&load, &thresholds).is_empty(),
+        "{load:?}"
+    );
+    assert_eq!(state.disturbed, reasons(&load, &thresholds));
+    let repeats = repeat_reasons(&load, &[], &thresholds);
+    let caused = "the guest did not cause it";
+    assert!(repeats.iter().any(|reason| reason.starts_with("others used the cores")), "{caused}: {load:?}");
+    assert!(load.starved_ms.is_some_and(|ms| ms > 0), "{load:?}");
+    assert!(
+        load.calibration.is_some_and(|speed| speed.before.is_some() && speed.during.is_some()),
+        "{state:?}"
+    );
     assert!(state.settings.contains_key("kernel") && state.settings.contains_key("swap"), "{state:?}");
 }
 

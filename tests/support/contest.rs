@@ -1,6 +1,7 @@
 //! Contests for tests: judgements that are built from their types, and records for them.
 
 use mcc_harness::base::names::RunId;
+use mcc_harness::base::{Calibration, HostLoad, HostState, SLOWER_DURING};
 use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::{Edition, Rules, Status};
@@ -85,7 +86,12 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
         verdicts: verdicts.parse().unwrap(),
         points,
         complete: count('+') == trusted.len() as i64,
-        cost: Some(Cost { cpu_ms: 12_340 + entry as u64, wall_ms: 13_000, memory_kib: Some(250_000) }),
+        cost: Some(Cost {
+            cpu_ms: 12_340 + entry as u64,
+            wall_ms: 13_000,
+            memory_kib: Some(250_000),
+            ..Cost::default()
+        }),
         marks: vec!["degraded:tcg".into()],
         techniques: vec![vec!["EXPLICIT".into(), "STATE_COMPRESSION".into()]],
         arrived_ms: vec![],
@@ -325,6 +331,13 @@ fn printed(run: &str) -> Vec<u8> {
 
 pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     let infrastructure = outcome.is_infrastructure();
+    // Runs at the limit had slower cores.
+    let calibration = Calibration { during: Some(1230), ..Calibration::default() };
+    let host_state = (outcome == Outcome::CpuLimit).then(|| HostState {
+        load: Some(HostLoad { calibration: Some(calibration), ..HostLoad::default() }),
+        disturbed: vec![format!("{SLOWER_DURING}23.0 % (threshold 5 %)")],
+        ..HostState::default()
+    });
     let facts = RunFacts {
         boot_ms: 2_345,
         wall_ms: 13_021,
@@ -365,7 +378,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
             .into(),
         facts: (!infrastructure).then_some(facts),
         outputs: vec![],
-        environment: Environment::default(),
+        environment: Environment { host_state, ..Environment::default() },
     }
 }
 

@@ -11,7 +11,7 @@ use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
-use mcc_store::{Arrivals, Attempt, Outcome, Record, RunRecord, StoreError};
+use mcc_store::{Arrivals, Attempt, Instructions, Outcome, Record, RunRecord, StoreError};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
@@ -285,6 +285,8 @@ fn run_result(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) ->
             .map_or(facts.cpu_ms, |limit_s| at_most(facts.cpu_ms, limit_s)),
         wall_ms: at_most(facts.wall_ms, edition.limits.wall_limit_s()),
         memory_kib: facts.memory_kib,
+        instructions_user: facts.instructions.as_ref().and_then(Instructions::user),
+        instructions_kernel: facts.instructions.as_ref().and_then(Instructions::kernel),
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
     let arrivals = attempt.facts.as_ref().and_then(|facts| facts.arrivals.as_ref());

@@ -95,7 +95,7 @@ pub(crate) fn cost(
     figures::check_ms([("column CPU (ms)", cpu_ms), ("column Time (ms)", wall_ms)])
         .and_then(|()| figures::check_kib([("column max memory (MB), in KiB", memory_kib)]))
         .map_err(|bad| bad.to_string())?;
-    Ok(cpu_ms.zip(wall_ms).map(|(cpu_ms, wall_ms)| Cost { cpu_ms, wall_ms, memory_kib }))
+    Ok(cpu_ms.zip(wall_ms).map(|(cpu_ms, wall_ms)| Cost { cpu_ms, wall_ms, memory_kib, ..Cost::default() }))
 }
 
 /// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with

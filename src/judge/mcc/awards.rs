@@ -222,7 +222,7 @@ mod tests {
             examination: 0,
             instance,
             entry,
-            cost: Cost { cpu_ms, wall_ms: 0, memory_kib: Some(memory_kib) },
+            cost: Cost { cpu_ms, memory_kib: Some(memory_kib), ..Cost::default() },
         }
     }
 

@@ -494,7 +494,9 @@ mod tests {
             arrived_ms: words.iter().map(|word| (word.len() > 1).then_some(7)).collect(),
             remarks: words.iter().map(std::string::ToString::to_string).collect(),
         };
-        let cost = |memory_kib| Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib });
+        let cost = |memory_kib| {
+            Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib, instructions_user: memory_kib, ..Cost::default() })
+        };
         let blocks = [
             Block { examination: 0, instance: 7, trusted: vec![], cells: vec![] },
             Block {

@@ -15,6 +15,7 @@ impl From<Measure> for Unit {
         match measure {
             Measure::Time => Self::Milliseconds,
             Measure::Memory => Self::Kib,
+            Measure::Instructions => Self::Count,
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct Picture {
     pub csv: String,
 }
 
-/// The pictures of the runs of a contest: `solved`, `arrived`, `overlap`, `time` and `memory` over all examinations (categories),
+/// The pictures of the runs of a contest: `solved`, `arrived`, `overlap`, `time`, `memory` and `instructions` over all examinations (categories),
 /// and for each of them, such as `solved-StateSpace`. Without measurements only `overlap` is drawn.
 pub fn pictures(runs: &Runs) -> Vec<Picture> {
     let mut pictures = Vec::new();
@@ -53,7 +53,7 @@ pub fn pictures(runs: &Runs) -> Vec<Picture> {
         pictures.extend(solved::solved(runs, group));
         pictures.extend(solved::arrived(runs, group));
         pictures.extend(overlap::overlap(runs, group));
-        for measure in [Measure::Time, Measure::Memory] {
+        for measure in [Measure::Time, Measure::Memory, Measure::Instructions] {
             pictures.extend(strips::strips(runs, group, measure));
         }
     }

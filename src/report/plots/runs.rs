@@ -13,6 +13,8 @@ pub enum Measure {
     Time,
     /// Peak memory, KiB.
     Memory,
+    /// Instructions at user addresses.
+    Instructions,
 }
 
 /// The name of the time that was measured.
@@ -62,6 +64,7 @@ pub(crate) struct Run<'a> {
     pub arrived_ms: &'a [Option<u64>],
     pub cpu_ms: Option<u64>,
     pub memory_kib: Option<u64>,
+    pub instructions_user: Option<u64>,
 }
 
 impl Run<'_> {
@@ -84,6 +87,7 @@ impl Run<'_> {
         match measure {
             Measure::Time => self.cpu_ms,
             Measure::Memory => self.memory_kib,
+            Measure::Instructions => self.instructions_user,
         }
     }
 }
@@ -106,6 +110,7 @@ impl<'a> Runs<'a> {
                     arrived_ms: &cell.arrived_ms,
                     cpu_ms: cell.cost.map(|cost| cost.cpu_ms),
                     memory_kib: cell.cost.and_then(|cost| cost.memory_kib),
+                    instructions_user: cell.cost.and_then(|cost| cost.instructions_user),
                 })
                 .collect(),
         };
@@ -143,6 +148,7 @@ impl<'a> Runs<'a> {
                     cpu_ms: cell.measurement(&["cpu_s", "time_s"], 1000),
                     // 1 MB is a million bytes.
                     memory_kib: cell.measurement(&["memory_mb"], 1_000_000).map(|bytes| bytes / 1024),
+                    instructions_user: None,
                 })
                 .collect(),
         };
@@ -201,6 +207,7 @@ impl<'a> Runs<'a> {
         match measure {
             Measure::Time => self.time_limits.clone(),
             Measure::Memory => self.memory_limit.into_iter().collect(),
+            Measure::Instructions => vec![],
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Box plots of time and memory: least to most, the middle half, the median.
+//! Box plots of time, memory and instructions: least to most, the middle half, the median.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Drawing, colour_class, fitting};
@@ -10,7 +10,7 @@ const RIGHT: i32 = 740;
 const TOP: i32 = 48;
 const ROW: i32 = 24;
 
-/// The pictures `time` and `memory`: a strip for each tool, of its runs with a right value. Without a group, strips of
+/// The pictures `time`, `memory` and `instructions`: a strip for each tool, of its runs with a right value. Without a group, strips of
 /// each group come first, of the runs of all tools. None if nothing was measured.
 pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Option<Picture> {
     let mut of_entries: Vec<Vec<u64>> = vec![Vec::new(); runs.entries.len()];
@@ -70,6 +70,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     let (name, word, unit) = match measure {
         Measure::Time => ("time", runs.time.head, runs.time.column),
         Measure::Memory => ("memory", "Peak memory", "memory_kib"),
+        Measure::Instructions => ("instructions", "User instructions", "instructions_user"),
     };
     let title = format!("{word} of runs with a right value {}", runs.place(group));
     let description = format!(

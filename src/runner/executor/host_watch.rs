@@ -53,14 +53,13 @@ impl HostWatch {
 
     /// Starts the count of what uses the leased cores; a second call starts it again.
     pub fn start(&mut self, machine: &Machine) {
-        let once = self.cpus.iter().filter_map(|cpu| shortest_calibration(*cpu)).max().unwrap_or_default();
         // Where no calibration was possible before, it is not tried during the run.
         let cpus = self.before.keys().copied().collect();
         self.started = Some(Started {
             at: Instant::now(),
             counters: HostCounters::read(Path::new("/"), &self.threads),
             vcpus: machine.vcpu_load(),
-            running: RunningCalibration::start(cpus, once),
+            running: RunningCalibration::start(cpus),
         });
     }
 

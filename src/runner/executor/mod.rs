@@ -525,16 +525,15 @@ impl Executor<'_> {
         let thresholds = &self.settings.hosts.disturbed;
         let repeats = thresholds.repeats;
         let state = attempt.environment.host_state.as_ref();
-        let may_repeat = state
-            .and_then(|state| state.load.as_ref())
-            .is_some_and(|load| repeats > 0 && disturbance::may_repeat(load, &attempt.marks, thresholds));
-        if attempt.outcome.is_infrastructure() || !may_repeat {
+        let load = state.and_then(|state| state.load.as_ref()).filter(|_| repeats > 0);
+        let reasons =
+            load.map_or(vec![], |load| disturbance::repeat_reasons(load, &attempt.marks, thresholds));
+        if attempt.outcome.is_infrastructure() || reasons.is_empty() {
             return Ok(None);
         }
         let reruns = self.settings.record.reruns(&attempt.run)?;
         let repeated = reruns.iter().filter(|rerun| rerun.reason.starts_with(REPEATED)).count();
-        let reasons = state.map_or(String::new(), |state| state.disturbed.join("; "));
-        Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{reasons}")))
+        Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{}", reasons.join("; "))))
     }
 
     /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there

@@ -21,11 +21,8 @@ const NUMBERS: usize = 8;
 /// Measurements of a core before and after a run. The shortest counts, so an interrupt does not matter.
 const REPETITIONS: usize = 5;
 
-/// Measurements during a run take at most this part of a core: 0.05 %.
-const PART: u32 = 2000;
-
-/// The shortest time between two measurements during a run.
-const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
+/// The time between two measurements during a run: five in a second, which take about 0.3 % of a core.
+const PERIOD: Duration = Duration::from_millis(200);
 
 /// The longest wait for measurements: on a core that others use completely they may not end.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -110,16 +107,14 @@ struct Kept {
 }
 
 impl RunningCalibration {
-    /// Measures one of these CPUs after the other from now on, with at most 0.05 % of their time. `once` is the time of one
-    /// measurement.
-    pub fn start(cpus: Vec<u32>, once: Duration) -> Self {
+    /// Measures one of these CPUs after the other from now on.
+    pub fn start(cpus: Vec<u32>) -> Self {
         let (stop, stopped) = mpsc::channel();
         let kept = Arc::new(Mutex::new(Kept::default()));
-        let period = SHORTEST_PERIOD.max(once.saturating_mul(PART));
         let measuring = Arc::clone(&kept);
         let measure = move || {
             for cpu in cpus.iter().cycle() {
-                if stopped.recv_timeout(period) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(PERIOD) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
                 let time = measure_on(*cpu);
@@ -166,7 +161,7 @@ mod tests {
     #[test]
     fn a_running_calibration_measures_until_it_is_dropped() {
         let cpu = *super::super::cores::allowed_cpus().unwrap().first().unwrap();
-        let running = RunningCalibration::start(vec![cpu], Duration::ZERO);
+        let running = RunningCalibration::start(vec![cpu]);
         let deadline = Instant::now() + Duration::from_secs(60);
         while running.measured().0.is_empty() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(50));

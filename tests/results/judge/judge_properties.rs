@@ -32,7 +32,7 @@ fn results(edition: &Edition, runs: &[Run]) -> RunResults {
 fn deadlock(entry: &str, instance: &str, value: Option<Value>, cpu_ms: u64, host: &str) -> Run {
     let result = RunResult {
         ending: Ending::Answered,
-        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7) }),
+        cost: Some(Cost { cpu_ms, wall_ms: cpu_ms, memory_kib: Some(7), ..Cost::default() }),
         host: host.to_owned(),
         ..RunResult::published(vec![value])
     };

@@ -63,6 +63,7 @@ fn result(count: usize, boolean: bool) -> impl Strategy<Value = RunResult> {
                     cpu_ms,
                     wall_ms,
                     memory_kib,
+                    ..Cost::default()
                 }),
                 marks: all[..marks].iter().map(|mark| (*mark).into()).collect(),
                 techniques: if stated { techniques } else { vec![] },
