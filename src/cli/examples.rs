@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 28] = [
+pub const EXAMPLES: [(&str, &str); 29] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json\n\
