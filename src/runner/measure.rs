@@ -329,7 +329,7 @@ fn workloads(spec: &MachineSpec) -> Result<(Vec<Workload>, Option<u64>), RunnerE
     let lines = text.lines().zip(times).map(|(line, (cpu, wall))| {
         let unreadable = || RunnerError::Measured(format!("a workload failed: {line}"));
         let (name, guest_cpu_ms) = read_line(line).ok_or_else(unreadable)?;
-        Ok(Workload { name, cpu, guest_cpu_ms, wall })
+        Ok::<_, RunnerError>(Workload { name, cpu, guest_cpu_ms, wall })
     });
     Ok((lines.collect::<Result<_, RunnerError>>()?, instructions))
 }
