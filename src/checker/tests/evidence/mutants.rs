@@ -370,7 +370,7 @@ impl Parts {
             8 if !proof.is_empty() => drop(proof.remove(step)),
             9 if !proof.is_empty() => proof.insert(step, proof[random.below(proof.len())].clone()),
             _ if !proof.is_empty() => match &mut proof[step] {
-                ProofStep::Cases(number) => *number = random.below(3),
+                ProofStep::Cases(number) | ProofStep::Closed(number) => *number = random.below(3),
                 ProofStep::Split { weights, bound } => match random.below(2) {
                     0 => Self::change_number(random, bound),
                     _ => weights.push(self.any_weight(random)),
@@ -408,6 +408,8 @@ impl Parts {
 
     fn change_lemma(&self, lemma: &mut Lemma, random: &mut Random) {
         match lemma {
+            // `vector_mutants.rs` has mutants of these.
+            Lemma::Invariant { .. } | Lemma::Closed { .. } => {}
             Lemma::Trap(places) => match random.below(3) {
                 0 if !places.is_empty() => drop(places.remove(random.below(places.len()))),
                 1 => places.push(self.any_place(random)),
