@@ -57,6 +57,7 @@ impl GeneratedCampaign {
             longest_run_s: plan.longest_run_s,
             settings: self.campaign.slurm.clone(),
             history: vec![],
+            released: vec![],
             needs: ModelDemand::from_plan(&plan, 16_384, &self.campaign.slurm, &History::default()),
         };
         (record, Cluster::create(&results, facts).unwrap())

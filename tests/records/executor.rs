@@ -264,7 +264,8 @@ fn a_broken_entry_is_held_by_its_canary_while_the_others_finish() {
     let record = empty_record(folder.path(), &edition, &ENTRIES);
     let expected = ["good", "modest", "slow"].map(|entry| (entry.to_owned(), 51));
     assert_eq!(recorded(&record), BTreeMap::from(expected));
-    let [hold] = &record.holds().unwrap()[..] else { panic!("one entry is held") };
+    let holds = record.holds().unwrap();
+    let [hold] = &holds[..] else { panic!("one entry is held: {holds:?}") };
     assert_eq!((hold.entry.as_str(), hold.host.as_str()), ("broken", "node"));
     assert!(hold.reason.contains("finished with exit code 127 without an answer"), "{}", hold.reason);
     assert!(hold.reason.contains("lib.so: not found"), "{}", hold.reason);
