@@ -189,6 +189,13 @@ impl Isolation {
                 if let Some(cpus) = &cpus {
                     sched_setaffinity(Pid::from_raw(0), cpus)?;
                 }
+                // Nor files that the controller itself inherited. Kernels before 5.11 do not know the flag.
+                nix::libc::syscall(
+                    nix::libc::SYS_close_range,
+                    3,
+                    nix::libc::c_uint::MAX,
+                    nix::libc::CLOSE_RANGE_CLOEXEC,
+                );
                 for fd in &inherited {
                     nix::errno::Errno::result(nix::libc::fcntl(*fd, nix::libc::F_SETFD, 0))?;
                 }
