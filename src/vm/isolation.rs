@@ -82,7 +82,8 @@ impl Isolation {
             cpus: vcpus.saturating_add(MORE_CPUS),
         });
         let user = user(files, folder, view.is_ok());
-        Self { user, group, view, denied: denied_calls::filter(), file_limit: None, threads }
+        let denied = denied_calls::filter(view.is_ok());
+        Self { user, group, view, denied, file_limit: None, threads }
     }
 
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.

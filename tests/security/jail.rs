@@ -95,7 +95,7 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
     if is_root {
         let [first, second] = pids.map(|pid| (status(pid, "Uid"), status(pid, "Gid")));
         assert!(first.0[0] != "0" && first.1[0] != "0", "{first:?}");
-        let own = isolations[0].active().iter().any(|text| text.ends_with("of its own"));
+        let own = isolations[1].active().iter().any(|text| text.ends_with("of its own"));
         assert_eq!(own, first.0 != second.0, "{first:?} {second:?}");
         assert_eq!(own, first.1 != second.1, "{first:?} {second:?}");
         assert_eq!(own, !isolations[0].missing().iter().any(|text| text.starts_with("no user of its own")));
