@@ -130,7 +130,7 @@ mod tests {
 
     /// Root would get other errors for these invalid arguments.
     #[test]
-    fn each_denied_call_fails_whoever_calls_it() {
+    fn each_denied_call_fails_for_root_too() {
         let (mut read, write) = std::io::pipe().unwrap();
         let filter = filter(true).unwrap();
         let mut process = Command::new("true");

@@ -635,7 +635,7 @@ fn no_measurement_reads_the_wall_clock() {
     assert_eq!(
         readings,
         [
-            "invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?);",
+            "let mut job = invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?);",
             "let seconds = begun.ok().and_then(|begun| SystemTime::now().duration_since(begun).ok());",
             "since: clock::now_text(),",
             "started_at: clock::now_text(),",
