@@ -10,7 +10,7 @@ use std::io;
 use std::sync::OnceLock;
 
 /// The denied calls. A call fails with EPERM.
-const DENIED: [c_long; 72] = [
+const DENIED: [c_long; 69] = [
     // Other processes.
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -21,9 +21,6 @@ const DENIED: [c_long; 72] = [
     SYS_pidfd_open,
     SYS_pidfd_getfd,
     SYS_pidfd_send_signal,
-    SYS_kill,
-    SYS_tkill,
-    SYS_rt_sigqueueinfo,
     // Namespaces, mounts and files of other roots.
     SYS_unshare,
     SYS_setns,
@@ -91,23 +88,29 @@ const DENIED: [c_long; 72] = [
     SYS_uselib,
 ];
 
+/// The calls that send signals are denied to a QEMU that is known; a program in its place may signal itself.
+const SIGNALS: [c_long; 3] = [SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo];
+
 /// The families of sockets that QEMU may make: it inherits sockets of the first, and forwards a port with the second.
 const FAMILIES: [c_int; 2] = [AF_UNIX, AF_INET];
 
-/// The filter, compiled once.
+/// The filter, compiled once; `signals`: also the calls that send signals are denied.
 ///
 /// # Errors
 /// The crate does not know this processor.
-pub(super) fn filter() -> Result<&'static BpfProgram, String> {
-    static FILTER: OnceLock<Result<BpfProgram, String>> = OnceLock::new();
-    FILTER.get_or_init(|| compile().map_err(|error| error.to_string())).as_ref().map_err(Clone::clone)
+pub(super) fn filter(signals: bool) -> Result<&'static BpfProgram, String> {
+    static FILTERS: [OnceLock<Result<BpfProgram, String>>; 2] = [const { OnceLock::new() }; 2];
+    let filter =
+        FILTERS[usize::from(signals)].get_or_init(|| compile(signals).map_err(|error| error.to_string()));
+    filter.as_ref().map_err(Clone::clone)
 }
 
-fn compile() -> Result<BpfProgram, seccompiler::BackendError> {
+fn compile(signals: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let (len, op) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Ne);
     let other = FAMILIES.map(|family| SeccompCondition::new(0, len.clone(), op.clone(), family as u64));
     let other = SeccompRule::new(other.into_iter().collect::<Result<_, _>>()?)?;
-    let denied = DENIED.into_iter().map(|call| (call, vec![]));
+    let signals = SIGNALS.into_iter().filter(|_| signals);
+    let denied = DENIED.into_iter().chain(signals).map(|call| (call, vec![]));
     let rules = denied.chain([(SYS_socket, vec![other])]).collect();
     let errno = SeccompAction::Errno(EPERM.cast_unsigned());
     SeccompFilter::new(rules, SeccompAction::Allow, errno, std::env::consts::ARCH.try_into()?)?.try_into()
@@ -127,16 +130,16 @@ mod tests {
 
     /// Root would get other errors for these invalid arguments.
     #[test]
-    fn each_denied_call_fails_whoever_calls_it() {
+    fn each_denied_call_fails_for_root_too() {
         let (mut read, write) = std::io::pipe().unwrap();
-        let filter = filter().unwrap();
+        let filter = filter(true).unwrap();
         let mut process = Command::new("true");
         // SAFETY: between fork and exit only system calls are made, with arguments that change nothing.
         unsafe {
             process.pre_exec(move || {
                 nix::unistd::setsid()?;
                 deny(filter)?;
-                let calls = DENIED.iter().map(|call| (*call, -1)).chain([
+                let calls = DENIED.into_iter().chain(SIGNALS).map(|call| (call, -1)).chain([
                     (SYS_socket, AF_NETLINK.into()),
                     (SYS_socket, AF_PACKET.into()),
                     (SYS_socket, AF_VSOCK.into()),

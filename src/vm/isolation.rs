@@ -82,7 +82,8 @@ impl Isolation {
             cpus: vcpus.saturating_add(MORE_CPUS),
         });
         let user = user(files, folder, view.is_ok());
-        Self { user, group, view, denied: denied_calls::filter(), file_limit: None, threads }
+        let denied = denied_calls::filter(view.is_ok());
+        Self { user, group, view, denied, file_limit: None, threads }
     }
 
     /// Makes the isolation of a machine whose results are in `folder`, to check what is possible on this host.
@@ -189,6 +190,13 @@ impl Isolation {
                 if let Some(cpus) = &cpus {
                     sched_setaffinity(Pid::from_raw(0), cpus)?;
                 }
+                // Nor files that the controller itself inherited. Kernels before 5.11 do not know the flag.
+                nix::libc::syscall(
+                    nix::libc::SYS_close_range,
+                    3,
+                    nix::libc::c_uint::MAX,
+                    nix::libc::CLOSE_RANGE_CLOEXEC,
+                );
                 for fd in &inherited {
                     nix::errno::Errno::result(nix::libc::fcntl(*fd, nix::libc::F_SETFD, 0))?;
                 }

@@ -62,7 +62,7 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
     let secret = folder.path().join("result-of-another-run");
     fs::write(&secret, "secret").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let isolations = [(); 2].map(|()| Isolation::of_this_host(64, folder.path()));
+    let isolations = [(); 3].map(|()| Isolation::of_this_host(64, folder.path()));
     if let Some(missing) = isolations[0].missing().iter().find(|text| text.starts_with("no namespaces")) {
         return data::not_run(missing);
     }
@@ -70,16 +70,18 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
     let _listener =
         UnixListener::bind_addr(&SocketAddr::from_abstract_name(&abstract_name).unwrap()).unwrap();
     let is_root = geteuid().is_root();
-    let (mut other, _text) = start(&isolations[1], "jail::a_program_that_waits", &[]);
+    let [_, first, second] = &isolations;
+    let mut waiting = [first, second].map(|one| start(one, "jail::a_program_that_waits", &[]));
+    let pids = waiting.each_ref().map(|(child, _)| child.id());
     let arguments = [
         format!("secret={}", secret.display()),
         format!("port={}", listener.local_addr().unwrap().port()),
-        format!("other={}", other.id()),
+        format!("other={}", pids[0]),
         format!("root={is_root}"),
         format!("abstract={abstract_name}"),
     ];
     let (jailed, text) = start(&isolations[0], INSIDE, &arguments);
-    let pids = [jailed.id(), other.id()];
+    end(jailed, text);
     // What the host sees of both.
     let namespace = |pid: &str, name: &str| fs::read_link(format!("/proc/{pid}/ns/{name}")).unwrap();
     let user = isolations[0].active().iter().any(|text| text.contains("user,") || text.ends_with("user"));
@@ -93,14 +95,15 @@ fn two_jails_and_the_host_cannot_reach_each_other() {
     if is_root {
         let [first, second] = pids.map(|pid| (status(pid, "Uid"), status(pid, "Gid")));
         assert!(first.0[0] != "0" && first.1[0] != "0", "{first:?}");
-        let own = isolations[0].active().iter().any(|text| text.ends_with("of its own"));
+        let own = isolations[1].active().iter().any(|text| text.ends_with("of its own"));
         assert_eq!(own, first.0 != second.0, "{first:?} {second:?}");
         assert_eq!(own, first.1 != second.1, "{first:?} {second:?}");
         assert_eq!(own, !isolations[0].missing().iter().any(|text| text.starts_with("no user of its own")));
     }
-    end(jailed, text);
-    other.kill().unwrap();
-    other.wait().unwrap();
+    for (child, _) in &mut waiting {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 #[test]

@@ -51,10 +51,10 @@ pub enum ExecutorError {
         /// The failure of its attempt.
         reason: String,
     },
-    /// The host has no free space for the writes and outputs of one machine.
+    /// The host has no free space for the writes of one machine.
     #[error(
-        "{}: {} MiB are free, but one machine may take {} MiB for its writes and outputs: free space, write the record to \
-         another disk (--out), or set a smaller `disk_gib` or `output_bytes` below [limits] of the campaign",
+        "{}: {} MiB are free, but the writes of one machine to its disk may take {} MiB: free space, write the record to \
+         another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
         path.display(), free >> 20, needed.div_ceil(1 << 20)
     )]
     NoSpace {

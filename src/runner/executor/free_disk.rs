@@ -3,7 +3,6 @@
 
 use super::{Executor, ExecutorError, RunSettings};
 use mcc_base::OnFile;
-use mcc_base::budgets;
 use mcc_base::names::EntryName;
 use nix::sys::statvfs::statvfs;
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use std::path::Path;
 pub struct FreeDisk {
     /// Bytes that the writes of the machine of each entry to a disk may take.
     pub(super) limits: BTreeMap<EntryName, u64>,
-    /// Bytes that the overlays of one machine and the files of its attempt take at most.
+    /// Bytes that the overlays of one machine take at most.
     pub per_machine: u64,
     /// Free bytes.
     pub free: u64,
@@ -41,9 +40,6 @@ impl Executor<'_> {
             let limit = edition.limits.disk_limit_bytes(mcc_vm::free_bytes(&disks.disk)?);
             per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_space()?);
             limits.insert(entry.clone(), limit);
-        }
-        if per_machine > 0 {
-            per_machine = budgets::files(edition.limits.output_bytes).saturating_add(per_machine);
         }
         let folder = record.dir();
         let free = free_bytes(folder).on("find the free space of", folder)?;

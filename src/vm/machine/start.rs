@@ -73,7 +73,7 @@ impl Machine {
         let program = find_program(Qemu::NAME).ok_or(VmError::NoQemu)?;
         let program = fs::canonicalize(&program).on("find", program)?;
         let mut command = child_process::command(program, Purpose::Machine);
-        command.args(argv(spec, &qemu_sockets));
+        command.args(argv(spec, &qemu_sockets)).env("TMPDIR", folder);
         let (messages, qemu_stderr) = UnixStream::pair().map_err(VmError::Start)?;
         messages.set_nonblocking(true).map_err(VmError::Start)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(OwnedFd::from(qemu_stderr));

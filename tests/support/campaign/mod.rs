@@ -79,7 +79,7 @@ impl Folder {
 
     fn without_qemu(campaign: &str, cores: HeldCores) -> Self {
         let folder = Self { folder: tempfile::tempdir().unwrap(), cores };
-        // A fake QEMU runs as the unprivileged user of QEMU and writes files here.
+        // A fake QEMU runs as the unprivileged user of a machine and writes files here, which others continue (umask).
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
         let campaign = campaign.replace("{build}", &format!("{root}/build"));
@@ -128,7 +128,7 @@ impl Folder {
             fs::write(&fake_qemu, include_str!("fake-qemu.bash")).unwrap();
         }
         self.put_qemu(&format!(
-            "#!/bin/bash\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
+            "#!/bin/bash\numask 0\ncase \" $* \" in\n*' --version '*) echo 'QEMU emulator version 7.2.22'; exit;;\n\
              *accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n*accel=tcg*) exit 33;;\nesac\n\
              . '{}'\n{commands}\n",
             fake_qemu.display()
@@ -148,7 +148,7 @@ impl Folder {
     pub fn qemu(&self, commands: &str) {
         let real = find_program(Qemu::NAME).expect("scripts/setup installs QEMU");
         let script = format!(
-            "#!/bin/sh\nreal={}\ncase \" $* \" in\n*accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n\
+            "#!/bin/sh\numask 0\nreal={}\ncase \" $* \" in\n*accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n\
              *' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{commands}\nexec $real \"$@\"\n",
             real.display()
         );
