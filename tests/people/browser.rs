@@ -106,7 +106,7 @@ fn site_of(dir: &Path) -> PathBuf {
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, room) ≤ {number})")).collect();
+    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
     let model =
         Model { size: Some([25, 25, 80, 10]), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
     let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
@@ -174,7 +174,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
             "all tools that answered agree",
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
-            ">AG (tokens(fork, room) ≤ 1)</pre>",
+            ">AG (tokens(fork, plate) ≤ 1)</pre>",
             "25 places, 25 transitions, 80 arcs; initially 10 tokens.",
             "0123456789abcdef  contest-2018.tar.zst\" | sha256sum --check",
         ],
