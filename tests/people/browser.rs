@@ -106,7 +106,7 @@ fn site_of(dir: &Path) -> PathBuf {
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, room) ≤ {number})")).collect();
+    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
     let model =
         Model { size: Some([25, 25, 80, 10]), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
     let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
@@ -174,7 +174,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
             "all tools that answered agree",
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
-            ">AG (tokens(fork, room) ≤ 1)</pre>",
+            ">AG (tokens(fork, plate) ≤ 1)</pre>",
             "25 places, 25 transitions, 80 arcs; initially 10 tokens.",
             "0123456789abcdef  contest-2018.tar.zst\" | sha256sum --check",
         ],
@@ -564,7 +564,7 @@ fn a_point_of_the_scatter_plot_leads_to_its_runs() {
     assert!(links[0].as_str().is_some_and(|link| link.ends_with("&examination=StateSpace")), "{result}");
     assert!(links[1].as_str().is_some_and(|link| link.ends_with("&entry=walk")), "{result}");
     // Both tools are sequential: the limit of four cores is not theirs.
-    assert_eq!(result[1], serde_json::json!(["limit 3600 s", "limit 3600 s"]));
+    assert_eq!(result[1], serde_json::json!(["limit 3,600 s", "limit 3,600 s"]));
     let words = result[2].as_str().expect("a sentence");
     assert!(words.starts_with("Compared runs: 3. ") && words.contains("and both the same in 0"), "{words}");
     assert_eq!(result[3], "#a=depth-first&b=walk&what=time&in=StateSpace");
@@ -593,7 +593,8 @@ fn a_picture_follows_the_filter_of_its_table() {
              await wait();
              found.push([kind, all('.chart svg').length, all('.chart svg path').every(path => !path.getAttribute('d').includes('NaN'))]);
          }
-         all('.chart a').forEach(link => link.click());
+         // The browser would wait for the end of a download.
+         all('.chart a').forEach(link => { link.addEventListener('click', event => event.preventDefault()); link.click(); });
          return [...found, location.hash, all('.chart a').map(link => [link.download, link.href.startsWith('blob:')])];";
     let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "#picture=solved", steps);
     assert_eq!(result[0][0], "Right values by CPU time of the run, 3 rows");
@@ -631,7 +632,7 @@ fn no_podium_card_is_cut_in_print() {
     let page = format!("file://{}", site.join("index.html").display());
     let reports = in_frames(&chromium, dir.path(), &[page], 1039, &[]);
     let cards = reports[0].as_array().expect("cards");
-    assert!(cards.len() > 3, "{reports:?}");
+    assert!(cards.len() >= 3, "{reports:?}");
     for card in cards {
         assert_eq!(card[0], "avoid", "{reports:?}");
         assert!(

@@ -630,7 +630,7 @@ fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
     assert!(
         !gold.contains("class=\"rank silver")
             && gold_row.contains(">GreatSPN<")
-            && gold_row.contains(">1518.")
+            && gold_row.contains(">1,518.")
     );
     let (silver_row, _) = after.split_once("</tr>").expect("a row");
     assert!(silver_row.contains("title=\"silver\"") && silver_row.contains(">TINA.tedd<"), "{silver_row}");

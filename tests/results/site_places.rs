@@ -289,7 +289,7 @@ fn the_report_command_publishes_the_files_of_the_judgement() {
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(
-        message.contains("nowhere/judgement.json") && message.contains("mcc-harness judge --out"),
+        message.contains("nowhere does not exist") && message.contains("mcc-harness judge --out"),
         "{message}"
     );
     fs::write(judged.join("judgement.json"), "{\n\"version\": 3}").expect("a file");

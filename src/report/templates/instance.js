@@ -143,7 +143,7 @@ function listed(list) {
   return first.length ? `${first.join(", ")} and ${last}` : last;
 }
 
-const short = text => text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
+const short = text => text === null ? "a value that is not known" : text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
 
 /** The points of a right value before the weight of the instance, as an exact number. */
 function shareOf(block) {
