@@ -186,7 +186,7 @@ fn all_values_of_random_nets_are_those_of_the_explorer() {
             kinds(accepted).into_iter().for_each(|kind| *found.entry(kind).or_insert(0) += 1);
             match explored.as_ref().map(|all| all.value(&finding.examination, &finding.id).unwrap()) {
                 Ok(Some(mcc_checker::Value::Truth(truth))) => {
-                    assert_eq!(*value, Value::Truth(truth), "{name}")
+                    assert_eq!(*value, Value::Truth(truth), "{name}");
                 }
                 Ok(Some(mcc_checker::Value::Number(number))) => {
                     assert_eq!(*value, Value::Number(number.try_into().unwrap()), "{name}");

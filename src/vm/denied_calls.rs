@@ -140,10 +140,10 @@ mod tests {
                 nix::unistd::setsid()?;
                 deny(filter)?;
                 let calls = DENIED.into_iter().chain(SIGNALS).map(|call| (call, -1)).chain([
-                    (SYS_socket, AF_NETLINK.into()),
-                    (SYS_socket, AF_PACKET.into()),
-                    (SYS_socket, AF_VSOCK.into()),
-                    (SYS_socket, AF_ALG.into()),
+                    (SYS_socket, AF_NETLINK),
+                    (SYS_socket, AF_PACKET),
+                    (SYS_socket, AF_VSOCK),
+                    (SYS_socket, AF_ALG),
                 ]);
                 for (position, (call, argument)) in calls.enumerate() {
                     let result = syscall(call, argument, -1_i64, -1_i64, -1_i64, -1_i64);

@@ -146,9 +146,9 @@ mod tests {
             while log.read_available(&mut buffer).unwrap() != ReadResult::Nothing {}
         }
         assert_eq!(log.received(), 3 << 20);
-        assert_eq!(file.as_file().metadata().unwrap().len(), LOG_CAP + TRUNCATED.len() as u64);
+        assert_eq!(file.as_file().metadata().unwrap().len(), LOG + TRUNCATED.len() as u64);
         assert_eq!(tail(file.path(), 7).unwrap(), b" 1 MiB\n");
-        assert_eq!(tail(file.path(), 2 << 20).unwrap().len() as u64, LOG_CAP + TRUNCATED.len() as u64);
+        assert_eq!(tail(file.path(), 2 << 20).unwrap().len() as u64, LOG + TRUNCATED.len() as u64);
     }
 
     #[test]

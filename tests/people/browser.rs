@@ -106,7 +106,8 @@ fn site_of(dir: &Path) -> PathBuf {
     };
     record.plan_runs(&[open]).expect("a plan");
     let site = dir.join("site");
-    let formulas: Vec<String> = (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
+    let formulas: Vec<String> =
+        (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
     let model =
         Model { size: Some([25, 25, 80, 10]), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
     let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));

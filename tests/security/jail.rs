@@ -245,9 +245,7 @@ fn in_a_jail_nothing_of_the_host_can_be_reached() {
     if is_root {
         let mut started = 0;
         // SAFETY: the children only wait; all end with this process, which is the first of its PID namespace.
-        while let Ok(ForkResult::Parent { .. }) =
-            (started < 1000).then(|| unsafe { fork() }).unwrap_or(Err(nix::errno::Errno::EAGAIN))
-        {
+        while started < 1000 && matches!(unsafe { fork() }, Ok(ForkResult::Parent { .. })) {
             started += 1;
         }
         if getpid().as_raw() != 1 {
