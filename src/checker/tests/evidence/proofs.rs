@@ -119,7 +119,7 @@ fn cases() -> Vec<(String, [&'static str; 3])> {
                     r#""lemmas":[{SHARED},{NO_P2}],"proof":[{{"contradiction":{{"lemmas":[[1,"1"]],"assumptions":[[0,"1"]]}}}}]"#
                 ),
             ),
-            [r#""value":"TRUE""#, r#""value":"FALSE""#, "no certificate shows that f3 is FALSE"],
+            [r#""value":"TRUE""#, r#""value":"FALSE""#, "no certificate shows this value"],
         ),
         (
             certificate(
