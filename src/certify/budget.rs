@@ -1,13 +1,20 @@
-//! Limits of time and memory of a computation.
+//! Limits of work, time and memory of a computation.
+//!
+//! Work is counted in steps: about one firing with its marking, or an evaluation of similar cost. Methods share steps, never
+//! time, so that what they do depends on the input alone; time only ends all of them at once.
 
+use nix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The limits of a computation as its caller gives them.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<'a> {
-    /// The wall time from the call to the result.
+    /// Most steps. With `u64::MAX` time alone limits the computation.
+    pub steps: u64,
+    /// The CPU time of the calling thread from the call to the result.
     pub time: Duration,
     /// The memory of its tables in bytes. Small objects are not counted.
     pub memory_bytes: u64,
@@ -15,10 +22,19 @@ pub struct Budget<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+#[cfg(test)]
+impl Budget<'static> {
+    /// A budget that time alone limits.
+    pub(crate) fn of_time(time: Duration) -> Self {
+        static CANCEL: AtomicBool = AtomicBool::new(false);
+        Self { steps: u64::MAX, time, memory_bytes: 64 << 20, cancel: &CANCEL }
+    }
+}
+
 /// Why a computation ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// The time is used up.
+    /// The steps or the time are used up.
     #[error("the time of the budget is used up")]
     Time,
     /// The memory is used up.
@@ -35,52 +51,111 @@ pub enum Stop {
     TooLarge(&'static str),
 }
 
-/// A running computation: its deadline and the memory that it has taken.
+/// The steps of a computation and the end of its time; all its parts count on the same.
+#[derive(Debug)]
+struct Clock<'a> {
+    steps: Cell<u64>,
+    /// The steps at which time and cancellation are read next.
+    next_read: Cell<u64>,
+    /// In CPU time of the thread.
+    deadline: Duration,
+    cancel: &'a AtomicBool,
+}
+
+/// Steps between two readings of the time.
+const STEPS_UNREAD: u64 = 1000;
+
+/// A running computation or a part of it: where its steps end, and the memory that it has taken.
 #[derive(Debug)]
 pub(crate) struct Limits<'a> {
-    deadline: Instant,
+    clock: Rc<Clock<'a>>,
+    /// The number of steps of all parts at which this one ends.
+    until: u64,
     memory_bytes: u64,
     taken: Cell<u64>,
-    cancel: &'a AtomicBool,
+}
+
+/// The CPU time of this thread. Every Linux has this clock.
+pub(crate) fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 impl<'a> Limits<'a> {
     pub(crate) fn new(budget: &Budget<'a>) -> Self {
-        let now = Instant::now();
-        // A time that no clock can represent does not limit anything.
-        let deadline = now.checked_add(budget.time).unwrap_or(now + Duration::from_secs(1 << 30));
-        Self { deadline, memory_bytes: budget.memory_bytes, taken: Cell::new(0), cancel: budget.cancel }
+        let clock = Clock {
+            steps: Cell::new(0),
+            next_read: Cell::new(0),
+            deadline: cpu_time().saturating_add(budget.time),
+            cancel: budget.cancel,
+        };
+        let (until, memory_bytes) = (budget.steps, budget.memory_bytes);
+        Self { clock: Rc::new(clock), until, memory_bytes, taken: Cell::new(0) }
     }
 
-    /// The same memory and cancellation with a share of the time that is left and of the memory that is not taken.
-    pub(crate) fn share(&self, time: f64, memory: f64) -> Self {
+    /// At most `steps` of the steps that are left, and a share of the memory that is not taken.
+    pub(crate) fn part(&self, steps: u64, memory: f64) -> Self {
         let left = self.memory_bytes.saturating_sub(self.taken.get());
         Self {
-            deadline: Instant::now() + self.left().mul_f64(time),
+            clock: Rc::clone(&self.clock),
+            until: self.clock.steps.get().saturating_add(steps).min(self.until),
             memory_bytes: (left as f64 * memory) as u64,
             taken: Cell::new(0),
-            cancel: self.cancel,
         }
     }
 
-    /// The same cancellation with a share of the time that is left and all memory that neither this nor `other` took.
-    pub(crate) fn rest(&self, time: f64, other: &Limits<'_>) -> Self {
+    /// The same with a share of the steps that are left.
+    pub(crate) fn share(&self, steps: f64, memory: f64) -> Self {
+        self.part((self.left() as f64 * steps) as u64, memory)
+    }
+
+    /// A share of the steps that are left and all memory that neither this nor `other` took.
+    pub(crate) fn rest(&self, steps: f64, other: &Limits<'_>) -> Self {
         let taken = self.taken.get().saturating_add(other.taken.get());
-        let share = self.share(time, 1.0);
-        Self { memory_bytes: self.memory_bytes.saturating_sub(taken), ..share }
+        Self { memory_bytes: self.memory_bytes.saturating_sub(taken), ..self.share(steps, 1.0) }
+    }
+
+    /// The number of steps that are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.until.saturating_sub(self.clock.steps.get())
+    }
+
+    /// When the time of the whole computation ends, if the thread runs until then.
+    pub(crate) fn end(&self) -> Instant {
+        let (now, left) = (Instant::now(), self.clock.deadline.saturating_sub(cpu_time()));
+        now.checked_add(left).unwrap_or(now + Duration::from_secs(1 << 30))
     }
 
     /// The time that is left.
-    pub(crate) fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+    pub(crate) fn time_left(&self) -> Duration {
+        self.clock.deadline.saturating_sub(cpu_time())
     }
 
-    /// Checks the time and the cancellation. Callers do this every thousand steps or so.
-    pub(crate) fn check(&self) -> Result<(), Stop> {
-        if self.cancel.load(Ordering::Relaxed) {
-            return Err(Stop::Cancelled);
+    /// Counts steps, and checks them, the time and the cancellation. Callers do this for a thousand steps at once or less.
+    pub(crate) fn spend(&self, steps: u64) -> Result<(), Stop> {
+        let clock = &*self.clock;
+        let now = clock.steps.get().saturating_add(steps);
+        clock.steps.set(now);
+        if now >= clock.next_read.get() {
+            if clock.cancel.load(Ordering::Relaxed) {
+                return Err(Stop::Cancelled);
+            }
+            if cpu_time() >= clock.deadline {
+                return Err(Stop::Time);
+            }
+            clock.next_read.set(now.saturating_add(STEPS_UNREAD));
         }
-        if Instant::now() < self.deadline { Ok(()) } else { Err(Stop::Time) }
+        if now < self.until { Ok(()) } else { Err(Stop::Time) }
+    }
+
+    /// Checks the limits without a step.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        self.spend(0)
+    }
+
+    /// Whether the whole computation is at its end, not only this part.
+    pub(crate) fn is_over(&self) -> bool {
+        self.clock.next_read.set(0);
+        self.check().is_err()
     }
 
     /// Takes memory from the budget.

@@ -9,7 +9,7 @@ use mcc_model::{Archive, Expr, Formula};
 
 /// How the truth of a formula follows from that of its parts.
 #[derive(Debug)]
-enum Tree {
+pub(crate) enum Tree {
     State(Expr),
     Part(usize),
     Not(Box<Tree>),
@@ -29,7 +29,7 @@ pub(crate) fn parts(formula: &Expr, linear: bool) -> Vec<Expr> {
     if matches!(parts.as_slice(), [only] if only == formula) { Vec::new() } else { parts }
 }
 
-fn decompose(formula: &Expr, linear: bool) -> (Tree, Vec<Expr>) {
+pub(crate) fn decompose(formula: &Expr, linear: bool) -> (Tree, Vec<Expr>) {
     let mut decomposition = Decomposition { parts: Vec::new() };
     let is_quantified = matches!(formula, Expr::AllPaths(_) | Expr::ExistsPath(_));
     let tree = if linear && !is_quantified {
@@ -80,9 +80,9 @@ impl Decomposition {
 }
 
 /// A truth, and the parts that are needed to show it.
-type Shown = (bool, Vec<usize>);
+pub(crate) type Shown = (bool, Vec<usize>);
 
-fn truth(
+pub(crate) fn truth(
     tree: &Tree,
     known: &dyn Fn(usize) -> Option<bool>,
     state: &dyn Fn(&Expr) -> Option<bool>,

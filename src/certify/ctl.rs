@@ -8,7 +8,7 @@
 
 use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
-use crate::formula::Pred;
+use crate::formula::{Pred, SIZE_OF_STEP};
 use crate::net::Compiled;
 use crate::store::State;
 use mcc_base::state_graph::{Predecessors, States};
@@ -32,7 +32,8 @@ pub(crate) fn label(
 ) -> Result<Vec<States>, Stop> {
     limits.take((preds.len() * graph.states() / 8) as u64)?;
     let mut labels = vec![States::none(graph.states()); preds.len()];
-    graph.each(net, limits, |state, marking| {
+    let cost = 1 + preds.iter().map(|pred| pred.size(net)).sum::<u64>() / SIZE_OF_STEP;
+    graph.each(net, limits, cost, |state, marking| {
         for (pred, label) in preds.iter().zip(&mut labels) {
             if pred.holds(net, &marking.tokens) {
                 label.insert(state);
@@ -65,7 +66,7 @@ impl<'a> Checker<'a> {
         let predecessors = Predecessors::new(states, |state| graph.successors(state));
         let mut open = States::none(states);
         if !graph.is_complete() {
-            graph.each(net, limits, |state, marking| {
+            graph.each(net, limits, 1, |state, marking| {
                 if !graph.has_all_successors(state) && net.enabled(marking).next().is_some() {
                     open.insert(state);
                 }
@@ -76,11 +77,16 @@ impl<'a> Checker<'a> {
 
     /// The value of a formula in the initial marking; None: the known part of the graph does not decide it. `labels[n]` is
     /// the set of states in which predicate n is true.
-    pub(crate) fn holds_initially(&self, formula: &Ctl, labels: &[States]) -> Result<Option<bool>, Stop> {
-        if self.states(formula, labels, true)?.contains(0) {
+    pub(crate) fn holds_initially(
+        &self,
+        formula: &Ctl,
+        labels: &[States],
+        limits: &Limits<'_>,
+    ) -> Result<Option<bool>, Stop> {
+        if self.states(formula, labels, true, limits)?.contains(0) {
             return Ok(Some(true));
         }
-        if self.graph.is_complete() || !self.states(formula, labels, false)?.contains(0) {
+        if self.graph.is_complete() || !self.states(formula, labels, false, limits)?.contains(0) {
             Ok(Some(false))
         } else {
             Ok(None)
@@ -94,20 +100,26 @@ impl<'a> Checker<'a> {
 
     /// The states in which a formula certainly holds. None: the budget ended.
     pub(crate) fn certain(&self, formula: &Ctl, labels: &[States]) -> Option<States> {
-        self.states(formula, labels, true).ok()
+        self.states(formula, labels, true, self.limits).ok()
     }
 
     /// The states in which a formula certainly holds, or (not `certainly`) in which it may hold.
-    fn states(&self, formula: &Ctl, labels: &[States], certainly: bool) -> Result<States, Stop> {
-        self.limits.check()?;
+    fn states(
+        &self,
+        formula: &Ctl,
+        labels: &[States],
+        certainly: bool,
+        limits: &Limits<'_>,
+    ) -> Result<States, Stop> {
         let all = self.graph.states();
+        limits.spend(1 + all as u64 / 64)?;
         Ok(match formula {
             Ctl::Pred(number) => labels[*number].clone(),
-            Ctl::Not(inner) => self.states(inner, labels, !certainly)?.complement(all),
+            Ctl::Not(inner) => self.states(inner, labels, !certainly, limits)?.complement(all),
             Ctl::And(parts) => {
                 let mut result = States::none(all);
                 for (number, part) in parts.iter().enumerate() {
-                    let part = self.states(part, labels, certainly)?;
+                    let part = self.states(part, labels, certainly, limits)?;
                     result = if number == 0 { part } else { result.zip(&part, |a, b| a & b) };
                 }
                 result
@@ -115,25 +127,27 @@ impl<'a> Checker<'a> {
             Ctl::Or(parts) => {
                 let mut result = States::none(all);
                 for part in parts {
-                    result = result.zip(&self.states(part, labels, certainly)?, |a, b| a | b);
+                    result = result.zip(&self.states(part, labels, certainly, limits)?, |a, b| a | b);
                 }
                 result
             }
             Ctl::ExistsNext(inner) => {
-                let inner = self.states(inner, labels, certainly)?;
+                let inner = self.states(inner, labels, certainly, limits)?;
                 let mut result = if certainly { States::none(all) } else { self.open.clone() };
                 for state in inner.iter() {
                     self.predecessors.before(state).iter().for_each(|before| result.insert(*before));
                 }
                 result
             }
-            Ctl::ExistsUntil(before, reach) => self.until(before, reach, labels, certainly, |_| true)?,
+            Ctl::ExistsUntil(before, reach) => {
+                self.until(before, reach, labels, certainly, limits, |_| true)?
+            }
             Ctl::AllUntil(before, reach) => {
                 // An unknown successor never joins.
                 let count =
                     |state| self.graph.successors(state).len() as u32 + u32::from(self.open.contains(state));
                 let mut left: Vec<u32> = (0..all as State).map(count).collect();
-                self.until(before, reach, labels, certainly, |state| {
+                self.until(before, reach, labels, certainly, limits, |state| {
                     left[state as usize] -= 1;
                     left[state as usize] == 0
                 })?
@@ -149,23 +163,21 @@ impl<'a> Checker<'a> {
         reach: &Ctl,
         labels: &[States],
         certainly: bool,
+        limits: &Limits<'_>,
         mut joins: impl FnMut(State) -> bool,
     ) -> Result<States, Stop> {
-        let before = self.states(before, labels, certainly)?;
-        let mut result = self.states(reach, labels, certainly)?;
+        let before = self.states(before, labels, certainly, limits)?;
+        let mut result = self.states(reach, labels, certainly, limits)?;
         if !certainly {
             // The unknown successors may be in the result.
             let open = before.clone().zip(&self.open, |a, b| a & b);
             result = result.zip(&open, |a, b| a | b);
         }
         let mut waiting: Vec<State> = result.iter().collect();
-        let mut steps = 0_u32;
         while let Some(state) = waiting.pop() {
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(0x4000) {
-                self.limits.check()?;
-            }
-            for &previous in self.predecessors.before(state) {
+            let predecessors = self.predecessors.before(state);
+            limits.spend(1 + predecessors.len() as u64 / 16)?;
+            for &previous in predecessors {
                 if joins(previous) && before.contains(previous) && !result.contains(previous) {
                     result.insert(previous);
                     waiting.push(previous);

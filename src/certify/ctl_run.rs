@@ -3,7 +3,8 @@
 
 use crate::ctl::Checker;
 use crate::explore::Explored;
-use crate::formula::Pred;
+use crate::formula::{Ltl, Pred};
+use crate::questions::RunSearch;
 use crate::store::State;
 use mcc_base::state_graph::States;
 use mcc_model::Ctl;
@@ -227,4 +228,82 @@ pub(crate) fn target(
 
 fn is_true(formula: &Ctl, preds: &[Pred]) -> bool {
     matches!(formula, Ctl::Pred(number) if preds[*number] == Pred::True)
+}
+
+/// The searches for a run that shows alone that a formula has one truth or the other.
+pub(crate) fn searches(formula: &Ctl, preds: &[Pred]) -> Vec<RunSearch> {
+    let search = |shows| {
+        let mut linear = Linear { preds, used: Vec::new(), exact: true };
+        let path = linear.of(formula, shows)?;
+        Some(RunSearch { formula: path, preds: linear.used, shows, exact: linear.exact })
+    };
+    [true, false].into_iter().filter_map(search).collect()
+}
+
+/// Translates a CTL formula into a path formula: a run that satisfies this shows the truth of the other.
+struct Linear<'p> {
+    preds: &'p [Pred],
+    used: Vec<Pred>,
+    /// Whether such a run exists if the formula has this truth.
+    exact: bool,
+}
+
+impl Linear<'_> {
+    fn pred(&mut self, pred: Pred, truth: bool) -> Ltl {
+        let known = self.used.iter().position(|used| *used == pred);
+        let number = known.unwrap_or_else(|| {
+            self.used.push(pred);
+            self.used.len() - 1
+        });
+        Ltl::Pred(number, truth)
+    }
+
+    /// None: no run shows it.
+    fn of(&mut self, formula: &Ctl, truth: bool) -> Option<Ltl> {
+        Some(match (formula, truth) {
+            _ if is_local(formula) => self.pred(sure(formula, true, self.preds), truth),
+            (Ctl::Not(inner), _) => self.of(inner, !truth)?,
+            (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
+                // Several parts may hold on different runs only.
+                self.exact &= parts.iter().filter(|part| !is_local(part)).count() < 2;
+                Ltl::And(parts.iter().map(|part| self.of(part, truth)).collect::<Option<_>>()?)
+            }
+            (Ctl::And(parts) | Ctl::Or(parts), _) => {
+                let cases: Vec<Ltl> = parts.iter().filter_map(|part| self.of(part, truth)).collect();
+                self.exact &= cases.len() == parts.len();
+                (!cases.is_empty()).then_some(Ltl::Or(cases))?
+            }
+            (Ctl::ExistsNext(inner), true) => {
+                let next = self.of(inner, true)?;
+                Ltl::And(vec![self.pred(Pred::Dead, false), Ltl::Next(Box::new(next))])
+            }
+            (Ctl::ExistsUntil(before, reach), true) => {
+                // Before the end each marking of the run may need a run of its own.
+                self.exact &= is_local(before);
+                Ltl::Until(Box::new(self.of(before, true)?), Box::new(self.of(reach, true)?))
+            }
+            (Ctl::AllUntil(before, reach), false) => {
+                self.exact &= is_local(reach);
+                Ltl::Release(Box::new(self.of(before, false)?), Box::new(self.of(reach, false)?))
+            }
+            (Ctl::ExistsNext(_), false) | (Ctl::ExistsUntil(..), false) | (Ctl::AllUntil(..), true) => {
+                self.exact = false;
+                match sure(formula, truth, self.preds) {
+                    pred if pred == Pred::True.not() => return None,
+                    pred => self.pred(pred, true),
+                }
+            }
+            (Ctl::Pred(_), _) => return None,
+        })
+    }
+}
+
+/// Whether a marking alone decides a formula.
+fn is_local(formula: &Ctl) -> bool {
+    match formula {
+        Ctl::Pred(_) => true,
+        Ctl::Not(inner) => is_local(inner),
+        Ctl::And(parts) | Ctl::Or(parts) => parts.iter().all(is_local),
+        _ => false,
+    }
 }

@@ -1,6 +1,6 @@
 //! Decides the values of an instance with all methods, and keeps what the checkers accept.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, cpu_time};
 use crate::composition::compose;
 use crate::driver_check::{Checks, checker_value};
 use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide_with_parts};
@@ -8,9 +8,8 @@ use crate::proof_certificate::prove;
 use mcc_checker::{Certificate, Witness};
 use mcc_model::Archive;
 use num_bigint::BigUint;
-use std::time::Instant;
 
-/// Share of the time for exploration and search; structural proofs have the rest.
+/// Share of the time for exploration and search; structural proofs have the rest, and what the search leaves.
 const SEARCH: f64 = 0.75;
 
 /// What is known about a value.
@@ -61,7 +60,7 @@ pub fn certify(
     examinations: &[&str],
     budget: &Budget<'_>,
 ) -> Result<Vec<Finding>, EngineError> {
-    let start = Instant::now();
+    let start = cpu_time();
     let search = Budget { time: budget.time.mul_f64(SEARCH), ..*budget };
     let answers = decide_with_parts(archive, examinations, &search)?;
     // A proof is checked independently, an exploration is not: explored values are proved too where possible.
@@ -72,8 +71,8 @@ pub fn certify(
     let unproved = answers.iter().filter(is_unproved);
     let wanted: Vec<_> =
         unproved.map(|answer| (answer.examination.as_str(), answer.id.as_str(), answer.part)).collect();
-    let left = budget.time.saturating_sub(start.elapsed());
-    let certificates = match prove(archive, &wanted, &Budget { time: left, ..*budget }) {
+    let left = budget.time.saturating_sub(cpu_time().saturating_sub(start));
+    let certificates = match prove(archive, &wanted, &Budget { steps: u64::MAX, time: left, ..*budget }) {
         // The answers of the search count without proofs.
         Err(EngineError::Stop(_)) => Vec::new(),
         certificates => certificates?,
@@ -229,7 +228,12 @@ mod tests {
         let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
         let archive = Archive::open(&instances.join(name)).unwrap();
         let (time, cancel) = (Duration::from_secs(3), AtomicBool::new(false));
-        certify(&archive, examinations, &Budget { time, memory_bytes: 16 << 20, cancel: &cancel }).unwrap()
+        certify(
+            &archive,
+            examinations,
+            &Budget { steps: u64::MAX, time, memory_bytes: 16 << 20, cancel: &cancel },
+        )
+        .unwrap()
     }
 
     #[test]

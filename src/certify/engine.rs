@@ -1,21 +1,17 @@
 //! Decides the values of an instance: explores it once for all examinations, and searches witnesses where the exploration
 //! does not end.
 
-use crate::automaton::Automaton;
 use crate::budget::{Budget, Limits, Stop};
-use crate::ctl::{self, Checker};
-use crate::ctl_run::{Runs, StateRun, target};
-use crate::explore::{Explored, explore};
-use crate::formula::{Ltl, Names, Pred, Sum};
-use crate::global::{Survey, live, survey};
-use crate::net::{Compiled, Marking, Named};
-use crate::questions::{self, Examination, Kind, Metric};
-use crate::search::{Aim, Goal, Growth, best_first, grow, walk, without_cycles};
-use crate::space::{Run, search_growing, search_known};
+use crate::composition::{Tree, truth};
+use crate::ctl_run;
+use crate::explore::explore;
+use crate::formula::{Names, Pred};
+use crate::net::{Marking, Named};
+use crate::proof_lp::Structure;
+use crate::questions::{self, Examination, Kind, Metric, Question, RunSearch};
+use crate::search::walk;
 use crate::unfold::unfold;
-use mcc_model::{Archive, ArchiveError, NetKind};
-use std::cmp::Reverse;
-use std::ops::Range;
+use mcc_model::{Archive, ArchiveError, Expr, NetKind};
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +68,12 @@ pub enum Evidence {
     Explored(Statistics),
 }
 
+impl Evidence {
+    fn is_explored(&self) -> bool {
+        matches!(self, Self::Explored(_))
+    }
+}
+
 /// Firing sequences of a net. A transition is a number of `Instance`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trace {
@@ -92,6 +94,8 @@ pub struct Statistics {
     pub firings: u64,
     /// Whether these are all reachable markings. Otherwise the value depends on these markings only.
     pub complete: bool,
+    /// The number of conditions on markings or runs that the state equation refuted for the value.
+    pub conditions: u64,
 }
 
 /// Why no question can be answered.
@@ -129,10 +133,18 @@ pub(crate) fn decide_with_parts(
     let limits = Limits::new(budget);
     let named = read_net(archive, &limits)?;
     let names = Names::new(&named);
-    let examinations =
-        examinations.iter().map(|name| questions::read(archive, name, &names)).collect::<Result<_, _>>()?;
-    let mut engine = Engine { named: &named, limits: &limits, examinations, outcomes: Vec::new() };
-    engine.run();
+    let mut engine = Engine {
+        named: &named,
+        names: &names,
+        structure: Structure::from_net(&named),
+        examinations: Vec::new(),
+        items: Vec::new(),
+        stop: None,
+    };
+    for name in examinations {
+        engine.add(questions::read(archive, name, &names)?);
+    }
+    engine.run(&limits);
     Ok(engine.answers())
 }
 
@@ -144,378 +156,213 @@ pub(crate) fn read_net(archive: &Archive, limits: &Limits<'_>) -> Result<Named, 
     }
 }
 
-struct Engine<'a> {
-    named: &'a Named,
-    limits: &'a Limits<'a>,
-    examinations: Vec<Examination>,
-    /// By examination and question.
-    outcomes: Vec<Vec<Option<Outcome>>>,
+/// The questions of an instance while they are decided.
+pub(crate) struct Engine<'a> {
+    pub(crate) named: &'a Named,
+    names: &'a Names<'a>,
+    pub(crate) structure: Structure,
+    /// Their questions are moved to `items`.
+    pub(crate) examinations: Vec<Examination>,
+    pub(crate) items: Vec<Item>,
+    /// Why the last exploration, or the work on the complete graph, ended.
+    stop: Option<Stop>,
 }
 
-/// Shares of the time that is left: for a first walk, for the exploration, for formulas on the part that was explored.
-const FIRST_WALK: f64 = 0.01;
+/// A question, or a part of one.
+pub(crate) struct Item {
+    pub(crate) examination: usize,
+    id: String,
+    part: Option<usize>,
+    pub(crate) kind: Kind,
+    /// The item of the whole formula; the parts follow it.
+    whole: usize,
+    /// How the parts decide the whole formula.
+    tree: Option<Tree>,
+    /// The runs that show a value of a CTL formula.
+    searches: Vec<RunSearch>,
+    pub(crate) decided: Option<(Value, Evidence)>,
+    at_least: Option<(u128, Trace)>,
+    /// Why it stays open, if it is not for the budget.
+    pub(crate) reason: Option<String>,
+}
+
+impl Item {
+    fn new(question: Question, examination: usize, whole: usize, preds: &[Pred]) -> Self {
+        let Question { id, part, tree, kind } = question;
+        let searches = match &kind {
+            Kind::Ctl(formula) => ctl_run::searches(formula, preds),
+            _ => Vec::new(),
+        };
+        let reason = match &kind {
+            Kind::Wrong(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        let (decided, at_least) = (None, None);
+        Self { examination, id, part, kind, whole, tree, searches, decided, at_least, reason }
+    }
+
+    /// The runs that show a value alone.
+    pub(crate) fn runs(&self) -> &[RunSearch] {
+        match &self.kind {
+            Kind::Ltl(search) => std::slice::from_ref(search),
+            _ => &self.searches,
+        }
+    }
+
+    /// Sets the value; a witness replaces an exploration.
+    pub(crate) fn decide(&mut self, value: Value, evidence: Evidence) {
+        if self.decided.as_ref().is_none_or(|(_, known)| known.is_explored() && !evidence.is_explored()) {
+            self.decided = Some((value, evidence));
+        }
+    }
+
+    /// Sets a lower bound if it is better than the known one.
+    pub(crate) fn at_least(&mut self, value: u128, trace: Trace) {
+        if self.at_least.as_ref().is_none_or(|(known, _)| *known < value) {
+            self.at_least = Some((value, trace));
+        }
+    }
+
+    fn truth(&self) -> Option<bool> {
+        match &self.decided {
+            Some((Value::Truth(truth), _)) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.decided.is_some() || self.reason.is_some()
+    }
+
+    /// Whether a run shows the value, so that parts need no evidence.
+    fn has_witness(&self) -> bool {
+        matches!(self.decided, Some((_, Evidence::Witness(_))))
+    }
+}
+
+/// Steps of the first round; each later one has four times as many.
+const FIRST_ROUND: u64 = 1 << 17;
+/// Steps of a first walk, which finds how many tokens places may have.
+const FIRST_WALK: u64 = 1 << 14;
+/// Shares of the steps that are left in a round: for the exploration, for the part that was explored, for unbounded places, for
+/// searches of markings and of runs; the rest is for runs that the state equation excludes.
 const EXPLORATION: f64 = 0.3;
-const PART: f64 = 0.55;
-/// Share of the time for searching unbounded places, where the exploration did not end.
+const PART: f64 = 0.25;
 const UNBOUNDED: f64 = 0.03;
-/// Shares of the time for the part that was explored: for each of two passes over it, for CTL, for LTL.
-const PASS: f64 = 0.15;
-const CTL: f64 = 0.3;
-const LTL: f64 = 0.9;
-/// The states of that part on which formulas of CTL and LTL are tried.
-const PART_STATES: usize = 300_000;
-/// Seeds of the searches in random order. The first search uses the order of the net.
-const SEEDS: [u64; 4] = [0, 1, 2, 3];
+const SEARCH: f64 = 0.4;
+const RUNS: f64 = 0.6;
 
 impl Engine<'_> {
-    fn run(&mut self) {
-        self.outcomes =
-            self.examinations.iter().map(|examination| vec![None; examination.questions.len()]).collect();
-        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            for (question, outcome) in examination.questions.iter().zip(outcomes) {
-                if let Kind::Wrong(reason) = &question.kind {
-                    *outcome = Some(open(reason));
+    fn add(&mut self, mut examination: Examination) {
+        let number = self.examinations.len();
+        let mut whole = 0;
+        for question in std::mem::take(&mut examination.questions) {
+            if question.part.is_none() {
+                whole = self.items.len();
+            }
+            self.items.push(Item::new(question, number, whole, &examination.preds));
+        }
+        self.examinations.push(examination);
+    }
+
+    /// Works in rounds, each with more steps for each method. What a round does does not depend on the budget: it only ends
+    /// the work. So a larger budget decides all that a smaller one decides.
+    fn run(&mut self, limits: &Limits<'_>) {
+        let largest = walk(&self.named.net, &mut [], 1, &limits.part(FIRST_WALK, 0.0));
+        for round in 0.. {
+            let steps = FIRST_ROUND.saturating_mul(1_u64.checked_shl(2 * round).unwrap_or(u64::MAX));
+            let ended = self.round(&largest, round.into(), &limits.part(steps, 1.0), limits);
+            let is_decided = |item: &Item| item.part.is_some() || item.is_settled();
+            if ended || self.items.iter().all(is_decided) || limits.is_over() {
+                break;
+            }
+        }
+    }
+
+    /// Returns whether nothing is left to do: the graph is complete.
+    fn round(&mut self, largest: &Marking, round: u64, limits: &Limits<'_>, all: &Limits<'_>) -> bool {
+        let net = &self.named.net;
+        {
+            let exploration = limits.share(EXPLORATION, 0.55);
+            let mut graph = explore(net, largest, &exploration);
+            if graph.is_complete() {
+                // With what is left of the whole budget.
+                self.stop = self.decide_by_all(&graph, &all.rest(1.0, &exploration)).err();
+                if matches!(self.stop, None | Some(Stop::Time | Stop::Cancelled)) {
+                    return true;
                 }
             }
+            let part = limits.rest(PART, &exploration);
+            self.stop.clone_from(&graph.stop);
+            // What the part decides until its end is kept.
+            let _ended = self.decide_by_part(&mut graph, &part);
         }
+        self.compose();
+        self.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0));
+        self.decide_by_search(largest, round, &limits.share(SEARCH, 1.0));
+        self.compose();
+        self.runs_beyond(largest, &limits.share(RUNS, 1.0));
+        self.compose();
+        self.exclude_runs(&limits.share(1.0, 0.0));
+        self.compose();
+        false
+    }
+
+    /// Whether an item is open, and of a part also that its formula has no witness.
+    pub(crate) fn is_wanted(&self, item: usize) -> bool {
+        let item = &self.items[item];
+        !item.is_settled() && (item.part.is_none() || !self.items[item.whole].has_witness())
+    }
+
+    /// The open items of some kind.
+    pub(crate) fn wanted(&self, is: impl Fn(&Item) -> bool) -> Vec<usize> {
+        (0..self.items.len()).filter(|item| self.is_wanted(*item) && is(&self.items[*item])).collect()
+    }
+
+    /// Decides formulas by their parts.
+    fn compose(&mut self) {
         let net = &self.named.net;
-        let largest = walk(net, &mut [], 1, &self.limits.share(FIRST_WALK, 0.0));
-        let mut reason = Stop::Time;
-        let complete = {
-            let limits = self.limits.share(EXPLORATION, 0.55);
-            let mut graph = explore(net, &largest, &limits);
-            let rest = self.limits.rest(if graph.is_complete() { 1.0 } else { PART }, &limits);
-            if let Err(stop) = self.decide_by_graph(&mut graph, &largest, &rest) {
-                reason = stop;
+        let state = |formula: &Expr| Some(self.names.pred(formula).ok()??.holds(net, &net.initial));
+        let mut composed = Vec::new();
+        for (number, item) in self.items.iter().enumerate().filter(|(_, item)| !item.is_settled()) {
+            let Some(tree) = &item.tree else { continue };
+            let part = |part: usize| self.items.get(number + 1 + part);
+            let Some((value, needed)) = truth(tree, &|number| part(number)?.truth(), &state) else {
+                continue;
+            };
+            let mut all = Statistics::default();
+            for part in needed.into_iter().filter_map(part) {
+                if let Some((_, Evidence::Explored(statistics))) = &part.decided {
+                    all.states = all.states.max(statistics.states);
+                    all.firings = all.firings.max(statistics.firings);
+                    all.conditions += statistics.conditions;
+                }
             }
-            if let Some(stop) = &graph.stop {
-                reason = stop.clone();
-            }
-            graph.is_complete()
-        };
-        if !complete {
-            self.decide_unbounded(&self.limits.share(UNBOUNDED, 0.0));
-            self.decide_by_search(&largest, &self.limits.share(1.0, 1.0));
+            composed.push((number, value, all));
         }
-        for outcome in self.outcomes.iter_mut().flatten() {
-            outcome.get_or_insert_with(|| open(&reason.to_string()));
+        for (number, value, all) in composed {
+            self.items[number].decide(Value::Truth(value), Evidence::Explored(all));
         }
     }
 
     fn answers(self) -> Vec<Answer> {
-        let examinations = self.examinations.into_iter().zip(self.outcomes);
-        examinations
-            .flat_map(|(examination, outcomes)| {
-                let Examination { name, questions, .. } = examination;
-                questions.into_iter().zip(outcomes).map(move |(question, outcome)| Answer {
-                    examination: name.clone(),
-                    initially: initially(&question.kind, &self.named.net.initial),
-                    id: question.id,
-                    part: question.part,
-                    outcome: outcome.unwrap_or_else(|| open("it was not tried")),
-                })
-            })
-            .collect()
-    }
-
-    /// Decides what the known graph decides. Of a part only the first states are kept.
-    fn decide_by_graph(
-        &mut self,
-        graph: &mut Explored<'_>,
-        largest: &[u64],
-        limits: &Limits<'_>,
-    ) -> Result<(), Stop> {
-        let share = |part| limits.share(if graph.is_complete() { 1.0 } else { part }, 1.0);
-        let found = survey(self.named, graph, &share(PASS))?;
-        self.simple(graph, &found, &share(PASS))?;
-        if !graph.is_complete() {
-            graph.keep(PART_STATES);
-        }
-        let share = |part| limits.share(if graph.is_complete() { 1.0 } else { part }, 1.0);
-        let ctl = self.ctl(graph, &share(CTL));
-        self.ltl(graph, largest, &share(LTL));
-        ctl
-    }
-
-    /// StateSpace, bounds, reachability and global properties.
-    fn simple(&mut self, graph: &Explored<'_>, found: &Survey, limits: &Limits<'_>) -> Result<(), Stop> {
-        let (named, net) = (self.named, &self.named.net);
-        // All predicates and sums in one pass: the first state of each predicate, the largest value of each sum.
-        let mut preds: Vec<(&Pred, Option<u32>)> = Vec::new();
-        let mut sums: Vec<(&Sum, u128, u32)> = Vec::new();
-        for question in self.examinations.iter().flat_map(|examination| &examination.questions) {
-            match &question.kind {
-                Kind::Reach { pred: Pred::Dead, .. } => preds.push((&Pred::Dead, found.dead)),
-                Kind::Reach { pred, .. } => preds.push((pred, None)),
-                Kind::Bound(sum) => sums.push((sum, sum.value(&net.initial), 0)),
-                _ => {}
-            }
-        }
-        let ended = graph.each(net, limits, |state, marking| {
-            for (pred, first) in &mut preds {
-                if first.is_none() && **pred != Pred::Dead && pred.holds(net, &marking.tokens) {
-                    *first = Some(state);
-                }
-            }
-            for (sum, value, at) in &mut sums {
-                let here = sum.value(&marking.tokens);
-                if here > *value {
-                    (*value, *at) = (here, state);
-                }
-            }
-        });
-        if graph.is_complete() {
-            ended?;
-        }
-        let (mut preds, mut sums) = (preds.into_iter(), sums.into_iter());
-        let complete = graph.is_complete();
-        let statistics = statistics(graph);
-        let explored = |value| Outcome::Decided { value, evidence: Evidence::Explored(statistics) };
-        let path = |state| graph.path_to(net, state);
-        let witness = |value, states: &[u32]| {
-            witnessed(Value::Truth(value), states.iter().map(|state| path(*state)).collect())
-        };
-        let number = |value: u128, at: u32| {
-            if complete {
-                explored(Value::Number(value))
-            } else {
-                Outcome::Open {
-                    reason: graph.stop.as_ref().map_or_else(String::new, ToString::to_string),
-                    at_least: Some((value, Trace::Paths(vec![path(at)]))),
-                }
-            }
-        };
-        // One path for each of the first states, without repetition.
-        let all = |states: &[Option<u32>]| -> Option<Vec<u32>> {
-            let mut states: Vec<u32> = states.iter().copied().collect::<Option<_>>()?;
-            if states.is_empty() {
-                states.push(0);
-            }
-            states.sort_unstable();
-            states.dedup();
-            Some(states)
-        };
-        let is_live = if complete
-            && self.count(|kind| matches!(kind, Kind::Liveness)) > 0
-            && (found.dead.is_none() || net.transitions() == 0)
-        {
-            Some(live(named, graph, limits)?)
-        } else {
-            None
-        };
-        let outcomes = self.outcomes.iter_mut().flatten();
-        for (question, outcome) in
-            self.examinations.iter().flat_map(|examination| &examination.questions).zip(outcomes)
-        {
-            let new = match &question.kind {
-                Kind::Metric(Metric::States) if complete => {
-                    Some(explored(Value::Number(graph.states() as u128)))
-                }
-                Kind::Metric(Metric::Transitions) if complete => {
-                    Some(explored(Value::Number(graph.firings() as u128)))
-                }
-                Kind::Metric(Metric::InPlace) => Some(number(found.in_place.0, found.in_place.1)),
-                Kind::Metric(Metric::PerMarking) => Some(number(found.per_marking.0, found.per_marking.1)),
-                Kind::Bound(_) => sums.next().map(|(_, value, at)| number(value, at)),
-                Kind::Reach { found, .. } => match preds.next().and_then(|(_, first)| first) {
-                    Some(state) => Some(witness(*found, &[state])),
-                    None => complete.then(|| explored(Value::Truth(!found))),
-                },
-                Kind::OneSafe => match found.not_safe {
-                    Some(state) => Some(witness(false, &[state])),
-                    None => complete.then(|| explored(Value::Truth(true))),
-                },
-                Kind::QuasiLiveness => match found.enabled.iter().copied().collect::<Option<Vec<u32>>>() {
-                    None => complete.then(|| explored(Value::Truth(false))),
-                    Some(states) => {
-                        // A state that was found later has no shorter path.
-                        let mut order: Vec<usize> = (0..states.len()).collect();
-                        order.sort_by_key(|transition| Reverse(states[*transition]));
-                        let path = |transition: usize| {
-                            limits.check().ok()?;
-                            Some(path(states[transition]))
-                        };
-                        match firing_each(named, order, path) {
-                            Some(runs) => Some(witnessed(Value::Truth(true), runs)),
-                            None => complete.then(|| explored(Value::Truth(true))),
-                        }
-                    }
-                },
-                Kind::StableMarking => match all(&found.changed) {
-                    Some(states) => Some(witness(false, &states)),
-                    None if complete && found.constant.contains(&true) => Some(explored(Value::Truth(true))),
-                    None if complete => Some(open(COLOURS_CHANGE)),
-                    None => None,
-                },
-                Kind::Liveness => match (found.dead, is_live) {
-                    (Some(state), _) if net.transitions() > 0 => Some(witness(false, &[state])),
-                    (_, Some(value)) => Some(explored(Value::Truth(value))),
-                    _ => None,
-                },
-                _ => None,
+        let Self { named, examinations, items, stop, .. } = self;
+        let stop = stop.unwrap_or(Stop::Time).to_string();
+        let answer = |item: Item| {
+            let Item { examination, id, part, kind, decided, at_least, reason, .. } = item;
+            let outcome = match decided {
+                Some((value, evidence)) => Outcome::Decided { value, evidence },
+                None => Outcome::Open { reason: reason.unwrap_or_else(|| stop.clone()), at_least },
             };
-            if new.is_some() {
-                *outcome = new;
+            Answer {
+                examination: examinations[examination].name.clone(),
+                initially: initially(&kind, &named.net.initial),
+                id,
+                part,
+                outcome,
             }
-        }
-        Ok(())
-    }
-
-    fn ctl(&mut self, graph: &Explored<'_>, limits: &Limits<'_>) -> Result<(), Stop> {
-        if self.count(|kind| matches!(kind, Kind::Ctl(_))) == 0 {
-            return Ok(());
-        }
-        let net = &self.named.net;
-        let checker = Checker::new(net, graph, limits)?;
-        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            if examination.preds.is_empty() {
-                continue;
-            }
-            let labels = ctl::label(net, graph, &examination.preds, limits)?;
-            let mut whole = false;
-            for (question, outcome) in examination.questions.iter().zip(outcomes) {
-                let Kind::Ctl(formula) = &question.kind else { continue };
-                if whole && question.part.is_some() {
-                    continue;
-                }
-                if let Some(value) = checker.holds_initially(formula, &labels)? {
-                    let runs = Runs { graph, checker: &checker, labels: &labels };
-                    let evidence = match runs.find(formula, value) {
-                        Some(run) => Evidence::Witness(trace(net, graph, &run)),
-                        None => Evidence::Explored(statistics(graph)),
-                    };
-                    *outcome = Some(Outcome::Decided { value: Value::Truth(value), evidence });
-                }
-                if question.part.is_none() {
-                    whole = has_witness(outcome.as_ref());
-                }
-            }
-            ctl::give_back(labels, graph, limits);
-        }
-        Ok(())
-    }
-
-    /// LTL: first in the known graph; if that is not complete, in a graph made by the search.
-    fn ltl(&mut self, graph: &Explored<'_>, largest: &[u64], limits: &Limits<'_>) {
-        let net = &self.named.net;
-        let mut left = self.count(|kind| matches!(kind, Kind::Ltl { .. }));
-        for (examination, outcomes) in self.examinations.iter().zip(&mut self.outcomes) {
-            let mut whole = false;
-            for (question, outcome) in examination.questions.iter().zip(outcomes) {
-                let Kind::Ltl { negation, exists, preds } = &question.kind else { continue };
-                if whole && question.part.is_some() {
-                    left -= 1;
-                    continue;
-                }
-                let share = limits.share(1.0 / left as f64, 1.0);
-                left -= 1;
-                *outcome = match ltl(net, graph, largest, negation, preds, &share) {
-                    Ok(Some((run, statistics))) => Some(of_run(run, *exists, statistics)),
-                    Ok(None) => None,
-                    Err(stop) => Some(open(&stop.to_string())),
-                };
-                if question.part.is_none() {
-                    whole = has_witness(outcome.as_ref());
-                }
-            }
-        }
-    }
-
-    fn count(&self, is: impl Fn(&Kind) -> bool) -> usize {
-        let questions = self.examinations.iter().flat_map(|examination| &examination.questions);
-        questions.filter(|question| is(&question.kind)).count()
-    }
-
-    /// Searches runs that show that a number of tokens is unbounded.
-    fn decide_unbounded(&mut self, limits: &Limits<'_>) {
-        let questions = self.examinations.iter().flat_map(|examination| &examination.questions);
-        let (mut growths, mut wanted) = (Vec::new(), Vec::new());
-        for (question, outcome) in questions.zip(self.outcomes.iter_mut().flatten()) {
-            let (sum, value) = match &question.kind {
-                Kind::Bound(sum) => (Some(sum.clone()), Value::Infinite),
-                // Tokens that are added to one place are added to all.
-                Kind::Metric(Metric::InPlace | Metric::PerMarking) => (None, Value::Infinite),
-                Kind::OneSafe => (None, Value::Truth(false)),
-                _ => continue,
-            };
-            if !matches!(outcome, Some(Outcome::Decided { .. })) {
-                growths.push(Growth { sum, found: None });
-                wanted.push((value, outcome));
-            }
-        }
-        grow(&self.named.net, &mut growths, 11, limits);
-        for ((value, outcome), growth) in wanted.into_iter().zip(growths) {
-            if let Some((path, part)) = growth.found {
-                let trace = Trace::Growth(without_cycles(&self.named.net, &path), part);
-                *outcome = Some(Outcome::Decided { value, evidence: Evidence::Witness(trace) });
-            }
-        }
-    }
-
-    /// Searches witnesses for what is open.
-    fn decide_by_search(&mut self, largest: &Marking, limits: &Limits<'_>) {
-        let (named, net) = (self.named, &self.named.net);
-        // The goals that together decide a question, with the value that they show.
-        let mut goals: Vec<Goal> = Vec::new();
-        let mut wanted = Vec::new();
-        for (x, examination) in self.examinations.iter().enumerate() {
-            let mut whole = false;
-            for (y, question) in examination.questions.iter().enumerate() {
-                if question.part.is_none() {
-                    whole = has_witness(self.outcomes[x][y].as_ref());
-                }
-                if whole || matches!(self.outcomes[x][y], Some(Outcome::Decided { .. })) {
-                    continue;
-                }
-                for (aims, value) in aims(named, &question.kind, &examination.preds) {
-                    let start = goals.len();
-                    goals.extend(aims.into_iter().map(Goal::new));
-                    wanted.push((x, y, start..goals.len(), value));
-                }
-            }
-        }
-        if goals.is_empty() {
-            return;
-        }
-        walk(net, &mut goals, 7, &limits.share(0.4, 0.0));
-        let open: Vec<usize> = (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect();
-        for (number, &goal) in open.iter().enumerate() {
-            let share = limits.share(0.8 / (open.len() - number) as f64, 1.0);
-            // What it found until its budget ended is kept.
-            let _ended = best_first(net, &mut goals[goal], largest, 1, &share);
-        }
-        walk(net, &mut goals, 99, &limits.share(1.0, 0.0));
-        for (x, y, range, value) in wanted {
-            let outcome = &mut self.outcomes[x][y];
-            let paths = || -> Option<Vec<Vec<u32>>> {
-                let paths = goals[range.clone()].iter();
-                paths.map(|goal| Some(without_cycles(net, goal.path.as_ref()?))).collect()
-            };
-            match (value, outcome) {
-                (Some(value), outcome) => {
-                    let runs = match &self.examinations[x].questions[y].kind {
-                        Kind::QuasiLiveness => paths().and_then(|paths| {
-                            let mut order: Vec<usize> = (0..paths.len()).collect();
-                            order.sort_by_key(|transition| Reverse(paths[*transition].len()));
-                            firing_each(named, order, |transition| Some(paths[transition].clone()))
-                        }),
-                        _ => paths(),
-                    };
-                    if let Some(runs) = runs {
-                        *outcome = Some(witnessed(Value::Truth(value), runs));
-                    }
-                }
-                (None, Some(Outcome::Open { at_least, .. })) => {
-                    let Some(value) = goals[range.start].value else { continue };
-                    if at_least.as_ref().is_none_or(|(known, _)| *known < value)
-                        && let Some(paths) = paths()
-                    {
-                        *at_least = Some((value, Trace::Paths(paths)));
-                    }
-                }
-                _ => {}
-            }
-        }
+        };
+        items.into_iter().map(answer).collect()
     }
 }
 
@@ -529,24 +376,9 @@ fn initially(kind: &Kind, initial: &[u64]) -> Option<u128> {
     }
 }
 
-const COLOURS_CHANGE: &str = "a coloured place keeps its number of tokens but not their colours, and the rules do not say whether it is stable";
-
-/// Whether a formula has a witness, so that its parts need no evidence.
-fn has_witness(outcome: Option<&Outcome>) -> bool {
-    matches!(outcome, Some(Outcome::Decided { evidence: Evidence::Witness(_), .. }))
-}
-
-fn open(reason: &str) -> Outcome {
-    Outcome::Open { reason: reason.to_owned(), at_least: None }
-}
-
-fn witnessed(value: Value, runs: Vec<Vec<u32>>) -> Outcome {
-    Outcome::Decided { value, evidence: Evidence::Witness(Trace::Paths(runs)) }
-}
-
 /// Runs in which each transition of the original net fires. `path` gives for a transition a path to a marking in which it
 /// is enabled. The transitions are taken in this `order`; one that fires in an earlier run needs no run of its own.
-fn firing_each(
+pub(crate) fn firing_each(
     named: &Named,
     order: Vec<usize>,
     path: impl Fn(usize) -> Option<Vec<u32>>,
@@ -572,108 +404,65 @@ fn firing_each(
     Some(runs)
 }
 
-fn statistics(graph: &Explored<'_>) -> Statistics {
-    Statistics {
-        states: graph.states() as u64,
-        firings: graph.firings() as u64,
-        complete: graph.is_complete(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
-/// The transitions of a run.
-fn trace(net: &Compiled, graph: &Explored<'_>, run: &StateRun) -> Trace {
-    match run.loop_start {
-        None => Trace::Paths(vec![graph.store.transitions_along(net, &run.states)]),
-        Some(start) => Trace::Lasso(
-            graph.store.transitions_along(net, &run.states[..=start]),
-            graph.store.transitions_along(net, &run.states[start..]),
-        ),
-    }
-}
-
-/// The outcome of an LTL formula: a run decides it by its existence.
-fn of_run(run: Option<Run>, exists: bool, statistics: Statistics) -> Outcome {
-    let value = Value::Truth(run.is_some() == exists);
-    let evidence = match run {
-        Some(Run { stem, cycle: None }) => Evidence::Witness(Trace::Paths(vec![stem])),
-        Some(Run { stem, cycle: Some(cycle) }) => Evidence::Witness(Trace::Lasso(stem, cycle)),
-        None => Evidence::Explored(statistics),
-    };
-    Outcome::Decided { value, evidence }
-}
-
-/// Searches a run that satisfies a path formula. None: unknown.
-fn ltl(
-    net: &Compiled,
-    graph: &Explored<'_>,
-    largest: &[u64],
-    formula: &Ltl,
-    preds: &[Pred],
-    limits: &Limits<'_>,
-) -> Result<Option<(Option<Run>, Statistics)>, Stop> {
-    let mut automaton = Automaton::new(formula)?;
-    if graph.is_complete() {
-        let found = search_known(net, graph, preds, &mut automaton, limits)?;
-        return Ok(found.map(|run| (run, statistics(graph))));
-    }
-    match search_known(net, graph, preds, &mut automaton, &limits.share(0.3, 1.0)) {
-        Ok(Some(run)) => return Ok(Some((run, statistics(graph)))),
-        Ok(None) | Err(Stop::Time | Stop::Memory) => {}
-        Err(stop) => return Err(stop),
-    }
-    let mut last = Stop::Time;
-    for (number, seed) in SEEDS.into_iter().enumerate() {
-        let share = limits.share(1.0 / (SEEDS.len() - number) as f64, 1.0);
-        match search_growing(net, largest, preds, &mut automaton, seed, &share) {
-            Ok((run, states)) => {
-                let statistics = Statistics { states: states as u64, firings: 0, complete: false };
-                return Ok(Some((run, statistics)));
+    #[test]
+    fn a_budget_in_steps_gives_the_same_answers_and_a_larger_one_decides_no_fewer() {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pnml-fixtures");
+        let mut decided_by_part = 0;
+        for instance in [
+            "DiningTable-PT-03",
+            "DiningTable-PT-05",
+            "LibraryRoom-PT-R05W02",
+            "TokenLoop-PT-05",
+            "CrateDepot-PT-K3M2B12",
+            "LibraryRoom-PT-R20W05",
+            "GreedyClerks-PT-03",
+            "DiningTable-PT-08",
+            "TokenLoop-PT-08",
+            "SwitchBoard-PT-0008",
+        ] {
+            let archive = Archive::open(&fixtures.join(format!("{instance}.tgz"))).unwrap();
+            let examinations = [
+                "StateSpace",
+                "UpperBounds",
+                "ReachabilityFireability",
+                "CTLCardinality",
+                "LTLFireability",
+                "QuasiLiveness",
+            ];
+            let cancel = AtomicBool::new(false);
+            let answers = |steps| {
+                let budget = Budget {
+                    steps,
+                    time: Duration::from_secs(3600),
+                    memory_bytes: 64 << 20,
+                    cancel: &cancel,
+                };
+                decide_with_parts(&archive, &examinations, &budget).unwrap()
+            };
+            let mut before: Option<Vec<Answer>> = None;
+            for steps in [3_000, 20_000, 100_000, 500_000, 2_500_000] {
+                let now = answers(steps);
+                assert_eq!(now, answers(steps), "{instance}, {steps} steps");
+                for (less, more) in before.iter().flatten().zip(&now) {
+                    let value = |answer: &Answer| match &answer.outcome {
+                        Outcome::Decided { value, .. } => Some(*value),
+                        Outcome::Open { .. } => None,
+                    };
+                    let is_kept = value(less).is_none() || value(less) == value(more);
+                    assert!(is_kept, "{instance} {} {}: {steps} steps", less.examination, less.id);
+                    decided_by_part += usize::from(value(less).is_none() && value(more).is_some());
+                }
+                before = Some(now);
             }
-            Err(stop) => last = stop,
         }
-    }
-    Err(last)
-}
-
-/// The markings that decide a question: sets of aims, each with the truth that it shows; of a number a large one.
-fn aims(named: &Named, kind: &Kind, preds: &[Pred]) -> Vec<(Vec<Aim>, Option<bool>)> {
-    let sum = |range: &Range<u32>| Sum { places: range.clone().collect(), constant: 0 };
-    let constant = |constant| Sum { places: Vec::new(), constant };
-    let net = &named.net;
-    match kind {
-        Kind::Reach { pred, found } => vec![(vec![Aim::Reach(pred.clone())], Some(*found))],
-        Kind::Bound(sum) => vec![(vec![Aim::Largest(sum.clone())], None)],
-        Kind::Metric(Metric::PerMarking) => {
-            let all = Sum { places: (0..net.places() as u32).collect(), constant: 0 };
-            vec![(vec![Aim::Largest(all)], None)]
-        }
-        Kind::Ctl(formula) => {
-            let initially = |pred: &Pred| pred.holds(net, &net.initial);
-            let aim = |truth| {
-                let target = target(formula, truth, preds, &initially)?;
-                Some((vec![Aim::Reach(target)], Some(truth)))
-            };
-            [true, false].into_iter().filter_map(aim).collect()
-        }
-        Kind::OneSafe => {
-            let over = |range| Pred::Le(sum(range), constant(1)).not();
-            vec![(vec![Aim::Reach(Pred::Or(named.places.iter().map(over).collect()))], Some(false))]
-        }
-        Kind::Liveness if net.transitions() > 0 => vec![(vec![Aim::Reach(Pred::Dead)], Some(false))],
-        Kind::QuasiLiveness => {
-            let enabled = |range: &Range<u32>| Aim::Reach(Pred::Fireable(range.clone().collect()));
-            vec![(named.transitions.iter().map(enabled).collect(), Some(true))]
-        }
-        Kind::StableMarking => {
-            let changed = |range: &Range<u32>| {
-                let mut tokens = range.clone().map(|place| net.initial[place as usize]);
-                let initial = tokens.try_fold(0, u64::checked_add)?;
-                let same = [Pred::Le(sum(range), constant(initial)), Pred::Le(constant(initial), sum(range))];
-                Some(Aim::Reach(Pred::And(same.into()).not()))
-            };
-            let aims: Option<Vec<Aim>> = named.places.iter().map(changed).collect();
-            aims.into_iter().map(|aims| (aims, Some(false))).collect()
-        }
-        _ => Vec::new(),
+        // Some budgets decide only a part.
+        assert!(decided_by_part > 100, "{decided_by_part}");
     }
 }

@@ -54,13 +54,11 @@ impl Explored<'_> {
         let mut enabled = Vec::new();
         while self.ends.len() < self.store.len() {
             let state = self.ends.len() as State;
-            if state.is_multiple_of(0x400) {
-                limits.check()?;
-            }
             self.store.unpack(state, &mut marking);
             self.store.start(state);
             enabled.clear();
             enabled.extend(net.enabled(&marking));
+            limits.spend(1 + enabled.len() as u64)?;
             limits.reserve(&mut self.parents, enabled.len())?;
             limits.reserve(&mut self.targets, enabled.len())?;
             for &transition in &enabled {
@@ -137,18 +135,17 @@ impl Explored<'_> {
         &self.targets[start as usize..end as usize]
     }
 
-    /// Calls `visit` for each known state.
+    /// Calls `visit` for each known state; `cost`: the steps for it.
     pub(crate) fn each(
         &self,
         net: &Compiled,
         limits: &Limits<'_>,
+        cost: u64,
         mut visit: impl FnMut(State, &Unpacked),
     ) -> Result<(), Stop> {
         let mut marking = Unpacked::new(net.places());
         for state in 0..self.states() as State {
-            if state.is_multiple_of(0x400) {
-                limits.check()?;
-            }
+            limits.spend(cost)?;
             self.store.unpack(state, &mut marking);
             visit(state, &marking);
         }

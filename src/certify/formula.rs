@@ -18,6 +18,9 @@ pub(crate) enum Pred {
     Dead,
 }
 
+/// The numbers that are read in about the time of a step of the budget.
+pub(crate) const SIZE_OF_STEP: u64 = 64;
+
 /// A sum of the tokens of places and a constant. A place may be counted several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Sum {
@@ -37,6 +40,20 @@ impl Pred {
         match self {
             Self::Not(inner) => *inner,
             other => Self::Not(Box::new(other)),
+        }
+    }
+
+    /// The numbers that are read to evaluate it, at most.
+    pub(crate) fn size(&self, net: &Compiled) -> u64 {
+        match self {
+            Self::True => 1,
+            Self::Not(inner) => inner.size(net),
+            Self::And(parts) | Self::Or(parts) => parts.iter().map(|part| part.size(net)).sum(),
+            Self::Le(left, right) => (left.places.len() + right.places.len() + 1) as u64,
+            Self::Fireable(transitions) => {
+                transitions.iter().map(|one| net.inputs(*one).len() as u64 + 1).sum()
+            }
+            Self::Dead => net.transitions() as u64,
         }
     }
 

@@ -45,7 +45,8 @@ pub(crate) fn survey(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -
     let mut unchanged: Vec<u32> = (0..named.places.len() as u32).collect();
     let mut same_colours = unchanged.clone();
     let mut unseen = named.transitions.len();
-    let ended = graph.each(net, limits, |state, marking| {
+    let cost = 1 + net.places() as u64 / 16;
+    let ended = graph.each(net, limits, cost, |state, marking| {
         sums.fill(0);
         let mut total = 0;
         for &place in &marking.marked {
@@ -104,6 +105,7 @@ pub(crate) fn survey(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -
 pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> Result<bool, Stop> {
     let bytes = graph.states() as u64 * 36;
     limits.take(bytes)?;
+    limits.spend(graph.states() as u64)?;
     let bottom = bottom_components(graph.states(), |state| graph.successors(state));
     limits.give_back(bytes);
     let net = &named.net;

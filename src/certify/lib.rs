@@ -21,7 +21,7 @@
 //! # let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../pnml-fixtures"));
 //! let archive = Archive::open(&folder.join("DiningTable-PT-03.tgz"))?;
 //! let cancel = AtomicBool::new(false);
-//! let budget = Budget { time: Duration::from_secs(60), memory_bytes: 1 << 30, cancel: &cancel };
+//! let budget = Budget { steps: u64::MAX, time: Duration::from_secs(60), memory_bytes: 1 << 30, cancel: &cancel };
 //! let checker = Instance::read(&archive)?;
 //! let mut checked = 0;
 //! for finding in certify(&archive, &["ReachabilityDeadlock", "UpperBounds"], &budget)? {
@@ -58,8 +58,11 @@ mod ctl_run;
 mod driver;
 mod driver_check;
 mod engine;
+mod engine_graph;
+mod engine_search;
 mod exclusion;
 mod explore;
+mod fair;
 mod formula;
 mod global;
 mod net;
@@ -78,8 +81,10 @@ mod siphon_proof;
 mod space;
 mod store;
 mod unfold;
+mod words;
 
 pub use budget::{Budget, Stop};
 pub use driver::{Accepted, Finding, Known, certify};
 pub use engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide};
 pub use shrink::{Effort, Reducible, shrink};
+pub use words::in_words;

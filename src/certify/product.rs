@@ -82,6 +82,8 @@ pub(crate) struct Search<'s, S> {
     decided: bool,
     /// 0: successors in their order; otherwise the seed of a random order.
     seed: u64,
+    /// The steps for a pair, in addition to one for each of its successors.
+    cost: u64,
     taken: u64,
 }
 
@@ -97,9 +99,21 @@ impl<'s, S: Space> Search<'s, S> {
         automaton: &'s mut Automaton,
         limits: &'s Limits<'s>,
         seed: u64,
+        cost: u64,
     ) -> Self {
         let (orders, successors) = (HashMap::new(), Vec::new());
-        Self { space, automaton, limits, orders, successors, complete: true, decided: false, seed, taken: 0 }
+        Self {
+            space,
+            automaton,
+            limits,
+            orders,
+            successors,
+            complete: true,
+            decided: false,
+            seed,
+            cost,
+            taken: 0,
+        }
     }
 
     /// Searches an accepted run from the initial state.
@@ -113,10 +127,8 @@ impl<'s, S: Space> Search<'s, S> {
         let mut count = 0_u32;
         loop {
             if let Some((into, pair)) = entered.take() {
-                if count.is_multiple_of(0x400) {
-                    self.limits.check()?;
-                }
                 let steps = self.steps(pair)?;
+                self.limits.spend(self.cost + steps.len() as u64)?;
                 if self.decided {
                     let stem = frames.iter().map(|frame| frame.pair.0).chain([pair.0]).collect();
                     return Ok(Found::Run(Lasso { stem, cycle: None }));
@@ -236,6 +248,7 @@ impl<'s, S: Space> Search<'s, S> {
         let mut before: HashMap<Pair, (Pair, Step)> = HashMap::new();
         let mut waiting = VecDeque::from([from]);
         while let Some(pair) = waiting.pop_front() {
+            self.limits.spend(self.cost)?;
             for step in self.steps(pair)? {
                 let (accepts, to) = step;
                 if !self.orders.get(&to).is_some_and(|order| *order >= root && *order != REMOVED) {
@@ -257,7 +270,6 @@ impl<'s, S: Space> Search<'s, S> {
                     waiting.push_back(to);
                 }
             }
-            self.limits.check()?;
         }
         Err(Stop::TooLarge("a component of the product has no accepting cycle"))
     }

@@ -5,9 +5,11 @@
 //! and Melzer: Verification of safety properties using integer programming, 2000), and then one of the disjunctions that
 //! the solution violates is split into its cases.
 
+use crate::budget::Limits;
 use crate::formula::Pred;
 use crate::net::{Compiled, Named};
-use crate::proof_lp::{Linear, Refutation, Structure};
+use crate::proof_lp::{Linear, Refutation, Solution, Structure};
+use mcc_base::random::SplitMix;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed};
@@ -154,7 +156,9 @@ pub(crate) struct Prover<'a> {
     traps: Vec<Vec<u32>>,
     /// Inequalities that proofs before used, without negative weights.
     inequalities: Vec<(BTreeMap<u32, BigInt>, BigInt)>,
-    programs: usize,
+    /// The linear programs of the current proof.
+    pub(crate) programs: usize,
+    most_programs: usize,
 }
 
 impl Structure {
@@ -212,11 +216,18 @@ impl<'a> Prover<'a> {
             traps: Vec::new(),
             inequalities: Vec::new(),
             programs: 0,
+            most_programs: MAX_PROGRAMS,
         }
     }
 
     /// Proves that no reachable marking satisfies a condition. The facts that the proof uses are `facts` afterwards.
     pub(crate) fn refute(&mut self, condition: Condition, until: Instant) -> Option<Tree> {
+        self.refute_in(condition, MAX_PROGRAMS, until)
+    }
+
+    /// The same with at most this number of linear programs, and never more than `MAX_PROGRAMS`.
+    pub(crate) fn refute_in(&mut self, condition: Condition, most: usize, until: Instant) -> Option<Tree> {
+        self.most_programs = most.min(MAX_PROGRAMS);
         self.facts.clear();
         self.siphons = false;
         self.programs = 0;
@@ -235,7 +246,7 @@ impl<'a> Prover<'a> {
         }
         let tokens = loop {
             self.programs += 2;
-            if self.programs > MAX_PROGRAMS || Instant::now() >= self.until {
+            if self.programs > self.most_programs || Instant::now() >= self.until {
                 return None;
             }
             let mut conditions = known.assumptions.clone();
@@ -244,7 +255,7 @@ impl<'a> Prover<'a> {
             if let Some(refutation) = self.structure.refute(&conditions, self.until) {
                 return Some(self.contradiction(known, refutation));
             }
-            let tokens = self.structure.solution(&conditions, self.until)?;
+            let tokens = self.structure.solution(&conditions, self.until)?.tokens;
             if self.traps.len() >= MAX_TRAPS {
                 break tokens;
             }
@@ -329,6 +340,34 @@ impl<'a> Prover<'a> {
         }
         let assumptions = of_assumptions.iter().enumerate().filter(is_used);
         Tree::Contradiction(lemmas, assumptions.map(|(number, factor)| (number, factor.clone())).collect())
+    }
+
+    /// How often each transition fires in a solution of the state equation with this condition and the known traps. Of a
+    /// disjunction that the solution violates a case is chosen at random. None: it was not found.
+    pub(crate) fn firings(
+        &self,
+        condition: Condition,
+        random: &mut SplitMix,
+        limits: &Limits<'_>,
+    ) -> Option<Vec<u64>> {
+        let mut known = Known::default();
+        known.assume(condition);
+        loop {
+            limits.spend(self.structure.steps()).ok()?;
+            let traps = self.traps.iter().map(|trap| Linear::new(trap.iter().map(|place| (*place, 1)), 1));
+            let conditions: Vec<Linear> = known.assumptions.iter().cloned().chain(traps).collect();
+            let Solution { tokens, firings } = self.structure.solution(&conditions, limits.end())?;
+            let is_violated = |cases: &&Rc<Vec<Condition>>| !cases.iter().any(|case| case.holds(&tokens));
+            let Some(cases) = known.disjunctions.iter().find(is_violated).cloned() else {
+                // A little less than a whole number is the number.
+                return Some(firings.iter().map(|count| (count - 1e-6).ceil().max(0.0) as u64).collect());
+            };
+            if cases.is_empty() || known.split.len() >= MAX_DEPTH {
+                return None;
+            }
+            known.split.push(0);
+            known.assume(cases[random.below(cases.len())].clone());
+        }
     }
 
     /// An upper bound of a sum of tokens, as a proof that the sum is never larger.

@@ -59,7 +59,8 @@ pub(crate) fn prove(
             break;
         }
         // What quick proofs leave of their share, later ones may use; no proof takes more than half of the rest.
-        let share = (limits.left() * 4 / (questions.len() - number) as u32).min(limits.left() / 2);
+        let share = (limits.time_left().saturating_mul(4) / (questions.len() - number) as u32)
+            .min(limits.time_left() / 2);
         let until = Instant::now() + share;
         let task = Task { named: &named, structure: &structure, exclusions: &exclusions, until };
         let Some((value, subject, tree)) = task.prove(&question.kind, &mut prover) else { continue };
@@ -128,7 +129,7 @@ impl Task<'_> {
             Kind::StableMarking => self.stable_place(prover),
             Kind::Metric(Metric::States | Metric::Transitions)
             | Kind::Ctl(_)
-            | Kind::Ltl { .. }
+            | Kind::Ltl(_)
             | Kind::Wrong(_) => None,
         }
     }
@@ -314,7 +315,12 @@ mod tests {
     fn certificates(instance: &str, examinations: &[&str]) -> (Archive, Vec<Certificate>) {
         let archive = Archive::open(&Path::new(FIXTURES).join(format!("{instance}.tgz"))).unwrap();
         let cancel = AtomicBool::new(false);
-        let budget = Budget { time: Duration::from_secs(120), memory_bytes: 1 << 30, cancel: &cancel };
+        let budget = Budget {
+            steps: u64::MAX,
+            time: Duration::from_secs(120),
+            memory_bytes: 1 << 30,
+            cancel: &cancel,
+        };
         let named = read_net(&archive, &Limits::new(&budget)).unwrap();
         let names = Names::new(&named);
         let ids = |examination: &&str| {
@@ -370,7 +376,12 @@ mod tests {
         let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
         let archive = Archive::open(&instances.join("Switch-PT-1")).unwrap();
         let cancel = AtomicBool::new(false);
-        let budget = Budget { time: Duration::from_secs(120), memory_bytes: 1 << 30, cancel: &cancel };
+        let budget = Budget {
+            steps: u64::MAX,
+            time: Duration::from_secs(120),
+            memory_bytes: 1 << 30,
+            cancel: &cancel,
+        };
         let named = read_net(&archive, &Limits::new(&budget)).unwrap();
         let checker = Instance::read(&archive).unwrap();
         let until = Instant::now() + Duration::from_secs(60);

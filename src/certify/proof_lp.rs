@@ -212,9 +212,16 @@ impl Structure {
         })
     }
 
-    /// A solution of the state equation that satisfies all conditions, over floats: the tokens by place. None: there is
-    /// none, or it was not found in time.
-    pub(crate) fn solution(&self, conditions: &[Linear], until: Instant) -> Option<Vec<f64>> {
+    /// The steps for which a linear program counts: those of about one pivot for each place and transition. The solver does
+    /// not tell its pivots.
+    pub(crate) fn steps(&self) -> u64 {
+        let (numbers, size) = (self.numbers() as u64, (self.initial.len() + self.effects.len()) as u64);
+        20 + numbers / 8 + size * size / 2000
+    }
+
+    /// A solution of the state equation that satisfies all conditions, over floats, with a least number of firings. None:
+    /// there is none, or it was not found in time.
+    pub(crate) fn solution(&self, conditions: &[Linear], until: Instant) -> Option<Solution> {
         let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
         let counts: Vec<Variable> =
             self.effects.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
@@ -234,13 +241,53 @@ impl Structure {
         for (row, tokens) in rows.into_iter().zip(&self.initial) {
             program.at_least(row, -(*tokens as f64));
         }
-        let counts = program.solve()?;
+        let firings = program.solve()?;
         let mut tokens: Vec<f64> = self.initial.iter().map(|tokens| *tokens as f64).collect();
-        for (effect, count) in self.effects.iter().zip(counts) {
+        for (effect, count) in self.effects.iter().zip(&firings) {
             effect.iter().for_each(|(place, change)| tokens[*place as usize] += count * *change as f64);
         }
-        Some(tokens)
+        Some(Solution { tokens, firings })
     }
+
+    /// Whether an infinite run may fire only these transitions. It cannot if a weighted sum of tokens decreases with each of
+    /// them, which by the lemma of Farkas is so if and only if no numbers of firings of them leave each place as many tokens.
+    /// Also true if this was not decided.
+    pub(crate) fn can_repeat(&self, transitions: &[u32], until: Instant) -> bool {
+        if transitions.is_empty() {
+            return false;
+        }
+        let effects = || transitions.iter().map(|transition| &self.effects[*transition as usize]);
+        if effects().any(|effect| effect.iter().all(|(_, change)| *change >= 0)) {
+            return true;
+        }
+        let Some(mut program) = Program::new(OptimizationDirection::Minimize, self, until) else {
+            return true;
+        };
+        let slacks: Vec<Variable> =
+            self.initial.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
+        for effect in effects() {
+            let row = effect.iter().map(|(place, change)| (slacks[*place as usize], -(*change as f64)));
+            program.at_least(row.collect(), 1.0);
+        }
+        let Some(values) = program.solve() else { return true };
+        let decreases = |weights: &BTreeMap<u32, BigInt>| {
+            effects().all(|effect| {
+                let change =
+                    |(place, change): &(u32, i128)| weights.get(place).map(|weight| weight * *change);
+                effect.iter().filter_map(change).sum::<BigInt>().is_negative()
+            })
+        };
+        !candidates(&values).any(|(slacks, _)| decreases(&weights_of(&slacks)))
+    }
+}
+
+/// A solution of the state equation.
+#[derive(Clone, Debug)]
+pub(crate) struct Solution {
+    /// By place.
+    pub(crate) tokens: Vec<f64>,
+    /// By transition: how often it fires.
+    pub(crate) firings: Vec<f64>,
 }
 
 fn weights_of(slacks: &[BigInt]) -> BTreeMap<u32, BigInt> {

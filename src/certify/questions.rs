@@ -1,6 +1,6 @@
 //! The questions of an instance: for each examination its positions, prepared for the net.
 
-use crate::composition::parts;
+use crate::composition::{Tree, decompose, parts};
 use crate::formula::{FormulaError, Ltl, Names, Pred, Sum};
 use mcc_model::{Archive, ArchiveError, Ctl, Expr, Formula};
 
@@ -19,7 +19,20 @@ pub(crate) struct Question {
     pub(crate) id: String,
     /// The number of a part of the property's formula; None: the whole formula. The parts follow their formula.
     pub(crate) part: Option<usize>,
+    /// Of a formula with parts: how they decide it.
+    pub(crate) tree: Option<Tree>,
     pub(crate) kind: Kind,
+}
+
+/// A path formula with the value of the question that a run shows which satisfies it.
+#[derive(Debug)]
+pub(crate) struct RunSearch {
+    pub(crate) formula: Ltl,
+    /// The predicates of the formula.
+    pub(crate) preds: Vec<Pred>,
+    pub(crate) shows: bool,
+    /// Whether the opposite value follows if there is no such run.
+    pub(crate) exact: bool,
 }
 
 #[derive(Debug)]
@@ -35,12 +48,8 @@ pub(crate) enum Kind {
     },
     /// By number of a predicate of the examination.
     Ctl(Ctl),
-    /// Whether no path satisfies `negation` (for all paths), or one does (`exists`). It has its own predicates.
-    Ltl {
-        negation: Ltl,
-        exists: bool,
-        preds: Vec<Pred>,
-    },
+    /// Whether a run exists. It has its own predicates.
+    Ltl(RunSearch),
     OneSafe,
     StableMarking,
     QuasiLiveness,
@@ -66,11 +75,16 @@ const METRICS: [(&str, Metric); 4] = [
 
 /// Reads the questions of an examination.
 pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<Examination, ArchiveError> {
-    let global = |kind| vec![Question { id: name.to_owned(), part: None, kind }];
+    let global = |kind| vec![Question { id: name.to_owned(), part: None, tree: None, kind }];
     let mut preds = Vec::new();
     let questions = match (name, archive.properties(name)?) {
         ("StateSpace", _) => METRICS
-            .map(|(id, metric)| Question { id: id.to_owned(), part: None, kind: Kind::Metric(metric) })
+            .map(|(id, metric)| Question {
+                id: id.to_owned(),
+                part: None,
+                tree: None,
+                kind: Kind::Metric(metric),
+            })
             .into(),
         ("OneSafe", _) => global(Kind::OneSafe),
         ("StableMarking", _) => global(Kind::StableMarking),
@@ -87,13 +101,15 @@ pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<E
                 let mut question = |part, formula: &Formula| {
                     let kind = kind(name, formula, names, &mut preds);
                     let kind = kind.unwrap_or_else(|error| Kind::Wrong(error.to_string()));
-                    Question { id: property.id.clone(), part, kind }
+                    Question { id: property.id.clone(), part, tree: None, kind }
                 };
                 let mut questions = vec![question(None, &property.formula)];
-                if let (Formula::Boolean(formula), Kind::Ctl(_) | Kind::Ltl { .. }) =
+                if let (Formula::Boolean(formula), Kind::Ctl(_) | Kind::Ltl(_)) =
                     (&property.formula, &questions[0].kind)
                 {
-                    let parts = parts(formula, name.starts_with("LTL"));
+                    let linear = name.starts_with("LTL");
+                    let parts = parts(formula, linear);
+                    questions[0].tree = (!parts.is_empty()).then(|| decompose(formula, linear).0);
                     questions.extend(
                         (0..)
                             .zip(parts)
@@ -128,8 +144,8 @@ fn kind(
             Expr::ExistsPath(path) => (&**path, true),
             path => (path, false),
         };
-        let negation = names.ltl(path, exists, &mut preds)?;
-        return Ok(Kind::Ltl { negation, exists, preds });
+        let formula = names.ltl(path, exists, &mut preds)?;
+        return Ok(Kind::Ltl(RunSearch { formula, preds, shows: exists, exact: true }));
     }
     Ok(Kind::Ctl(names.ctl(expr, preds)?))
 }

@@ -3,23 +3,22 @@
 use crate::automaton::Automaton;
 use crate::budget::{Budget, Limits, Stop};
 use crate::ctl::{Checker, label};
-use crate::ctl_run::Runs;
+use crate::ctl_run::{Runs, searches};
 use crate::explore::explore;
+use crate::fair::excludes;
 use crate::formula::{Ltl, Pred, Sum};
-use crate::net::{Arcs, Compiled, Marking};
+use crate::net::{Arcs, Compiled, Marking, Named};
+use crate::proof_lp::Structure;
 use crate::search::{Aim, Goal, Growth, best_first, grow, walk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
 use mcc_base::random::SplitMix;
 use mcc_model::Ctl;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-static CANCEL: AtomicBool = AtomicBool::new(false);
-
 fn limits(time: Duration) -> Limits<'static> {
-    Limits::new(&Budget { time, memory_bytes: 64 << 20, cancel: &CANCEL })
+    Limits::new(&Budget::of_time(time))
 }
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
@@ -253,7 +252,7 @@ proptest! {
         prop_assert_eq!(graph.states(), expected.markings.len());
         prop_assert_eq!(graph.firings(), expected.edges.iter().map(Vec::len).sum::<usize>());
         let mut wrong = Vec::new();
-        graph.each(&net, &limits, |state, marking| {
+        graph.each(&net, &limits, 1, |state, marking| {
             let mut tokens = net.initial.clone();
             for transition in graph.path_to(&net, state) {
                 assert!(net.is_enabled(transition, &tokens));
@@ -274,11 +273,24 @@ proptest! {
             .collect();
         let right = truth(&formula, &expected, &labels)[0];
         let limits = limits(AN_HOUR);
+        let named = Named { net: net.clone(), ..Named::default() };
+        let structure = Structure::from_net(&named);
+        for search in searches(&formula, &preds) {
+            let mut automaton = Automaton::new(&search.formula).unwrap();
+            let (run, _) =
+                search_growing(&net, &net.initial, &search.preds, &mut automaton, 0, &limits).unwrap();
+            if run.is_some() || search.exact {
+                prop_assert_eq!(run.is_some() == search.shows, right, "{:?}", search);
+            }
+            if excludes(&named, &structure, &search, &limits).is_some() {
+                prop_assert!(run.is_none(), "{:?}", search);
+            }
+        }
         let mut graph = explore(&net, &net.initial, &limits);
         for _ in 0..2 {
             let labels = label(&net, &graph, &preds, &limits).unwrap();
             let checker = Checker::new(&net, &graph, &limits).unwrap();
-            let found = checker.holds_initially(&formula, &labels).unwrap();
+            let found = checker.holds_initially(&formula, &labels, &limits).unwrap();
             prop_assert!(found.is_none_or(|found| found == right), "{:?} {}", found, right);
             prop_assert!(found.is_some() || !graph.is_complete());
             let runs = Runs { graph: &graph, checker: &checker, labels: &labels };
@@ -408,7 +420,7 @@ fn an_exploration_continues_after_an_overflow_of_tokens() {
     let labels = label(&net, &graph, &preds, &limits).unwrap();
     let checker = Checker::new(&net, &graph, &limits).unwrap();
     let [found, always] = [0, 1].map(|number| Box::new(Ctl::Pred(number)));
-    let holds = |formula| checker.holds_initially(&formula, &labels).unwrap();
+    let holds = |formula| checker.holds_initially(&formula, &labels, &limits).unwrap();
     assert_eq!(holds(Ctl::ExistsUntil(always.clone(), found.clone())), Some(true));
     // The first transition may lead elsewhere without end.
     assert_eq!(holds(Ctl::AllUntil(always, found)), None);

@@ -3,7 +3,7 @@
 
 use crate::budget::{Limits, Stop};
 use crate::explore::path_by_parents;
-use crate::formula::{Pred, Sum};
+use crate::formula::{Pred, SIZE_OF_STEP, Sum};
 use crate::net::{Compiled, Marking};
 use crate::store::{Inserted, State, Store, Unpacked};
 use mcc_base::random::SplitMix;
@@ -42,6 +42,14 @@ impl Goal {
         match &self.aim {
             Aim::Reach(pred) => pred.distance(true, net, tokens),
             Aim::Largest(sum) => u64::MAX - u64::try_from(sum.value(tokens)).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The numbers that are read to compare a marking with it.
+    fn size(&self, net: &Compiled) -> u64 {
+        match &self.aim {
+            Aim::Reach(pred) => pred.size(net),
+            Aim::Largest(sum) => sum.places.len() as u64,
         }
     }
 
@@ -150,8 +158,11 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
         let free = [5, 20, 60][rounds / 3 % 3];
         rounds += 1;
         let length = longest >> random.below(4);
-        for step in 0..length {
-            if step % 16 == 0 && limits.check().is_err() {
+        let sizes: u64 = open.iter().map(|goal| goals[*goal].size(net)).sum();
+        let compared = goal.map_or(0, |goal| COMPARED as u64 * (4 + goals[goal].size(net)));
+        let cost = 1 + (sizes + compared) / SIZE_OF_STEP;
+        for _ in 0..length {
+            if limits.spend(cost).is_err() {
                 return largest;
             }
             for goal in goals.iter_mut() {
@@ -206,14 +217,13 @@ pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Li
     let mut random = SplitMix(seed);
     let mut walker = Walker::new(net);
     let longest = (MAX_COMPARED_TOKENS / net.places().max(1)).clamp(8, MAX_COMPARED);
-    let mut steps = 0_u64;
+    let cost = 1 + net.places() as u64 / SIZE_OF_STEP;
     while wanted.iter().any(|growth| growth.found.is_none()) {
         walker.restart();
         let mut earlier: Vec<Marking> = Vec::new();
         // Most walks are short, so that short paths are found.
         for _ in 0..longest >> random.below(6) {
-            steps += 1;
-            if steps.is_multiple_of(16) && limits.check().is_err() {
+            if limits.spend(cost + earlier.len() as u64 / 8).is_err() {
                 return;
             }
             earlier.push(walker.tokens.clone());
@@ -262,16 +272,15 @@ pub(crate) fn best_first(
     if goal.improves(net, &next) {
         best = Some(0);
     }
+    let cost = 1 + (net.places() as u64 + 2 * goal.size(net)) / SIZE_OF_STEP;
     let mut run = || -> Result<(), Stop> {
         while let Some(Reverse((_, _, state))) = queue.pop() {
-            limits.check()?;
             store.unpack(state, &mut marking);
             store.start(state);
             enabled.clear();
             enabled.extend(net.enabled(&marking));
             for &transition in &enabled {
-                // After each firing: in a large net a distance alone takes milliseconds.
-                limits.check()?;
+                limits.spend(cost)?;
                 let successor = match store.fire(net, transition) {
                     Ok(Inserted::New(successor)) => successor,
                     Ok(Inserted::Known(_)) | Err(Stop::TooManyTokens) => continue,
@@ -329,4 +338,58 @@ pub(crate) fn without_cycles(net: &Compiled, path: &[u32]) -> Vec<u32> {
         }
     }
     short.into_iter().map(|(transition, _)| transition).collect()
+}
+
+/// Most firings of one walk that follows the state equation.
+const MAX_GUIDED: u64 = 200_000;
+
+/// Walks from the initial marking by firings in these numbers, in random orders, until the goal is reached or the budget ends.
+/// Where none of them is enabled, another transition fires.
+pub(crate) fn guided(
+    net: &Compiled,
+    goal: &mut Goal,
+    firings: &[u64],
+    random: &mut SplitMix,
+    limits: &Limits<'_>,
+) {
+    let mut walker = Walker::new(net);
+    let all = firings.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let mut candidates = Vec::new();
+    for attempt in 0_u64.. {
+        walker.restart();
+        let mut left = firings.to_vec();
+        // Later attempts may leave the solution more often.
+        let mut detours = attempt.min(20) * (2 + all / 8).min(200);
+        for _ in 0..all.saturating_add(detours).min(MAX_GUIDED) {
+            candidates.clear();
+            candidates.extend(walker.enabled.iter().copied().filter(|one| left[*one as usize] > 0));
+            let cost = 1 + (walker.enabled.len() as u64 + goal.size(net)) / SIZE_OF_STEP;
+            if limits.spend(cost).is_err() {
+                return;
+            }
+            let transition = if candidates.is_empty() {
+                if detours == 0 || walker.enabled.is_empty() {
+                    break;
+                }
+                detours -= 1;
+                walker.enabled[random.below(walker.enabled.len())]
+            } else {
+                candidates[random.below(candidates.len())]
+            };
+            let count = &mut left[transition as usize];
+            *count = count.saturating_sub(1);
+            if walker.fire(transition).is_none() {
+                break;
+            }
+            if goal.improves(net, &walker.tokens) {
+                goal.path = Some(walker.path.clone());
+                if goal.is_reached() {
+                    return;
+                }
+            }
+        }
+        if all == 0 && attempt > 20 {
+            return;
+        }
+    }
 }

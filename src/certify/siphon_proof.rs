@@ -76,7 +76,7 @@ fn search(
         let used = factors.filter(|(_, factor)| *factor != BigInt::ZERO).collect();
         return Some(Found::Proof(Tree::Contradiction(Vec::new(), used)));
     }
-    let values = free.solution(conditions, until)?;
+    let values = free.solution(conditions, until)?.tokens;
     let fraction = |value: &f64| (value - value.round()).abs();
     let most = (0..values.len()).max_by(|a, b| fraction(&values[*a]).total_cmp(&fraction(&values[*b])))?;
     if fraction(&values[most]) < 1e-6 {

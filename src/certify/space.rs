@@ -4,7 +4,7 @@
 use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
-use crate::formula::Pred;
+use crate::formula::{Pred, SIZE_OF_STEP};
 use crate::net::Compiled;
 use crate::product::{Found, Lasso, Search, Space};
 use crate::store::{State, Store, Unpacked};
@@ -83,6 +83,11 @@ impl Space for Growing<'_> {
     }
 }
 
+/// The steps for a pair of the product.
+fn cost(net: &Compiled, preds: &[Pred]) -> u64 {
+    1 + (net.places() as u64 + preds.iter().map(|pred| pred.size(net)).sum::<u64>()) / SIZE_OF_STEP
+}
+
 fn bits(net: &Compiled, preds: &[Pred], tokens: &[u64]) -> u64 {
     (0..)
         .zip(preds)
@@ -98,7 +103,7 @@ pub(crate) fn search_known(
     limits: &Limits<'_>,
 ) -> Result<Option<Option<Run>>, Stop> {
     let mut space = Known { net, graph, preds, marking: Unpacked::new(net.places()) };
-    let found = Search::new(&mut space, automaton, limits, 0).run()?;
+    let found = Search::new(&mut space, automaton, limits, 0, cost(net, preds)).run()?;
     Ok(match found {
         Found::Nothing => Some(None),
         Found::Unknown => None,
@@ -121,7 +126,7 @@ pub(crate) fn search_growing(
     let mut store = Store::new(largest, limits);
     store.insert(&net.initial)?;
     let mut space = Growing { net, store, preds, marking: Unpacked::new(net.places()) };
-    let found = Search::new(&mut space, automaton, limits, seed).run()?;
+    let found = Search::new(&mut space, automaton, limits, seed, cost(net, preds)).run()?;
     let states = space.store.len();
     match found {
         Found::Nothing => Ok((None, states)),

@@ -374,7 +374,7 @@ mod tests {
     use std::time::Duration;
 
     fn budget(memory_bytes: u64, cancel: &AtomicBool) -> Budget<'_> {
-        Budget { time: Duration::from_secs(3600), memory_bytes, cancel }
+        Budget { steps: u64::MAX, time: Duration::from_secs(3600), memory_bytes, cancel }
     }
 
     proptest! {

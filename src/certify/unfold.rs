@@ -33,7 +33,7 @@ pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, St
         each_binding(&net, transition, &mut |binding, is_complete| {
             tried = tried.wrapping_add(1);
             if tried.is_multiple_of(0x1000) {
-                limits.check()?;
+                limits.spend(0x100)?;
             }
             if is_complete {
                 let side = |side: &[(usize, Bag)]| -> Result<Vec<(u32, u64)>, Stop> {

@@ -29,10 +29,14 @@ pub struct Args {
     /// The values to decide: those on which voters differ; also those that rest on one voter or on one tool; or all.
     #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
     only: Only,
-    /// Seconds for each examination on an instance. One exploration serves the examinations of an instance, so they share
-    /// their time.
+    /// Seconds of CPU time for each examination on an instance. One exploration serves the examinations of an instance, so
+    /// they share their time.
     #[arg(long, value_name = "N", default_value = "60")]
     budget_s: NonZero<u32>,
+    /// Millions of steps (firings and work of similar cost) for each examination on an instance. The results are then the
+    /// same on every host on which the time does not end first.
+    #[arg(long, value_name = "N")]
+    budget_msteps: Option<NonZero<u32>>,
     /// Memory for each instance that is examined, in MiB.
     #[arg(long, value_name = "M", default_value = "2048")]
     memory_mib: NonZero<u32>,
@@ -68,6 +72,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         tool_evidence: args.tool_evidence,
         only: args.only,
         budget_s: args.budget_s.get().into(),
+        budget_msteps: args.budget_msteps.map(|steps| steps.get().into()),
         memory_mib: args.memory_mib.get().into(),
         jobs: args.jobs.get() as usize,
     };

@@ -12,6 +12,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod edition;
+mod evidence;
 mod examples;
 mod explain;
 mod export;

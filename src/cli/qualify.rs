@@ -1,4 +1,5 @@
 use super::ci_reports::CiReports;
+use super::evidence::Evidence;
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress};
@@ -36,6 +37,9 @@ pub struct Args {
     /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
     #[arg(long, value_name = "FILE|FOLDER")]
     oracle: Option<PathBuf>,
+    /// Look for evidence of each wrong value on its instance, and tell it in the words of its formula.
+    #[arg(long)]
+    certify: bool,
     /// The private key for ssh on an original disk.
     #[arg(long, value_name = "FILE", conflicts_with = "native")]
     ssh_key: Option<PathBuf>,
@@ -159,7 +163,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             qualification.run_in_machines(&machines, &out)
         }
     };
-    let report = report?;
+    let mut report = report?;
+    if args.certify {
+        add_evidence(&mut report, &args.instances)?;
+    }
     args.ci_reports.write(&Checked {
         name: format!("qualify {}", report.tool),
         runs: report.runs.keys().cloned().collect(),
@@ -172,6 +179,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         Ok(())
     })?;
     Ok(if report.passes { Exit::Done } else { Exit::Failed })
+}
+
+/// Adds evidence to the findings about values.
+fn add_evidence(report: &mut QualificationReport, instances: &Path) -> Result<(), Failure> {
+    let mut evidence = Evidence::new(instances)?;
+    for finding in &mut report.findings {
+        let (Some(value), Some((_, run))) = (&finding.value, finding.run.split_once('/')) else { continue };
+        let Some((instance, examination)) = run.split_once('/') else { continue };
+        let text = evidence.of(instance, examination, |_, found| found.id == value.id);
+        finding.fix = format!("{}; {text}", finding.fix);
+    }
+    Ok(())
 }
 
 /// The text of the report: findings first, the verdict last. `details`: also digests, machines, environment and the end of

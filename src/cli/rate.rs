@@ -1,8 +1,9 @@
+use super::evidence::Evidence;
 use super::judge_inputs::JudgeInputs;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
-use mcc_judge::rate::{Agreement, agreement, combine_field, rate};
+use mcc_judge::rate::{Agreement, RatedValue, ValueKind, agreement, combine_field, rate};
 use mcc_judge::source::read_answers;
 use mcc_report::write_rating;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ pub struct Args {
     /// Compare only on the instances and examinations for which RUNS has a run.
     #[arg(long)]
     own_runs: bool,
+    /// Look for evidence of each wrong value, on the instance archives (NAME.tgz) of this folder, and tell it in the words of
+    /// its formula. Positions are those of the order of the property ids.
+    #[arg(long, value_name = "DIR")]
+    certify: Option<PathBuf>,
     #[command(flatten)]
     inputs: JudgeInputs,
     /// Write a page and its files (rating.json, values.csv) to this folder.
@@ -69,6 +74,19 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             "only {agreed} agree with the trusted ones; check that RUNS are on the formulas of the year of {}",
             edition.name
         ));
+    }
+    if let Some(instances) = &args.certify {
+        let mut evidence = Evidence::new(instances).map_err(|error| {
+            Failure::usage(anyhow::anyhow!("cannot read {}: {error}", instances.display()))
+        })?;
+        for value in rating.entries.iter().flat_map(|entry| &entry.values) {
+            let RatedValue { kind, examination, instance, position, given, .. } = value;
+            if *kind == ValueKind::Wrong {
+                let text = evidence.of(instance, examination, |at, _| at == *position);
+                let given = given.as_ref().map_or_else(String::new, ToString::to_string);
+                rating.notes.push(format!("{instance} {examination} {position:02} is {given}; {text}"));
+            }
+        }
     }
     for note in &rating.notes {
         super::terminal::note(note);

@@ -37,6 +37,12 @@ pub struct Args {
     /// Memory of certify and BK_MEMORY_CONFINEMENT of tools, in MiB.
     #[arg(long, value_name = "M", default_value = "2048")]
     memory_mib: NonZero<u32>,
+    /// Most runs of a tool for one value, for tools that answer differently from run to run.
+    #[arg(long, value_name = "M", default_value = "1")]
+    runs: NonZero<u32>,
+    /// The runs that must give the same value, so that it counts [default: more than half of --runs].
+    #[arg(long, value_name = "N")]
+    agreeing: Option<NonZero<u32>>,
     /// Seconds for the reduction.
     #[arg(long, value_name = "SECONDS", default_value = "3600")]
     time: NonZero<u32>,
@@ -53,6 +59,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if args.out.exists() {
         return Err(Failure::usage(anyhow!("{}: exists already; give a new folder", args.out.display())));
     }
+    let runs = args.runs.get();
+    let agreeing = args.agreeing.map_or(runs / 2 + 1, NonZero::get);
+    if agreeing > runs {
+        return Err(Failure::usage(anyhow!("--agreeing {agreeing}: more than --runs {runs}")));
+    }
     let archive = Archive::open(&args.instance).map_err(Failure::usage)?;
     let dispute = Dispute {
         programs: [Program::Tool(args.tool), args.against.map_or(Program::Certify, Program::Tool)],
@@ -61,6 +72,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         edition: &args.edition,
         limit_s: args.limit.get(),
         memory_mib: args.memory_mib.get(),
+        runs,
+        agreeing,
     };
     let time = Duration::from_secs(args.time.get().into());
     let reduced = dispute.reduce(&archive, time, &args.out)?;

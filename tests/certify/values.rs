@@ -38,7 +38,12 @@ fn decide_all(archive: &Archive, seconds: u64) -> BTreeMap<String, Vec<Answer>> 
 
 fn decide_some(archive: &Archive, examinations: &[&str], seconds: u64) -> BTreeMap<String, Vec<Answer>> {
     let cancel = AtomicBool::new(false);
-    let budget = Budget { time: Duration::from_secs(seconds), memory_bytes: 2 << 30, cancel: &cancel };
+    let budget = Budget {
+        steps: u64::MAX,
+        time: Duration::from_secs(seconds),
+        memory_bytes: 2 << 30,
+        cancel: &cancel,
+    };
     let mut answers: BTreeMap<String, Vec<Answer>> = BTreeMap::new();
     for answer in decide(archive, examinations, &budget).unwrap() {
         answers.entry(answer.examination.clone()).or_default().push(answer);
@@ -157,7 +162,12 @@ fn state_counts_of_small_instances_equal_the_consensus() {
         }
         let archive = Archive::open(&mcc.join(format!("inputs/{}.tgz", row["instance"]))).unwrap();
         let cancel = AtomicBool::new(false);
-        let budget = Budget { time: Duration::from_secs(3600), memory_bytes: 1 << 30, cancel: &cancel };
+        let budget = Budget {
+            steps: u64::MAX,
+            time: Duration::from_secs(3600),
+            memory_bytes: 1 << 30,
+            cancel: &cancel,
+        };
         let answers = decide(&archive, &["StateSpace"], &budget).unwrap();
         for (answer, right) in
             answers.iter().zip(&consensus[&row["instance"]]).filter(|(_, right)| *right != "?")
@@ -277,7 +287,12 @@ fn an_unbounded_net_with_sums_in_tuples_agrees_with_the_consensus() {
 /// What `certify` finds in some examinations.
 fn certified(archive: &Archive, examinations: &[&str], seconds: u64) -> Vec<Finding> {
     let cancel = AtomicBool::new(false);
-    let budget = Budget { time: Duration::from_secs(seconds), memory_bytes: 256 << 20, cancel: &cancel };
+    let budget = Budget {
+        steps: u64::MAX,
+        time: Duration::from_secs(seconds),
+        memory_bytes: 256 << 20,
+        cancel: &cancel,
+    };
     certify(archive, examinations, &budget).unwrap()
 }
 
@@ -417,7 +432,8 @@ fn the_initial_marking_refutes_the_consensus_of_gppp() {
     let Some(mcc) = data::shared("mcc") else { return };
     let archive = Archive::open(&mcc.join("inputs/GPPP-PT-C0010N1000000000.tgz")).unwrap();
     let cancel = AtomicBool::new(false);
-    let budget = Budget { time: Duration::from_millis(500), memory_bytes: 64 << 20, cancel: &cancel };
+    let budget =
+        Budget { steps: u64::MAX, time: Duration::from_millis(500), memory_bytes: 64 << 20, cancel: &cancel };
     let answers = decide(&archive, &["StateSpace"], &budget).unwrap();
     for id in ["MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"] {
         let answer = answers.iter().find(|answer| answer.id == id).unwrap();

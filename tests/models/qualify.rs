@@ -154,11 +154,24 @@ fn native_runs_find_the_same_mistakes() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), include_str!("../tool-with-mistakes/BenchKit_head.sh"));
     let oracle = root().join("pnml-fixtures/expected");
-    let more = ["--limit", "10", "--examinations", EXAMINATIONS, "--oracle", oracle.to_str().unwrap()];
+    let more =
+        ["--limit", "10", "--examinations", EXAMINATIONS, "--oracle", oracle.to_str().unwrap(), "--certify"];
     let output = qualify_native(folder.path(), &more);
     let report = report(&output);
     assert_eq!(output.status.code(), Some(1));
     assert_findings(&report, "/home/mcc", 8);
+    // A wrong value comes with its evidence in the words of its formula.
+    let fix = |problem: &str| {
+        let findings = report["findings"].as_array().unwrap().iter();
+        let mut found = findings.filter(|finding| finding["problem"].as_str().unwrap().contains(problem));
+        found.next().unwrap()["fix"].as_str().unwrap().to_owned()
+    };
+    let bound = fix("UpperBounds-01 is 9");
+    assert!(
+        bound.contains("evidence: ") && bound.contains("UpperBounds-01 is 2 (the largest tokens("),
+        "{bound}"
+    );
+    assert!(fix("MAX_TOKEN_IN_PLACE is 7").contains("evidence: MAX_TOKEN_IN_PLACE is 1"), "{report:#}");
     assert_eq!(report["native"], true);
     let of_values = report["findings"].as_array().unwrap().iter().filter_map(|finding| finding.get("value"));
     let oracle = |file: &str| oracle.join(file).display().to_string();

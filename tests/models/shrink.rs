@@ -160,3 +160,25 @@ fn without_a_disagreement_nothing_is_written() {
     refused("--property unknown --tool wrong --against right", "gives no value of unknown");
     refused(&format!("--property {PROPERTY} --tool {INSTANCE}"), "contains no BenchKit_head.sh");
 }
+
+#[test]
+fn a_tool_that_answers_in_two_of_three_runs_is_reduced_by_their_majority() {
+    let folder = disputed();
+    let folder = folder.path();
+    let count = folder.join("count");
+    fs::write(&count, "0").unwrap();
+    fs::set_permissions(&count, PermissionsExt::from_mode(0o666)).unwrap();
+    let count = count.display();
+    let unsteady = format!("n=$(cat {count}); echo $((n + 1)) > {count}; [ $((n % 3)) != 0 ] || exit 0");
+    let ignore_weights = "sed -i -E 's|<inscription><text>[0-9]+<|<inscription><text>1<|' model.pnml";
+    tool(folder, "unsteady", &format!("{unsteady}\n{ignore_weights}"));
+    let shrink = format!(
+        "shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 60 --time 3 --tool unsteady --against right"
+    );
+    harness(folder, &format!("{shrink} --out once")).assert().code(2);
+    harness(folder, &format!("{shrink} --runs 3 --agreeing 4 --out never")).assert().code(2);
+    harness(folder, &format!("{shrink} --runs 3 --out voted")).assert().success();
+    let report = json(&folder.join("voted/report.json"));
+    assert_eq!(report["values"], serde_json::json!(["TRUE", "FALSE"]));
+    assert!(report["nodes_after"].as_u64().unwrap() < 1000, "{report}");
+}

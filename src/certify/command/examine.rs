@@ -34,6 +34,9 @@ pub fn examine(
     let examinations: Vec<&str> =
         blocks.iter().map(|block| judgement.examinations[block.examination].as_str()).collect();
     let budget = Budget {
+        steps: input.budget_msteps.map_or(u64::MAX, |steps| {
+            steps.saturating_mul(1_000_000).saturating_mul(examinations.len() as u64)
+        }),
         time: Duration::from_secs(input.budget_s.saturating_mul(examinations.len() as u64)),
         memory_bytes: input.memory_mib.saturating_mul(1 << 20),
         cancel: stop,
@@ -218,7 +221,7 @@ fn keep(
         write("certificate", json(certificate)?)?;
         details.push(format!("certificate (lemmas: {})", certificate.lemmas.len()));
     }
-    if let Some(Statistics { states, firings, complete }) = *explored {
+    if let Some(Statistics { states, firings, complete, conditions }) = *explored {
         let file = serde_json::json!({
             "instance": instance,
             "examination": finding.examination,
@@ -227,12 +230,18 @@ fn keep(
             "states": states,
             "firings": firings,
             "complete": complete,
+            "conditions": conditions,
             "re_explored_memory_bytes": re_explored,
         });
         write("explored", json(&file)?)?;
         let all = if complete { "all" } else { "sufficient" };
         let again = if re_explored.is_some() { "; explored again by the checker" } else { "" };
-        details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
+        if states > 0 {
+            details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
+        }
+        if conditions > 0 {
+            details.push(format!("the state equation refuted {conditions} conditions"));
+        }
     }
     result.method = Some(match (certificate, explored, re_explored) {
         (Some(_), ..) => Method::Proof,

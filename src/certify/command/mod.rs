@@ -162,16 +162,21 @@ pub struct Settings {
     pub only: Only,
     /// Seconds for each examination on an instance. The examinations of an instance share their time.
     pub budget_s: u64,
+    /// Millions of steps for each examination on an instance. None: time alone limits them.
+    pub budget_msteps: Option<u64>,
     /// Memory for each instance, in MiB.
     pub memory_mib: u64,
 }
 
 impl Settings {
     fn difference(&self, now: &Self) -> String {
+        let shown =
+            |steps: Option<u64>| steps.map_or_else(|| "not given".to_owned(), |steps| steps.to_string());
         let fields = [
             ("mcc-harness", &self.version, &now.version),
             ("the judgement", &self.judgement_sha256, &now.judgement_sha256),
             ("--only", &format!("{:?}", self.only).to_lowercase(), &format!("{:?}", now.only).to_lowercase()),
+            ("--budget-msteps", &shown(self.budget_msteps), &shown(now.budget_msteps)),
             ("--budget-s", &self.budget_s.to_string(), &now.budget_s.to_string()),
             ("--memory-mib", &self.memory_mib.to_string(), &now.memory_mib.to_string()),
         ];
@@ -194,8 +199,10 @@ pub struct Input<'a> {
     pub tool_evidence: bool,
     /// Which values are certified.
     pub only: Only,
-    /// Seconds for each examination on an instance.
+    /// Seconds of CPU time for each examination on an instance.
     pub budget_s: u64,
+    /// Millions of steps for each examination on an instance. None: time alone limits them.
+    pub budget_msteps: Option<u64>,
     /// Memory for each instance, in MiB.
     pub memory_mib: u64,
     /// Number of instances at once, at least 1.
@@ -252,6 +259,7 @@ pub fn certify(
         judgement_sha256,
         only: input.only,
         budget_s: input.budget_s,
+        budget_msteps: input.budget_msteps,
         memory_mib: input.memory_mib,
     };
     let folder = ResultsFolder::open(out, &settings)?;

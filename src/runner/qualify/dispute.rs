@@ -8,6 +8,7 @@ use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
 use mcc_model::{Archive, NetKind};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -40,6 +41,10 @@ pub struct Dispute<'a> {
     pub limit_s: u32,
     /// Memory of `certify`, and BK_MEMORY_CONFINEMENT of tools, in MiB.
     pub memory_mib: u32,
+    /// Most runs of a tool for one value.
+    pub runs: u32,
+    /// The runs that must give the same value, so that it counts.
+    pub agreeing: u32,
 }
 
 /// The result of a reduction.
@@ -133,8 +138,30 @@ impl Dispute<'_> {
         Ok(result)
     }
 
-    /// The value that a program gives; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
+    /// The value that enough runs of a program give; None: there is none. `certify` runs once.
     fn value(
+        &self,
+        program: &Program,
+        archive: &Archive,
+        outputs: &Path,
+    ) -> Result<Option<String>, QualifyError> {
+        if let Program::Certify = program {
+            return self.value_of_run(program, archive, outputs);
+        }
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for _ in 0..self.runs {
+            let Some(value) = self.value_of_run(program, archive, outputs)? else { continue };
+            let count = counts.entry(value.clone()).or_default();
+            *count += 1;
+            if *count >= self.agreeing {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value that one run gives; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
+    fn value_of_run(
         &self,
         program: &Program,
         archive: &Archive,
@@ -144,6 +171,7 @@ impl Dispute<'_> {
         match program {
             Program::Certify => {
                 let budget = Budget {
+                    steps: u64::MAX,
                     time: Duration::from_secs(self.limit_s.into()),
                     memory_bytes: u64::from(self.memory_mib) << 20,
                     cancel: &AtomicBool::new(false),
@@ -224,7 +252,7 @@ impl Dispute<'_> {
         let (instance, examination) = (archive.instance.as_str(), &self.examination.name);
         let Reduced { nodes_before, nodes_after, attempts, .. } = result;
         let (property, edition) = (self.property, self.edition);
-        let (limit_s, memory_mib) = (self.limit_s, self.memory_mib);
+        let Self { limit_s, memory_mib, runs, agreeing, .. } = self;
         let mut options = String::new();
         for (option, program) in ["--tool", "--against"].iter().zip(&self.programs) {
             if let Program::Tool(path) = program {
@@ -237,7 +265,7 @@ impl Dispute<'_> {
              the reduced net and formulas.\n\nTo reproduce one value, start the tool as BenchKit does, in a copy of that \
              folder, with BK_EXAMINATION={examination} and BK_INPUT={instance}. To reproduce both:\n\n    mcc-harness shrink \
              {instance} --examination {examination} --property {property}{options} --edition {edition} --limit {limit_s} \
-             --memory-mib {memory_mib} --out again\n"
+             --memory-mib {memory_mib} --runs {runs} --agreeing {agreeing} --out again\n"
         );
         let report = folder.path().join("README.md");
         fs::write(&report, text).on("write", &report)?;

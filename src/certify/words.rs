@@ -1,0 +1,173 @@
+//! Evidence in words: the value, the formula, and what shows it.
+
+use crate::driver::{Accepted, Finding, Known};
+use crate::engine::Value;
+use mcc_checker::{Run, Witness};
+use mcc_model::{Archive, Count, Expr, Formula, Net, NetKind};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Most names of places or transitions that are listed.
+const LISTED: usize = 12;
+
+/// What is known about a value, with its formula and the markings of its witness as far as the formula mentions them.
+pub fn in_words(archive: &Archive, finding: &Finding) -> String {
+    let property = archive
+        .properties(&finding.examination)
+        .ok()
+        .flatten()
+        .and_then(|properties| properties.into_iter().find(|property| property.id == finding.id));
+    let (value, accepted) = match &finding.known {
+        Known::Exactly(Value::Truth(truth), accepted) => {
+            (format!("is {}", if *truth { "TRUE" } else { "FALSE" }), accepted)
+        }
+        Known::Exactly(Value::Number(number), accepted) => (format!("is {number}"), accepted),
+        Known::Exactly(Value::Infinite, accepted) => ("is infinite".to_owned(), accepted),
+        Known::AtLeast(least, accepted) => (format!("is at least {least}"), accepted),
+        Known::Open(reason) => return format!("{} was not decided: {reason}", finding.id),
+    };
+    let mut text = format!("{} {value}", finding.id);
+    let mut places = BTreeSet::new();
+    if let Some(property) = &property {
+        let formula = match &property.formula {
+            Formula::PlaceBound(ids) => {
+                places.extend(ids.iter().cloned());
+                format!("the largest {}", tokens(ids))
+            }
+            Formula::Boolean(expr) => formula(expr, &mut places),
+        };
+        let _ = write!(text, " ({formula})");
+    }
+    let Accepted { witness, certificate, explored, .. } = accepted;
+    if let Some(witness) = witness {
+        let net = (archive.instance.kind() == NetKind::PlaceTransition).then(|| archive.net().ok()).flatten();
+        let _ = write!(text, ": {}", runs(witness, net.as_ref(), &places));
+    }
+    if let Some(certificate) = certificate {
+        let _ = write!(text, ": a certificate of {} lemmas proves it", certificate.lemmas.len());
+    }
+    if let Some(explored) = explored {
+        let _ = write!(text, ": found on {} explored markings, without a small certificate", explored.states);
+    }
+    text
+}
+
+fn runs(witness: &Witness, net: Option<&Net>, places: &BTreeSet<String>) -> String {
+    let [run] = witness.runs.as_slice() else {
+        return format!("{} firing sequences show it", witness.runs.len());
+    };
+    let names: Vec<&str> = run.steps.iter().map(|step| step.transition.as_str()).collect();
+    let mut text = match names.len() {
+        0 => "the initial marking".to_owned(),
+        1..=LISTED => format!("after {}", names.join(" ")),
+        steps => {
+            format!("after {steps} transitions, the last of which are {}", names[steps - LISTED..].join(" "))
+        }
+    };
+    match (run.loop_start, run.repeat) {
+        (Some(start), _) => {
+            let _ = write!(text, ", of which those after the first {start} are repeated for ever,");
+        }
+        (_, Some(start)) => {
+            let _ = write!(
+                text,
+                ", of which those after the first {start} add tokens as often as they are repeated,"
+            );
+        }
+        _ => {}
+    }
+    if let Some(marking) = net.and_then(|net| marking(net, run)) {
+        let is_shown = |(place, count): &&(String, u64)| {
+            if places.is_empty() { *count > 0 } else { places.contains(place) }
+        };
+        let shown = marking.iter().filter(is_shown);
+        let shown: Vec<String> = shown.map(|(place, count)| format!("{place} = {count}")).collect();
+        let more = shown.len().saturating_sub(LISTED);
+        let _ = write!(text, " has {}", shown[..shown.len() - more].join(", "));
+        if more > 0 {
+            let _ = write!(text, " and {more} more places");
+        }
+    }
+    text
+}
+
+/// The last marking of a run of a P/T net, by place.
+fn marking(net: &Net, run: &Run) -> Option<Vec<(String, u64)>> {
+    let mut tokens: Vec<u64> = net.places.iter().map(|place| place.initial).collect();
+    for step in &run.steps {
+        let transition = net.transitions.iter().find(|transition| transition.id == step.transition)?;
+        for arc in &transition.inputs {
+            tokens[arc.place] = tokens[arc.place].checked_sub(arc.weight)?;
+        }
+        for arc in &transition.outputs {
+            tokens[arc.place] = tokens[arc.place].checked_add(arc.weight)?;
+        }
+    }
+    Some(net.places.iter().map(|place| place.id.clone()).zip(tokens).collect())
+}
+
+fn tokens(ids: &[String]) -> String {
+    format!("tokens({})", list(ids))
+}
+
+fn list(ids: &[String]) -> String {
+    match ids.len() {
+        0..=LISTED => ids.join(", "),
+        all => format!("{}, and {} more", ids[..LISTED].join(", "), all - LISTED),
+    }
+}
+
+/// The text of a formula; its places are added to `places`.
+fn formula(expr: &Expr, places: &mut BTreeSet<String>) -> String {
+    let mut count = |count: &Count| match count {
+        Count::Constant(constant) => constant.to_string(),
+        Count::Tokens(ids) => {
+            places.extend(ids.iter().cloned());
+            tokens(ids)
+        }
+    };
+    match expr {
+        Expr::Le(left, right) => format!("{} <= {}", count(left), count(right)),
+        Expr::Fireable(ids) => format!("fireable({})", list(ids)),
+        Expr::Deadlock => "deadlock".to_owned(),
+        Expr::AllPaths(inner) => format!("A {}", formula(inner, places)),
+        Expr::ExistsPath(inner) => format!("E {}", formula(inner, places)),
+        Expr::Globally(inner) => format!("G ({})", formula(inner, places)),
+        Expr::Finally(inner) => format!("F ({})", formula(inner, places)),
+        Expr::Next(inner) => format!("X ({})", formula(inner, places)),
+        Expr::Not(inner) => format!("not ({})", formula(inner, places)),
+        Expr::Until(before, reach) => {
+            format!("(({}) U ({}))", formula(before, places), formula(reach, places))
+        }
+        Expr::And(parts) | Expr::Or(parts) => {
+            let word = if matches!(expr, Expr::And(_)) { ") and (" } else { ") or (" };
+            let parts: Vec<String> = parts.iter().map(|part| formula(part, places)).collect();
+            format!("({})", parts.join(word))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, certify};
+    use std::path::Path;
+    use std::time::Duration;
+
+    #[test]
+    fn a_witness_is_told_in_the_words_of_its_formula() {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pnml-fixtures");
+        let archive = Archive::open(&fixtures.join("DiningTable-PT-03.tgz")).unwrap();
+        let budget = Budget::of_time(Duration::from_secs(60));
+        let mut shown = 0;
+        for finding in certify(&archive, &["ReachabilityCardinality", "UpperBounds"], &budget).unwrap() {
+            let text = in_words(&archive, &finding);
+            assert!(text.starts_with(&format!("{} is ", finding.id)) && text.contains("tokens("), "{text}");
+            if let Known::Exactly(_, Accepted { witness: Some(_), .. }) = finding.known {
+                assert!(text.contains(" has ") && text.contains(" = "), "{text}");
+                shown += 1;
+            }
+        }
+        assert!(shown > 3, "{shown}");
+    }
+}
