@@ -234,7 +234,7 @@ fn is_true(formula: &Ctl, preds: &[Pred]) -> bool {
 pub(crate) fn searches(formula: &Ctl, preds: &[Pred]) -> Vec<RunSearch> {
     let search = |shows| {
         let mut linear = Linear { preds, used: Vec::new(), exact: true };
-        let path = linear.of(formula, shows)?;
+        let path = linear.linear(formula, shows)?;
         Some(RunSearch { formula: path, preds: linear.used, shows, exact: linear.exact })
     };
     [true, false].into_iter().filter_map(search).collect()
@@ -259,32 +259,32 @@ impl Linear<'_> {
     }
 
     /// None: no run shows it.
-    fn of(&mut self, formula: &Ctl, truth: bool) -> Option<Ltl> {
+    fn linear(&mut self, formula: &Ctl, truth: bool) -> Option<Ltl> {
         Some(match (formula, truth) {
             _ if is_local(formula) => self.pred(sure(formula, true, self.preds), truth),
-            (Ctl::Not(inner), _) => self.of(inner, !truth)?,
+            (Ctl::Not(inner), _) => self.linear(inner, !truth)?,
             (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
                 // Several parts may hold on different runs only.
                 self.exact &= parts.iter().filter(|part| !is_local(part)).count() < 2;
-                Ltl::And(parts.iter().map(|part| self.of(part, truth)).collect::<Option<_>>()?)
+                Ltl::And(parts.iter().map(|part| self.linear(part, truth)).collect::<Option<_>>()?)
             }
             (Ctl::And(parts) | Ctl::Or(parts), _) => {
-                let cases: Vec<Ltl> = parts.iter().filter_map(|part| self.of(part, truth)).collect();
+                let cases: Vec<Ltl> = parts.iter().filter_map(|part| self.linear(part, truth)).collect();
                 self.exact &= cases.len() == parts.len();
                 (!cases.is_empty()).then_some(Ltl::Or(cases))?
             }
             (Ctl::ExistsNext(inner), true) => {
-                let next = self.of(inner, true)?;
+                let next = self.linear(inner, true)?;
                 Ltl::And(vec![self.pred(Pred::Dead, false), Ltl::Next(Box::new(next))])
             }
             (Ctl::ExistsUntil(before, reach), true) => {
                 // Before the end each marking of the run may need a run of its own.
                 self.exact &= is_local(before);
-                Ltl::Until(Box::new(self.of(before, true)?), Box::new(self.of(reach, true)?))
+                Ltl::Until(Box::new(self.linear(before, true)?), Box::new(self.linear(reach, true)?))
             }
             (Ctl::AllUntil(before, reach), false) => {
                 self.exact &= is_local(reach);
-                Ltl::Release(Box::new(self.of(before, false)?), Box::new(self.of(reach, false)?))
+                Ltl::Release(Box::new(self.linear(before, false)?), Box::new(self.linear(reach, false)?))
             }
             (Ctl::ExistsNext(_), false) | (Ctl::ExistsUntil(..), false) | (Ctl::AllUntil(..), true) => {
                 self.exact = false;

@@ -166,7 +166,12 @@ fn all_values_of_random_nets_are_those_of_the_explorer() {
         write_net(&folder, &mut random);
         write_formulas(&folder, &mut random);
         let archive = Archive::open(&folder).unwrap();
-        let budget = Budget { steps: u64::MAX, time: Duration::from_millis(800), memory_bytes: 1 << 20, cancel: &cancel };
+        let budget = Budget {
+            steps: u64::MAX,
+            time: Duration::from_millis(800),
+            memory_bytes: 1 << 20,
+            cancel: &cancel,
+        };
         let findings = certify(&archive, &EXAMINATIONS, &budget).unwrap();
         let instance = Instance::read(&archive).unwrap();
         let explored = instance.explore(Duration::from_secs(60), 16 << 20, &cancel);

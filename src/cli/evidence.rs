@@ -13,10 +13,13 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// Formulas are processed recursively.
 const STACK: usize = 64 << 20;
 
+/// An instance, and what was found about the values of an examination.
+type Decided = (Archive, Vec<Finding>);
+
 /// Decides values of instances, each examination once.
 pub(super) struct Evidence {
     archives: BTreeMap<String, PathBuf>,
-    known: BTreeMap<(String, String), Result<(Archive, Vec<Finding>), String>>,
+    known: BTreeMap<(String, String), Result<Decided, String>>,
 }
 
 impl Evidence {
@@ -26,7 +29,7 @@ impl Evidence {
     }
 
     /// What evidence shows about a value, or why none does. `is` finds it, with its position in the order of the ids.
-    pub(super) fn of(
+    pub(super) fn about(
         &mut self,
         instance: &str,
         examination: &str,

@@ -187,7 +187,7 @@ fn add_evidence(report: &mut QualificationReport, instances: &Path) -> Result<()
     for finding in &mut report.findings {
         let (Some(value), Some((_, run))) = (&finding.value, finding.run.split_once('/')) else { continue };
         let Some((instance, examination)) = run.split_once('/') else { continue };
-        let text = evidence.of(instance, examination, |_, found| found.id == value.id);
+        let text = evidence.about(instance, examination, |_, found| found.id == value.id);
         finding.fix = format!("{}; {text}", finding.fix);
     }
     Ok(())

@@ -82,7 +82,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         for value in rating.entries.iter().flat_map(|entry| &entry.values) {
             let RatedValue { kind, examination, instance, position, given, .. } = value;
             if *kind == ValueKind::Wrong {
-                let text = evidence.of(instance, examination, |at, _| at == *position);
+                let text = evidence.about(instance, examination, |at, _| at == *position);
                 let given = given.as_ref().map_or_else(String::new, ToString::to_string);
                 rating.notes.push(format!("{instance} {examination} {position:02} is {given}; {text}"));
             }
