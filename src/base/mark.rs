@@ -95,7 +95,7 @@ impl Mark {
 }
 
 /// Each mark in words, and what it means for the run.
-const WORDS: [(Mark, &str, &str); 27] = [
+const WORDS: [(Mark, &str, &str); 28] = [
     (
         Mark::TCG,
         "emulated processor",
@@ -161,6 +161,11 @@ const WORDS: [(Mark, &str, &str); 27] = [
         Mark::INSTRUCTIONS_COUNTED,
         "instructions counted",
         "a plugin of QEMU counted instructions, which takes CPU time",
+    ),
+    (
+        Mark::DETERMINISTIC_GUEST,
+        "deterministic guest",
+        "the guest placed programs at the same addresses each time, and hash seeds were fixed",
     ),
     (Mark::NOT_RUN_YET, "not run yet", "the run has no attempt yet"),
 ];

@@ -136,7 +136,7 @@ fn computation(millionths: u64) -> String {
         11..=50_000 => format!(
             "instructions differ by {apart}: another computation, or a tool with random numbers of its own, such as \
              addresses, hash seeds and the threads of Java (up to 5 %), or only a slower host, because the agent of the \
-             guest executes about 20,000 in each second"
+             guest executes about 6,500 in each second (in older images about 21,000)"
         ),
         _ => format!(
             "another one: instructions differ by {apart}, more than random numbers of a tool cause (5 %)"

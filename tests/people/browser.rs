@@ -613,7 +613,7 @@ fn a_picture_follows_the_filter_of_its_table() {
         let drawn = u8::from(!kind.is_empty());
         assert_eq!(result[2 + number], serde_json::json!([kind, drawn, true]));
     }
-    assert_eq!(result[9], "#picture=scatter&filter=philosophers");
+    assert_eq!(result[9], "#filter=philosophers&picture=scatter");
     let saved = serde_json::json!([["scatter-cpu_ms.svg", true], ["scatter-cpu_ms.csv", true]]);
     assert_eq!(result[10], saved);
 }

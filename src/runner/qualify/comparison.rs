@@ -126,7 +126,8 @@ pub struct ComparisonReport {
     pub values: usize,
     /// The positions whose values differ.
     pub different_values: Vec<DifferentValues>,
-    /// Marks of the conditions of host and guest, such as `degraded:tcg` and `restored`, with the number of repetitions that have them.
+    /// Marks of the conditions of host and guest, such as `degraded:tcg` and `restored`, with the number of repetitions that
+    /// have them.
     pub conditions: BTreeMap<String, usize>,
     /// Number of pairs whose repetitions had different cores of the host.
     pub pairs_on_different_cores: usize,
