@@ -447,7 +447,7 @@ mod tests {
                 decide_with_parts(&archive, &examinations, &budget).unwrap()
             };
             let mut before: Option<Vec<Answer>> = None;
-            for steps in [3_000, 20_000, 100_000, 500_000, 2_500_000] {
+            for steps in [3_000, 12_000, 50_000, 200_000, 800_000] {
                 let now = answers(steps);
                 assert_eq!(now, answers(steps), "{instance}, {steps} steps");
                 for (less, more) in before.iter().flatten().zip(&now) {
@@ -463,6 +463,6 @@ mod tests {
             }
         }
         // Some budgets decide only a part.
-        assert!(decided_by_part > 100, "{decided_by_part}");
+        assert!(decided_by_part > 10, "{decided_by_part}");
     }
 }
