@@ -57,6 +57,8 @@ struct Clock<'a> {
     steps: Cell<u64>,
     /// The steps at which time and cancellation are read next.
     next_read: Cell<u64>,
+    /// The number of steps at which the whole computation ends.
+    end: u64,
     /// In CPU time of the thread.
     deadline: Duration,
     cancel: &'a AtomicBool,
@@ -85,11 +87,18 @@ impl<'a> Limits<'a> {
         let clock = Clock {
             steps: Cell::new(0),
             next_read: Cell::new(0),
+            end: budget.steps,
             deadline: cpu_time().saturating_add(budget.time),
             cancel: budget.cancel,
         };
-        let (until, memory_bytes) = (budget.steps, budget.memory_bytes);
-        Self { clock: Rc::new(clock), until, memory_bytes, taken: Cell::new(0) }
+        // Parts have shares of a number of steps that does not depend on the budget: so a larger budget continues the work of a
+        // smaller one.
+        Self {
+            clock: Rc::new(clock),
+            until: u64::MAX,
+            memory_bytes: budget.memory_bytes,
+            taken: Cell::new(0),
+        }
     }
 
     /// At most `steps` of the steps that are left, and a share of the memory that is not taken.
@@ -144,7 +153,7 @@ impl<'a> Limits<'a> {
             }
             clock.next_read.set(now.saturating_add(STEPS_UNREAD));
         }
-        if now < self.until { Ok(()) } else { Err(Stop::Time) }
+        if now < self.until.min(clock.end) { Ok(()) } else { Err(Stop::Time) }
     }
 
     /// Checks the limits without a step.

@@ -230,7 +230,7 @@ impl Item {
         }
     }
 
-    fn is_settled(&self) -> bool {
+    fn has_result(&self) -> bool {
         self.decided.is_some() || self.reason.is_some()
     }
 
@@ -272,7 +272,7 @@ impl Engine<'_> {
         for round in 0.. {
             let steps = FIRST_ROUND.saturating_mul(1_u64.checked_shl(2 * round).unwrap_or(u64::MAX));
             let ended = self.round(&largest, round.into(), &limits.part(steps, 1.0), limits);
-            let is_decided = |item: &Item| item.part.is_some() || item.is_settled();
+            let is_decided = |item: &Item| item.part.is_some() || item.has_result();
             if ended || self.items.iter().all(is_decided) || limits.is_over() {
                 break;
             }
@@ -292,26 +292,37 @@ impl Engine<'_> {
                     return true;
                 }
             }
+            // What ends with the budget decides nothing that a larger budget would not decide too.
+            if all.is_over() {
+                self.stop.clone_from(&graph.stop);
+                return true;
+            }
             let part = limits.rest(PART, &exploration);
             self.stop.clone_from(&graph.stop);
             // What the part decides until its end is kept.
             let _ended = self.decide_by_part(&mut graph, &part);
         }
         self.compose();
-        self.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0));
-        self.decide_by_search(largest, round, &limits.share(SEARCH, 1.0));
-        self.compose();
-        self.runs_beyond(largest, &limits.share(RUNS, 1.0));
-        self.compose();
-        self.exclude_runs(&limits.share(1.0, 0.0));
-        self.compose();
+        let methods: [&dyn Fn(&mut Self); 4] = [
+            &|engine| engine.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0)),
+            &|engine| engine.decide_by_search(largest, round, &limits.share(SEARCH, 1.0)),
+            &|engine| engine.runs_beyond(largest, &limits.share(RUNS, 1.0)),
+            &|engine| engine.exclude_runs(&limits.share(1.0, 0.0)),
+        ];
+        for method in methods {
+            if all.is_over() {
+                return true;
+            }
+            method(self);
+            self.compose();
+        }
         false
     }
 
     /// Whether an item is open, and of a part also that its formula has no witness.
     pub(crate) fn is_wanted(&self, item: usize) -> bool {
         let item = &self.items[item];
-        !item.is_settled() && (item.part.is_none() || !self.items[item.whole].has_witness())
+        !item.has_result() && (item.part.is_none() || !self.items[item.whole].has_witness())
     }
 
     /// The open items of some kind.
@@ -324,7 +335,7 @@ impl Engine<'_> {
         let net = &self.named.net;
         let state = |formula: &Expr| Some(self.names.pred(formula).ok()??.holds(net, &net.initial));
         let mut composed = Vec::new();
-        for (number, item) in self.items.iter().enumerate().filter(|(_, item)| !item.is_settled()) {
+        for (number, item) in self.items.iter().enumerate().filter(|(_, item)| !item.has_result()) {
             let Some(tree) = &item.tree else { continue };
             let part = |part: usize| self.items.get(number + 1 + part);
             let Some((value, needed)) = truth(tree, &|number| part(number)?.truth(), &state) else {

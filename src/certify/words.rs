@@ -155,7 +155,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_witness_is_told_in_the_words_of_its_formula() {
+    fn a_witness_is_described_in_the_words_of_its_formula() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pnml-fixtures");
         let archive = Archive::open(&fixtures.join("DiningTable-PT-03.tgz")).unwrap();
         let budget = Budget::of_time(Duration::from_secs(60));

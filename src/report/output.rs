@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_long_line_is_truncated() {
         let page = shown("x".repeat(10_000).as_bytes());
-        assert_eq!(page.head, ["x".repeat(LINE), "⟨… 8000 more characters of this line⟩".into()]);
+        assert_eq!(page.head, ["x".repeat(LINE), "⟨… 8,000 more characters of this line⟩".into()]);
     }
 
     #[test]

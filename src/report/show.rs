@@ -261,7 +261,7 @@ mod tests {
         let shown = [&first, &second].map(|number| decimal(number, places));
         assert_eq!(
             (shown, distance(&first, &second, places)),
-            (["1518.61".into(), "1509.25".into()], "9.36".into())
+            (["1,518.61".into(), "1,509.25".into()], "9.36".into())
         );
         // Rounded, the distance itself would be 9.35.
         assert_eq!(decimal(&(&first - &second), 2), "9.35");

@@ -127,16 +127,8 @@ fn messages_name_the_archive_and_not_the_folder_of_its_files() {
     let folder = unpacked();
     fs::write(folder.path().join("publication.json"), "{").unwrap();
     let archive = packed(folder.path());
-    for (command, code) in [("verify", 1), ("report", 2)] {
-        let out = tempfile::tempdir().unwrap();
-        let site = out.path().join("site");
-        let mut args = vec![command, text(archive.path())];
-        if command == "report" {
-            args.extend(["--out", text(&site)]);
-        }
-        let said = printed(&args, code);
-        assert!(said.contains("publication.json") && !said.contains("mcc-archive-"), "{command}: {said}");
-    }
+    let said = printed(&["verify", text(archive.path())], 1);
+    assert!(said.contains("publication.json") && !said.contains("mcc-archive-"), "{said}");
 }
 
 #[test]

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_linear_axis_has_round_ticks_and_contains_all_values() {
         let axis = Axis::linear(Unit::Count, 0.0, 947.0, (0, 500));
-        assert_eq!(texts(axis), ["0", "200", "400", "600", "800", "1000"]);
+        assert_eq!(texts(axis), ["0", "200", "400", "600", "800", "1,000"]);
         assert_eq!((axis.pixel(0.0), axis.pixel(947.0)), (0, 474));
         let below = Axis::linear(Unit::Count, -30.0, 60.0, (0, 100));
         assert_eq!(texts(below), ["−40", "−20", "0", "20", "40", "60"]);

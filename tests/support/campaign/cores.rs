@@ -39,7 +39,8 @@ impl HeldCores {
     /// A command that may use only these cores.
     pub fn command(&self, program: &str) -> Command {
         let cores: Vec<String> = self.0.iter().map(usize::to_string).collect();
-        let mut command = Command::new("taskset");
+        // By its path: a test may set PATH.
+        let mut command = Command::new("/usr/bin/taskset");
         command.args(["--cpu-list", &cores.join(","), program]);
         command
     }
