@@ -173,7 +173,7 @@ fn a_tool_that_answers_in_two_of_three_runs_is_reduced_by_their_majority() {
     let ignore_weights = "sed -i -E 's|<inscription><text>[0-9]+<|<inscription><text>1<|' model.pnml";
     tool(folder, "unsteady", &format!("{unsteady}\n{ignore_weights}"));
     let shrink = format!(
-        "shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 60 --time 3 --tool unsteady --against right"
+        "shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 300 --time 30 --tool unsteady --against right"
     );
     harness(folder, &format!("{shrink} --out once")).assert().code(2);
     harness(folder, &format!("{shrink} --runs 3 --agreeing 4 --out never")).assert().code(2);

@@ -599,7 +599,7 @@ fn a_picture_follows_the_filter_of_its_table() {
          return [...found, location.hash, all('.chart a').map(link => [link.download, link.href.startsWith('blob:')])];";
     let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "#picture=solved", steps);
     assert_eq!(result[0][0], "Right values by CPU time of the run, 3 rows");
-    assert_eq!(result[1][0], "Right values by CPU time of the run, 1 row with “philosophers”");
+    assert_eq!(result[1][0], "Right values by CPU time of the run, 2 rows with “philosophers”");
     let count = |shown: &serde_json::Value| {
         let text = shown[1].as_str().unwrap_or_else(|| panic!("{result}"));
         text.rsplit(' ')
