@@ -2,11 +2,11 @@
 //! does not end.
 
 use crate::budget::{Budget, Limits, Stop};
-use crate::composition::{Tree, truth};
 use crate::ctl_run;
 use crate::explore::explore;
 use crate::formula::{Names, Pred};
 use crate::net::{Marking, Named};
+use crate::parts::{Tree, truth};
 use crate::proof_lp::Structure;
 use crate::questions::{self, Examination, Kind, Metric, Question, RunSearch};
 use crate::search::walk;

@@ -66,6 +66,7 @@ mod fair;
 mod formula;
 mod global;
 mod net;
+mod parts;
 mod product;
 mod proof;
 mod proof_certificate;

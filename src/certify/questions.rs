@@ -1,7 +1,7 @@
 //! The questions of an instance: for each examination its positions, prepared for the net.
 
-use crate::composition::{Tree, decompose, parts};
 use crate::formula::{FormulaError, Ltl, Names, Pred, Sum};
+use crate::parts::{Tree, decompose, parts};
 use mcc_model::{Archive, ArchiveError, Ctl, Expr, Formula};
 
 /// The questions of an examination.
