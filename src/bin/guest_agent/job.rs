@@ -503,10 +503,18 @@ mod tests {
                 });
             }
             let busy: Vec<String> = threads.iter().take(3).map(|thread| thread.to_string()).collect();
-            let counted = [busy.join("\n"), busy[1..].join("\n"), "0\nno thread\n".to_owned()]
-                .map(|threads| runnable(threads.as_bytes()));
+            let counts = || {
+                [busy.join("\n"), busy[1..].join("\n"), "0\nno thread\n".to_owned()]
+                    .map(|threads| runnable(threads.as_bytes()))
+            };
+            // On a busy host, a thread may still be on its way out of the channel's lock.
+            let seen = (0..100_000).find(|_| {
+                std::thread::yield_now();
+                counts() == [3, 2, 0]
+            });
+            let last = counts();
             stop.store(true, Ordering::Relaxed);
-            assert_eq!(counted, [3, 2, 0]);
+            assert!(seen.is_some(), "{last:?}");
         });
     }
 }
