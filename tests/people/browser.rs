@@ -585,7 +585,7 @@ fn a_picture_follows_the_filter_of_its_table() {
              await wait();
              return [all('.chart svg title')[0].textContent, ...all('.chart svg text').map(text => text.textContent).filter(text => text.startsWith('breadth-first: '))];
          };
-         const found = [await shown(''), await shown('philosophers-pt')];
+         const found = [await shown(''), await shown('000005')];
          const kinds = [...all('#picture-1')[0].options].map(option => option.value);
          for (const kind of kinds) {
              all('#picture-1')[0].value = kind;
@@ -599,7 +599,7 @@ fn a_picture_follows_the_filter_of_its_table() {
          return [...found, location.hash, all('.chart a').map(link => [link.download, link.href.startsWith('blob:')])];";
     let result = result_of(&chromium, &site, "examinations/CTLCardinality.html", "#picture=solved", steps);
     assert_eq!(result[0][0], "Right values by CPU time of the run, 3 rows");
-    assert_eq!(result[1][0], "Right values by CPU time of the run, 1 row with “philosophers-pt”");
+    assert_eq!(result[1][0], "Right values by CPU time of the run, 1 row with “000005”");
     let count = |shown: &serde_json::Value| {
         let text = shown[1].as_str().unwrap_or_else(|| panic!("{result}"));
         text.rsplit(' ')
@@ -613,7 +613,7 @@ fn a_picture_follows_the_filter_of_its_table() {
         let drawn = u8::from(!kind.is_empty());
         assert_eq!(result[2 + number], serde_json::json!([kind, drawn, true]));
     }
-    assert_eq!(result[9], "#filter=philosophers-pt&picture=scatter");
+    assert_eq!(result[9], "#filter=000005&picture=scatter");
     let saved = serde_json::json!([["scatter-cpu_ms.svg", true], ["scatter-cpu_ms.csv", true]]);
     assert_eq!(result[10], saved);
 }
