@@ -507,7 +507,7 @@ mod tests {
                 [busy.join("\n"), busy[1..].join("\n"), "0\nno thread\n".to_owned()]
                     .map(|threads| runnable(threads.as_bytes()))
             };
-            // On a busy host, a thread may still be on its way out of the channel's lock.
+            // On a busy host, a thread may still wait for the channel's lock.
             let seen = (0..100_000).find(|_| {
                 std::thread::yield_now();
                 counts() == [3, 2, 0]
