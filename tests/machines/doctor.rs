@@ -125,8 +125,9 @@ fn the_boot_sector_reports_the_flags_of_the_processor() {
     assert!(!flags.contains("tsc_deadline_timer"), "TCG has none: {flags:?}");
 }
 
+/// It takes three minutes, because each of six computations runs alone, beside another and restored.
 #[test]
-#[cfg_attr(not(feature = "machine-tests"), ignore = "needs real machines: scripts/test")]
+#[ignore = "long: scripts/test --all"]
 fn every_measured_figure_of_a_host_has_a_verdict() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("host.json");
