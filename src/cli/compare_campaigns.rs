@@ -49,7 +49,8 @@ fn rates(text: &str) -> Result<(f64, f64), String> {
     Ok((lost / 100.0, gained / 100.0))
 }
 
-pub fn run(args: Args) -> Result<Exit, Failure> {
+pub fn run(mut args: Args) -> Result<Exit, Failure> {
+    args.inputs.failure_classes = true;
     let (mut edition, sources) = args.inputs.sources(&[args.a.clone(), args.b.clone()])?;
     edition.judging.votes = Votes::PerTool;
     let Ok([a, mut b]) = <[_; 2]>::try_from(sources) else {

@@ -4,18 +4,16 @@ use super::terminal::{argument, next};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
 use mcc_archive::ArchiveInputs;
-use mcc_base::files::open_own;
 use mcc_campaign::benchkit::contest_table::Form;
-use mcc_campaign::benchkit::{FailureClasses, FoundFailure};
 use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::{Edition, Status};
 use mcc_judge::contest_table::{Cores, Layout, export};
+use mcc_judge::failures::FailureReader;
 use mcc_judge::record::edition_of;
 use mcc_judge::shared::field;
 use mcc_judge::{mcc, oracle};
-use mcc_store::{Outcome, Record, RunRecord};
+use mcc_store::{Record, RunRecord};
 use std::collections::BTreeMap;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
@@ -174,28 +172,11 @@ fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
     refuse_inputs(&args.read_files(), [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let edition = edition_of(&record).map_err(Failure::usage)?;
-    let classes = FailureClasses::of_campaign(&record.facts().campaign);
-    let classes = classes.map_err(|problem| Failure::usage(anyhow!("the recorded campaign: {problem}")))?;
-    let built_in = FailureClasses::new(&[]).map_err(|problem| anyhow!(problem))?;
     let mut rows = String::from("tool,instance,examination,outcome,class,line,values\n");
     let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for recorded in record.records() {
-        let RunRecord { run, last, .. } = recorded?;
-        if edition.status_of(&run.entry) == Status::Resigned
-            || last.outcome == Outcome::NotCompeting
-            || last.outcome.is_infrastructure()
-        {
-            continue;
-        }
-        let mut found = FoundFailure::default();
-        for stream in ["stdout", "stderr"] {
-            if last.outputs.iter().any(|output| output.role == stream) {
-                let path = record.outputs_dir(&last.run, last.number).join(stream);
-                let of_entry = classes.get(&run.entry).unwrap_or(&built_in);
-                open_own(&path)
-                    .and_then(|file| of_entry.read(stream, BufReader::new(file), &mut found))
-                    .map_err(|error| anyhow!("{}: cannot read the output: {error}", path.display()))?;
-            }
+    FailureReader::new(&record)?.each(|RunRecord { run, last, .. }, found| {
+        if edition.status_of(&run.entry) == Status::Resigned {
+            return;
         }
         let class = found.class.unwrap_or_default();
         let values: Vec<String> =
@@ -214,7 +195,7 @@ fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
         if !class.is_empty() {
             *sums.entry((run.entry.to_string(), class)).or_default() += 1;
         }
-    }
+    })?;
     print::file(out, &rows)?;
     let mut text = format!("{} (rows: {})\n", out.display(), rows.lines().count() - 1);
     for ((entry, class), runs) in sums {

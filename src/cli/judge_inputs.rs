@@ -45,6 +45,9 @@ pub struct JudgeInputs {
     /// Count one vote for every variant or one for every tool; this replaces the setting of the edition.
     #[arg(long, value_enum, value_name = "WHO")]
     votes: Option<VotesOption>,
+    /// Whether the failure classes of the runs of records are read, too.
+    #[arg(skip)]
+    pub failure_classes: bool,
 }
 
 /// Which entries have a vote.
@@ -123,6 +126,9 @@ impl JudgeInputs {
                 && let Some(publication) = mcc_archive::publication(&opened.path)?
             {
                 results.publication = Some(publication);
+            }
+            if let (true, Some(record)) = (self.failure_classes, &opened.record) {
+                results.add_failure_classes(record)?;
             }
             // A table of answers has the original names.
             let names = self.names.clone().or_else(|| opened.own_names());

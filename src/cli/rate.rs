@@ -47,7 +47,8 @@ pub struct Args {
     format: Format,
 }
 
-pub fn run(args: Args) -> Result<Exit, Failure> {
+pub fn run(mut args: Args) -> Result<Exit, Failure> {
+    args.inputs.failure_classes = true;
     let mut paths = vec![args.runs.clone(), args.published.clone()];
     paths.extend(args.baseline.clone());
     let (edition, sources) = args.inputs.sources(&paths)?;

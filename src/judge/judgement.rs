@@ -412,6 +412,9 @@ pub struct Cell {
     /// Anomalies of the output, each with its line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// The failure class of the run, where it was read (`RunResults::add_failure_classes`); not part of a judgement.
+    #[serde(skip)]
+    pub failure_class: Option<String>,
 }
 
 impl Cell {

@@ -37,6 +37,7 @@ pub mod campaigns;
 pub mod certified;
 pub mod compare;
 pub mod explain;
+pub mod failures;
 mod input;
 pub mod judgement;
 pub mod mcc;

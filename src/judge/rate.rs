@@ -48,6 +48,9 @@ pub struct EntryRating {
     pub places: Vec<WouldBePlace>,
     /// How the missed values are distributed.
     pub misses: Misses,
+    /// Number of its runs of each failure class.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failure_classes: BTreeMap<String, u64>,
     /// The values behind the counts, in the order of examination, instance and position.
     pub values: Vec<RatedValue>,
 }
@@ -61,6 +64,9 @@ pub struct Misses {
     pub by_backer: BTreeMap<String, u64>,
     /// By the outcome of the run that did not give the value.
     pub by_outcome: BTreeMap<Ending, u64>,
+    /// By the failure class of the run that did not give the value; those of runs without a class are not counted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_failure_class: BTreeMap<String, u64>,
 }
 
 /// The counts of an entry in one examination.
@@ -161,6 +167,9 @@ pub struct RatedValue {
     pub others_right: usize,
     /// The entries of other tools that vote and have it right.
     pub backers: Vec<String>,
+    /// The failure class of the run; None: it has none, or is not of a record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<String>,
 }
 
 /// Combines the author's runs, the published field and the baseline. The author's entries replace those of the same name in
@@ -309,6 +318,7 @@ pub fn rate(edition: &Edition, results: RunResults, rated: &[String]) -> Result<
             baseline,
             examinations: examinations.collect(),
             misses: Misses::default(),
+            failure_classes: BTreeMap::new(),
             values: Vec::new(),
         });
     }
@@ -334,6 +344,7 @@ struct RatedEntry {
     baseline: Option<usize>,
     examinations: Vec<ExaminationRating>,
     misses: Misses,
+    failure_classes: BTreeMap<String, u64>,
     values: Vec<RatedValue>,
 }
 
@@ -349,6 +360,10 @@ impl RatedEntry {
         let is_other = |entry: &Entry| entry.status.votes() && entry.tool != *tool;
         let others = block.cells.iter().map(|cell| (&entries[cell.entry], cell));
         let others: Vec<(&Entry, &Cell)> = others.filter(|(entry, _)| is_other(entry)).collect();
+        let failure_class = own.and_then(|own| own.failure_class.clone());
+        if let Some(class) = &failure_class {
+            *self.failure_classes.entry(class.clone()).or_default() += 1;
+        }
         for (position, trusted) in block.trusted.iter().enumerate() {
             let has_right = |cell: &Cell| cell.verdicts[position] == ValueVerdict::Right;
             let backers = || others.iter().filter(|(_, cell)| has_right(cell)).map(|(entry, _)| *entry);
@@ -378,6 +393,9 @@ impl RatedEntry {
                     kinds.push(ValueKind::Missed);
                     *self.misses.by_family.entry(family.clone()).or_default() += 1;
                     *self.misses.by_outcome.entry(own.ending).or_default() += 1;
+                    if let Some(class) = &failure_class {
+                        *self.misses.by_failure_class.entry(class.clone()).or_default() += 1;
+                    }
                     for backer in backers() {
                         *self.misses.by_backer.entry(backer.entry.clone()).or_default() += 1;
                     }
@@ -407,6 +425,7 @@ impl RatedEntry {
                 trusted: value.clone(),
                 others_right,
                 backers: backers().map(|entry| entry.entry.clone()).collect(),
+                failure_class: failure_class.clone(),
             }));
         }
     }
@@ -443,6 +462,7 @@ impl RatedEntry {
             places: totals.podiums.iter().filter_map(place).collect(),
             examinations: self.examinations,
             misses: self.misses,
+            failure_classes: self.failure_classes,
             values: self.values,
         }
     }
@@ -482,13 +502,14 @@ impl Rating {
 const SHOWN: usize = 10;
 
 impl Misses {
-    /// Returns the largest counts by family, by backer and by outcome of the run, as text; without empty ones.
+    /// Returns the largest counts by family, backer, outcome and failure class of the run, as text; without empty ones.
     pub fn most(&self) -> impl Iterator<Item = (&'static str, String)> {
         let outcomes = self.by_outcome.iter().map(|(outcome, count)| (outcome.to_string(), *count)).collect();
         let counts = [
             ("family", self.by_family.clone()),
             ("backer (entry that has the value)", self.by_backer.clone()),
             ("outcome of the run", outcomes),
+            ("failure class of the run", self.by_failure_class.clone()),
         ];
         counts.into_iter().filter(|(_, counts)| !counts.is_empty()).map(|(by, counts)| {
             let mut sorted: Vec<(String, u64)> = counts.into_iter().collect();
@@ -561,6 +582,10 @@ impl fmt::Display for EntryRating {
             ]);
         }
         indented(out, &columns(&rows, &[1, 2, 4]))?;
+        if !self.failure_classes.is_empty() {
+            let classes = self.failure_classes.iter().map(|(class, runs)| format!("{class} {runs}"));
+            writeln!(out, "  runs by failure class: {}", classes.collect::<Vec<_>>().join(", "))?;
+        }
         for (by, counts) in self.misses.most() {
             writeln!(out, "  missed by {by}: {counts}")?;
         }

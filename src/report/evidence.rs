@@ -10,6 +10,7 @@ use super::table::{self, MarkRow};
 use super::{ReportError, script};
 use askama::Template;
 use mcc_base::files;
+use mcc_campaign::benchkit::FoundFailure;
 use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,8 @@ struct RunsPage {
     excluded: Vec<(String, String)>,
     excluded_reason: String,
     rows: usize,
+    /// Entry, failure class, number of runs and the filter that finds them.
+    failures: Vec<[String; 4]>,
     has_record: bool,
     of_record: bool,
 }
@@ -213,13 +216,16 @@ pub fn links(contest: &Contest, runs: &[RunName]) -> Vec<(String, String)> {
     runs.iter().filter(|run| contest.is_shown(run)).map(link).collect()
 }
 
-/// Writes the page of marked runs and its data. `attempts` is the number of attempts of each run of the record.
+/// Writes the page of marked runs and of failure classes, and its data. `attempts` is the number of attempts of each run of
+/// the record; `found`: what outputs say about failures.
 pub fn write_runs(
     contest: &Contest,
     attempts: &BTreeMap<RunKey, usize>,
+    found: &[(RunKey, FoundFailure)],
     site: &NewSite,
 ) -> Result<(), ReportError> {
     let runs = list::marked_runs(contest, attempts);
+    let (classes, failures) = list::failures(contest, found);
     let judgement = contest.judgement;
     let page = RunsPage {
         frame: contest.frame("Marked runs".into(), ""),
@@ -228,10 +234,11 @@ pub fn write_runs(
         excluded: links(contest, &judgement.excluded),
         excluded_reason: contest.excluded_reason(),
         rows: runs.rows.len(),
+        failures,
         has_record: contest.has_record,
         of_record: judgement.is_of_record(),
     };
-    site.file("runs.js", &script::call("mcc_lists", &[runs]))?;
+    site.file("runs.js", &script::call("mcc_lists", &[runs, classes]))?;
     site.page("runs.html", &page)
 }
 

@@ -8,6 +8,7 @@ use super::site::NewSite;
 use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
+use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::{DisturbedRuns, MeasuredHost};
@@ -154,6 +155,8 @@ struct DiskRow {
 pub struct RecordFacts {
     /// The number of attempts of each run.
     pub attempts: BTreeMap<RunKey, usize>,
+    /// What the outputs of runs say about failures, where they say something.
+    pub failures: Vec<(RunKey, FoundFailure)>,
     hosts: BTreeMap<String, u64>,
     accelerators: BTreeMap<String, u64>,
     qemus: BTreeSet<String>,

@@ -61,7 +61,10 @@ pub use years::{Year, write_years};
 
 use mcc_base::names::RunId;
 use mcc_base::ordered_map::{Feed, ordered_map};
+use mcc_campaign::benchkit::FoundFailure;
+use mcc_judge::failures::FailureReader;
 use mcc_judge::judgement::{Judgement, JudgementError};
+use mcc_judge::record::RecordError;
 use mcc_store::{Attempt, MeasuredHost, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -99,6 +102,9 @@ pub enum ReportError {
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] StoreError),
+    /// The recorded campaign declares a failure class that is not valid.
+    #[error(transparent)]
+    FailureClass(RecordError),
     /// A raw output of the record cannot be read.
     #[error("run {run}: cannot read its output {}: {source}; restore the file, or report without --record",
             path.display())]
@@ -143,6 +149,15 @@ impl ReportError {
     }
 }
 
+/// An error while failure classes are read.
+fn failure_error(error: RecordError) -> ReportError {
+    match error {
+        RecordError::Output { run, path, source } => ReportError::Output { run, path, source },
+        RecordError::Store(error) => error.into(),
+        other => ReportError::FailureClass(other),
+    }
+}
+
 /// An attempt and the paths of its raw outputs.
 struct KeptAttempt {
     attempt: Attempt,
@@ -152,6 +167,8 @@ struct KeptAttempt {
     samples: Vec<Sample>,
     /// The organizers' reason for repeating the run after this attempt.
     rerun: Option<String>,
+    /// What the outputs of the judged attempt say about failures.
+    failure: FoundFailure,
 }
 
 /// Counts of the site that was written.
@@ -187,7 +204,7 @@ pub fn write_site(
     podium::write(&contest, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
-    evidence::write_runs(&contest, &facts.attempts, &site)?;
+    evidence::write_runs(&contest, &facts.attempts, &facts.failures, &site)?;
     evidence::write_techniques(&contest, &site)?;
     if let Some(record) = material.record {
         progress::write(&contest, record, &site)?;
@@ -254,14 +271,34 @@ fn write_in_parallel(
         }
         Ok(())
     };
-    let work = |_: &mut (), part: SitePart| match part {
-        SitePart::Examination(examination) => table::write(contest, examination, site),
-        SitePart::Pictures(progress) => pictures::write(contest, progress, site),
-        SitePart::Tool(entry) => tool::write(contest, entry, site),
-        SitePart::Instance(instance, runs) => instance::write(contest, instance, &runs, site),
+    let reader = record.map(FailureReader::new).transpose().map_err(failure_error)?;
+    let work = |_: &mut (), part: SitePart| {
+        match part {
+            SitePart::Examination(examination) => table::write(contest, examination, site)?,
+            SitePart::Pictures(progress) => pictures::write(contest, progress, site)?,
+            SitePart::Tool(entry) => tool::write(contest, entry, site)?,
+            SitePart::Instance(instance, mut runs) => {
+                for ((entry, ..), attempts) in &mut runs {
+                    if let (Some(reader), Some(judged)) = (&reader, attempts.last_mut()) {
+                        let found = reader.read(&contest.entry(*entry).entry, &judged.attempt);
+                        judged.failure = found.map_err(failure_error)?.unwrap_or_default();
+                    }
+                }
+                instance::write(contest, instance, &runs, site)?;
+                let failures = runs.into_iter().filter_map(|(key, attempts)| {
+                    let failure = attempts.into_iter().next_back()?.failure;
+                    (failure != FoundFailure::default()).then_some((key, failure))
+                });
+                return Ok(failures.collect());
+            }
+        }
+        Ok(vec![])
     };
-    let (fed, _): (Result<(), ReportError>, _) = ordered_map(threads, || (), feed, work, |done| done)?;
+    let mut failures = Vec::new();
+    let done = |done: Result<Vec<_>, ReportError>| done.map(|found| failures.extend(found));
+    let (fed, _): (Result<(), ReportError>, _) = ordered_map(threads, || (), feed, work, done)?;
     fed?;
+    facts.failures = failures;
     Ok(facts)
 }
 
@@ -285,7 +322,8 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
         let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
         let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
         let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);
-        Ok(KeptAttempt { outputs, samples, rerun: rerun.map(|rerun| rerun.reason.clone()), attempt })
+        let rerun = rerun.map(|rerun| rerun.reason.clone());
+        Ok(KeptAttempt { outputs, samples, rerun, attempt, failure: FoundFailure::default() })
     };
     attempts.into_iter().map(keep).collect()
 }

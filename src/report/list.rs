@@ -5,6 +5,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
 use askama::Template;
+use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted, ValueVerdict};
 use serde::Serialize;
@@ -178,6 +179,46 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
         ],
         rows,
     }
+}
+
+/// The runs with a failure class or named values, and the number of runs of each entry and class, with the filter that finds
+/// them.
+pub fn failures(contest: &Contest, found: &[(RunKey, FoundFailure)]) -> (List, Vec<[String; 4]>) {
+    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for ((entry, instance, examination), found) in found {
+        let (Some(number), Some(instance)) =
+            (contest.entry_number(*entry), contest.instance_number(*instance))
+        else {
+            continue;
+        };
+        if let Some(class) = &found.class {
+            *sums.entry((&contest.entry(*entry).entry, class)).or_default() += 1;
+        }
+        let values = found.values.iter().map(|(name, value)| format!("{name}={value}"));
+        let text = |text: &Option<String>| Field::Text(visible(text.as_deref().unwrap_or_default()));
+        rows.push(vec![
+            Field::from(number),
+            Field::from(instance),
+            Field::from(*examination),
+            text(&found.class),
+            text(&found.line),
+            Field::Text(visible(&values.collect::<Vec<_>>().join("; "))),
+        ]);
+    }
+    let columns = vec![
+        ("Entry", "entry"),
+        ("Instance", "instance"),
+        ("Examination", "examination"),
+        ("Failure class", "text"),
+        ("Line", "text"),
+        ("Values", "text"),
+    ];
+    let sum = |((entry, class), runs): ((&str, &str), u64)| {
+        let filter = contest::in_fragment(&format!("{entry} {class}"));
+        [visible(entry), visible(class), show::thousands(runs), filter]
+    };
+    (List { columns, rows }, sums.into_iter().map(sum).collect())
 }
 
 #[derive(Template)]

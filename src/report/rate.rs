@@ -129,6 +129,7 @@ fn values(rating: &EntryRating) -> List {
             short(&value.baseline),
             short(&value.trusted),
             Field::from(value.others_right),
+            Field::Text(visible(value.failure_class.as_deref().unwrap_or_default())),
         ]
     };
     List {
@@ -141,6 +142,7 @@ fn values(rating: &EntryRating) -> List {
             ("Baseline", "text"),
             ("Trusted", "text"),
             ("Others right", "number"),
+            ("Failure class", "text"),
         ],
         rows: rating.values.iter().map(row).collect(),
     }
@@ -149,7 +151,8 @@ fn values(rating: &EntryRating) -> List {
 /// The listed values of all entries as a table.
 fn csv(rating: &Rating) -> Vec<u8> {
     let header =
-        "kind,entry,instance,examination,position,given,baseline,trusted,others_right,backers".split(',');
+        "kind,entry,instance,examination,position,given,baseline,trusted,others_right,backers,failure_class"
+            .split(',');
     let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
     for EntryRating { entry, values, .. } in &rating.entries {
         rows.extend(values.iter().map(|value| {
@@ -164,6 +167,7 @@ fn csv(rating: &Rating) -> Vec<u8> {
                 text(&value.trusted),
                 value.others_right.to_string(),
                 value.backers.join(" "),
+                value.failure_class.clone().unwrap_or_default(),
             ]
         }));
     }

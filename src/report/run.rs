@@ -118,7 +118,7 @@ impl Recorded {
         let machine = attempt.machine.iter().map(|argument| visible(argument)).collect();
         let run = RunData {
             tiles: tiles(contest, attempt),
-            facts: facts(contest, attempt),
+            facts: facts(contest, judged),
             marks: attempt.marks.iter().map(|mark| visible(mark)).collect(),
             machine: index_of(&mut self.machines, machine),
             disks: index_of(&mut self.disks, attempt.disks.iter().map(disk).collect()),
@@ -234,7 +234,10 @@ fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>)
     }
 }
 
-fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
+fn facts(
+    contest: &Contest,
+    KeptAttempt { attempt, failure, .. }: &KeptAttempt,
+) -> Vec<(&'static str, String)> {
     let machine = &contest.judgement.edition.machine;
     let host = &attempt.host;
     let mut facts = vec![
@@ -245,6 +248,13 @@ fn facts(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String)> {
             format!("{} CPU, {} of memory", visible(&machine.cpu_model), show::kib(machine.memory_mib << 10)),
         ),
     ];
+    if let Some((class, line)) = failure.class.as_ref().zip(failure.line.as_ref()) {
+        facts.push(("Failure class", visible(&format!("{class} ({line})"))));
+    }
+    if !failure.values.is_empty() {
+        let values = failure.values.iter().map(|(name, value)| format!("{name}={value}"));
+        facts.push(("Values in its output", visible(&values.collect::<Vec<_>>().join("; "))));
+    }
     if let Some(measured) = &attempt.facts {
         facts.push(("vCPUs", measured.vcpus.to_string()));
         facts.push(("Boot time", show::duration(measured.boot_ms)));

@@ -368,3 +368,90 @@ fn failure_classes_of_runs_are_counted() {
     let row = "broken,DiningTable-PT-02,StateSpace,finished,too-many-colours,stderr:2,places=12";
     assert!(table.lines().any(|line| line == row), "{table}");
 }
+
+#[test]
+fn failure_classes_are_counted_by_rate_comparison_and_site() {
+    let folder = tempfile::tempdir().unwrap();
+    let edition = Edition::load("mcc-2018").unwrap();
+    // All entries count the markings. In B, `broken` does not on two instances, of which only one says why.
+    let make = |name: &str, fails: bool| {
+        let results = folder.path().join(name);
+        let record = empty_record(&results, &edition, &ENTRIES);
+        record.plan_runs(campaign()).unwrap();
+        let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+            let env = &spec.job.env;
+            let (stdout, stderr) = match (&env["BK_TOOL"][..], &env["BK_INPUT"][..]) {
+                ("broken", "DiningTable-PT-02") if fails => ("begins\n", "unfolding: 12 places\n"),
+                ("broken", "DiningTable-PT-03") if fails => ("begins\n", "\n"),
+                _ if env["BK_EXAMINATION"] != "StateSpace" => ("CANNOT_COMPUTE\n", "Segmentation fault\n"),
+                _ => ("STATE_SPACE STATES 5 TECHNIQUES EXPLICIT\n", ""),
+            };
+            std::fs::write(spec.folder.join("stderr"), stderr).unwrap();
+            ended(&spec, Outcome::Finished { exit_code: 0 }, 50, stdout)
+        };
+        let hosts = Hosts { canary: Some(false), ..Hosts::default() };
+        execute_until(&record, &edition, &run_attempt, &hosts, &AtomicBool::new(false));
+        results
+    };
+    let (a, b) = (make("a", false), make("b", true));
+    let run = |args: &[&std::ffi::OsStr]| {
+        let done = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness")).args(args).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
+    let json = |args: &[&std::ffi::OsStr]| -> serde_json::Value { serde_json::from_str(&run(args)).unwrap() };
+
+    let compared = json(&["compare-campaigns".as_ref(), a.as_ref(), b.as_ref(), "--format=json".as_ref()]);
+    let broken = &compared["entries"][0];
+    assert_eq!(broken["a"], "broken");
+    // 17 instances in two examinations; in B without those two of them.
+    assert_eq!(
+        broken["failure_classes"],
+        serde_json::json!([
+            { "name": "segmentation-fault", "runs_a": 34, "runs_b": 30, "lost": 0, "gained": 0 },
+            { "name": "too-many-colours", "runs_a": 0, "runs_b": 3, "lost": 1, "gained": 0 },
+        ])
+    );
+    let text = run(&["compare-campaigns".as_ref(), a.as_ref(), b.as_ref()]);
+    let row: Vec<&str> =
+        text.lines().find(|line| line.contains("too-many")).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["too-many-colours", "0", "3", "1", "0"]);
+
+    let rating = folder.path().join("rating");
+    let out: [&std::ffi::OsStr; 2] = ["--out".as_ref(), rating.as_ref()];
+    let rated = json(
+        &[
+            &["rate".as_ref(), b.as_ref(), "--published".as_ref(), a.as_ref(), "--format=json".as_ref()],
+            &out[..],
+        ]
+        .concat(),
+    );
+    let broken = &rated["entries"][0];
+    assert_eq!(
+        broken["failure_classes"],
+        serde_json::json!({ "segmentation-fault": 30, "too-many-colours": 3 })
+    );
+    assert_eq!(broken["misses"]["by_failure_class"], serde_json::json!({ "too-many-colours": 1 }));
+    let values = std::fs::read_to_string(rating.join("data/values.csv")).unwrap();
+    let missed: Vec<&str> = values.lines().filter(|line| line.starts_with("missed,")).collect();
+    assert_eq!(missed.len(), 2, "{values}");
+    assert!(missed[0].ends_with(",too-many-colours") && missed[1].ends_with(','), "{missed:?}");
+
+    let (judged, site) = (folder.path().join("judged"), folder.path().join("site"));
+    run(&["judge".as_ref(), b.as_ref(), "--out".as_ref(), judged.as_ref()]);
+    let of_judge = std::fs::read_to_string(judged.join("judgement.json")).unwrap();
+    assert!(!of_judge.contains("too-many-colours"), "a judgement has no classes");
+    run(&[
+        "report".as_ref(),
+        judged.as_ref(),
+        "--record".as_ref(),
+        b.as_ref(),
+        "--out".as_ref(),
+        site.as_ref(),
+    ]);
+    let page = std::fs::read_to_string(site.join("runs.html")).unwrap();
+    let sum = "<a href=\"#filter2=broken%20too-many-colours\">too-many-colours</a></td><td>3</td>";
+    assert!(page.contains(sum), "{page}");
+    let data = std::fs::read_to_string(site.join("runs.js")).unwrap();
+    assert_eq!(data.matches("\"too-many-colours\",\"stderr:1\",\"places=12\"").count(), 3, "{data}");
+    assert_eq!(data.matches("\"segmentation-fault\"").count(), 30 + 3 * 34);
+}

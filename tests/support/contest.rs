@@ -96,6 +96,7 @@ pub fn cell(entry: usize, trusted: &[Trusted], verdicts: &str, ending: Ending) -
         techniques: vec![vec!["EXPLICIT".into(), "STATE_COMPRESSION".into()]],
         arrived_ms: vec![],
         remarks: vec!["line 7: a contradiction".into()],
+        failure_class: None,
     }
 }
 

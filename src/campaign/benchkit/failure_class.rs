@@ -261,4 +261,22 @@ mod tests {
         let found = found(&[("evil", "(a+)+b"), ("last", "^x$")], &[("stdout", &long)]);
         assert_eq!(found.line.as_deref(), Some("stdout:2"));
     }
+
+    #[test]
+    fn outputs_without_an_end_and_bytes_that_are_no_text_are_bounded() {
+        let declared = FailureClass { class: "big".into(), pattern: "^n=(?P<n>.*)$".into() };
+        let classes = FailureClasses::new(&[declared]).unwrap();
+        let read = |output: &mut dyn io::Read| {
+            let mut found = FoundFailure::default();
+            classes.read("stdout", io::BufReader::new(output), &mut found).unwrap();
+            found
+        };
+        assert_eq!(read(&mut io::repeat(0xff)), FoundFailure::default(), "one line without an end");
+        let mut lines = b"\xff\0Segmentation fault\nn=\xc3\x28\xff".to_vec();
+        lines.extend(b"9".repeat(1000));
+        let found = read(&mut lines.as_slice());
+        assert_eq!((found.class.as_deref(), found.line.as_deref()), (Some("big"), Some("stdout:2")));
+        let value = &found.values["n"];
+        assert!(value.starts_with("\u{fffd}(\u{fffd}9") && value.chars().count() == MAX_VALUE, "{value}");
+    }
 }

@@ -78,6 +78,9 @@ pub struct EntryComparison {
     pub examinations: Vec<PairedCounts>,
     /// By family of the instance, sorted by name.
     pub families: Vec<PairedCounts>,
+    /// The failure classes of the compared runs, sorted by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failure_classes: Vec<FailureClassCounts>,
     /// The probability to find the rates that were asked for; None: none were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedPower>,
@@ -86,6 +89,21 @@ pub struct EntryComparison {
     /// How many of the values that both gave are equal.
     #[serde(skip)]
     pub agreement: Agreement,
+}
+
+/// The compared runs of a failure class.
+#[derive(Debug, Default, Serialize)]
+pub struct FailureClassCounts {
+    /// Name of the class.
+    pub name: String,
+    /// Runs of the class in A.
+    pub runs_a: u64,
+    /// Runs of the class in B.
+    pub runs_b: u64,
+    /// Values solved in A only, whose run in B has the class.
+    pub lost: u64,
+    /// Values solved in B only, whose run in A has the class.
+    pub gained: u64,
 }
 
 /// The probability that a change of given rates is found.
@@ -261,6 +279,7 @@ impl PairedCampaigns {
                     all: named(&"all".to_owned()),
                     examinations: header.examinations.iter().map(named).collect(),
                     families: vec![],
+                    failure_classes: vec![],
                     asked: None,
                     values: vec![],
                     agreement: Agreement::default(),
@@ -279,6 +298,7 @@ impl PairedCampaigns {
                     (Some(a), Some(b)) => {
                         let run =
                             comparison.run(&header.instances[block.instance].instance, &block, a, b, header);
+                        comparison.add_failure_classes([a, b], &run);
                         let family = families.entry(family.clone()).or_default();
                         for counts in
                             [&mut comparison.all, &mut comparison.examinations[block.examination], family]
@@ -297,6 +317,7 @@ impl PairedCampaigns {
         let entries = compared.into_iter().zip(families).map(|((_, _, mut comparison), families)| {
             let named = |(name, counts)| PairedCounts { name, ..counts };
             comparison.families = families.into_iter().map(named).collect();
+            comparison.failure_classes.sort_by(|a, b| a.name.cmp(&b.name));
             comparison.examinations.retain(|counts| counts.runs > 0);
             comparison.all.test(1);
             for list in [&mut comparison.examinations, &mut comparison.families] {
@@ -369,6 +390,24 @@ impl EntryComparison {
         run.runs_lost = u64::from(run.lost > run.gained);
         run.runs_gained = u64::from(run.gained > run.lost);
         run
+    }
+
+    /// Counts the failure classes of a run in A and in B.
+    fn add_failure_classes(&mut self, [a, b]: [&Cell; 2], run: &PairedCounts) {
+        for (cell, [runs_a, runs_b, lost, gained]) in [(a, [1, 0, 0, run.gained]), (b, [0, 1, run.lost, 0])] {
+            let Some(class) = &cell.failure_class else { continue };
+            let known = self.failure_classes.iter().position(|counts| counts.name == *class);
+            let at = known.unwrap_or_else(|| {
+                let new = FailureClassCounts { name: class.clone(), ..FailureClassCounts::default() };
+                self.failure_classes.push(new);
+                self.failure_classes.len() - 1
+            });
+            let counts = &mut self.failure_classes[at];
+            counts.runs_a += runs_a;
+            counts.runs_b += runs_b;
+            counts.lost += lost;
+            counts.gained += gained;
+        }
     }
 }
 

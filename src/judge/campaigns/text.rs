@@ -1,7 +1,9 @@
 //! The comparison of campaigns as text.
 
 use super::mcnemar::POWER;
-use super::{CampaignComparison, ComparedKind, ComparedValue, EntryComparison, PairedCounts};
+use super::{
+    CampaignComparison, ComparedKind, ComparedValue, EntryComparison, FailureClassCounts, PairedCounts,
+};
 use crate::show::{columns, first_rows, short};
 use mcc_campaign::benchkit::Value;
 use std::fmt;
@@ -56,6 +58,16 @@ impl fmt::Display for EntryComparison {
             rows[0][0] = "family".to_owned();
             rows.extend(families.iter().take(SHOWN).map(|counts| row(counts)));
             first_rows(out, &rows, &RIGHT, families.len() + 1)?;
+        }
+        if !self.failure_classes.is_empty() {
+            let head = ["failure class", "runs A", "runs B", "lost", "gained"];
+            let mut rows = vec![head.map(str::to_owned).to_vec()];
+            rows.extend(self.failure_classes.iter().map(|counts| {
+                let FailureClassCounts { name, runs_a, runs_b, lost, gained } = counts;
+                let numbers = [runs_a, runs_b, lost, gained].map(u64::to_string);
+                [vec![name.clone()], numbers.to_vec()].concat()
+            }));
+            columns(&rows, &RIGHT).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
         }
         for kind in
             [ComparedKind::NewlyWrong, ComparedKind::Lost, ComparedKind::Gained, ComparedKind::Changed]

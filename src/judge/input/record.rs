@@ -63,6 +63,9 @@ pub enum RecordError {
         /// What is not valid there, and the remedy.
         problem: String,
     },
+    /// The campaign file in the record declares a failure class that is not valid.
+    #[error("the record's campaign.toml: {0}")]
+    FailureClass(String),
     /// The campaign has open runs.
     #[error(
         "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
@@ -250,7 +253,7 @@ pub fn answers_of(
 }
 
 /// Returns whether the output of a run is read. The output of a run that is not scored is not, even if it exists.
-fn has_output(outcome: &Outcome) -> bool {
+pub(crate) fn has_output(outcome: &Outcome) -> bool {
     *outcome != Outcome::NotCompeting && ending(outcome, None).is_scored()
 }
 

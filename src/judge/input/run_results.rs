@@ -167,6 +167,7 @@ pub(crate) struct RunFacts {
     pub repeated: Vec<Option<Repeat>>,
     pub arrived_ms: Vec<Option<u64>>,
     pub host: String,
+    pub failure_class: Option<String>,
 }
 
 /// The facts of a result without facts of its run.
@@ -233,7 +234,17 @@ impl RunResults {
         if !arrived_ms.is_empty() {
             arrived_ms.resize(expected, None);
         }
-        self.set_run_facts(RunFacts { cost, marks, techniques, remarks, repeated, arrived_ms, host });
+        let failure_class = None;
+        self.set_run_facts(RunFacts {
+            cost,
+            marks,
+            techniques,
+            remarks,
+            repeated,
+            arrived_ms,
+            host,
+            failure_class,
+        });
         Ok(())
     }
 

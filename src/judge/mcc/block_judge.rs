@@ -206,7 +206,7 @@ impl<'j> BlockJudge<'j> {
         tally.add(class, counts, unjudged);
         tally.unique += unique;
         let complete = known && counts.right == verdicts.len() as u64;
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts();
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, failure_class, .. } = row.facts();
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
@@ -229,6 +229,7 @@ impl<'j> BlockJudge<'j> {
             techniques: techniques.clone(),
             remarks: remarks.clone(),
             arrived_ms: arrived_ms.clone(),
+            failure_class: failure_class.clone(),
         }
     }
 

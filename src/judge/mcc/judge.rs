@@ -229,7 +229,8 @@ impl Judge {
 
     fn excluded_cell(&self, row: &RunRow) -> Cell {
         let given = self.results.values_of(row);
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, .. } = row.facts().clone();
+        let RunFacts { cost, marks, techniques, remarks, arrived_ms, failure_class, .. } =
+            row.facts().clone();
         let verdict = |number: &u32| match *number {
             NONE => ValueVerdict::NotComputed,
             _ => ValueVerdict::Unjudged,
@@ -246,6 +247,7 @@ impl Judge {
             techniques,
             remarks,
             arrived_ms,
+            failure_class,
         }
     }
 

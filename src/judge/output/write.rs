@@ -493,6 +493,7 @@ mod tests {
             techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
             arrived_ms: words.iter().map(|word| (word.len() > 1).then_some(7)).collect(),
             remarks: words.iter().map(std::string::ToString::to_string).collect(),
+            failure_class: None,
         };
         let cost = |memory_kib| {
             Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib, instructions_user: memory_kib, ..Cost::default() })
