@@ -1,7 +1,7 @@
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING};
 use super::{Exit, Failure, Format, accept, measure, print};
 use mcc_edition::Edition;
-use mcc_runner::doctor::{CheckState, HostReport, HostRequirements};
+use mcc_runner::doctor::{AuthorStep, CheckState, HostReport, HostRequirements};
 use mcc_vm::host::Policy;
 use std::path::PathBuf;
 
@@ -20,6 +20,9 @@ pub struct Args {
     /// Exit with 0 also if the host can run only degraded campaigns.
     #[arg(long)]
     allow_degraded: bool,
+    /// Show for each step of a tool's author what this computer lacks.
+    #[arg(long, conflicts_with_all = ["accept", "measure"])]
+    author: bool,
     /// Check and measure this host, run the small campaign of --campaign, and write all results to this file, to send it to the
     /// maintainers. The first image of the campaign is the one that measures.
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
@@ -47,9 +50,35 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let Some(out) = &args.accept {
         return accept::run(out, &args.campaign, &args.dir, report, args.allow_degraded);
     }
+    if args.author {
+        let steps = report.author_steps(nix::unistd::geteuid().is_root());
+        print::result(args.format, &steps, || author_page(&steps).print())?;
+        return Ok(if steps.iter().all(|step| step.missing.is_empty()) {
+            Exit::Done
+        } else {
+            Exit::HostCannot
+        });
+    }
     print::result(args.format, &report, || page(&report).print())?;
     let policy = if args.allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
     Ok(if report.allows(policy) { Exit::Done } else { Exit::HostCannot })
+}
+
+fn author_page(steps: &[AuthorStep]) -> Page {
+    let mut page = Page::new();
+    for AuthorStep { command, missing, degraded } in steps {
+        let (state, style) = match (&missing[..], &degraded[..]) {
+            ([], []) => ("ok", GOOD),
+            ([], _) => ("degraded", WARNING),
+            _ => ("missing", ERROR),
+        };
+        page.item(0, &format!("{state:<9}"), style, command);
+        missing.iter().for_each(|missing| page.item(10, "missing:", HEADING, missing));
+        if missing.is_empty() && !degraded.is_empty() {
+            page.item(10, "needs --allow-degraded:", HEADING, &degraded.join(", "));
+        }
+    }
+    page
 }
 
 fn page(report: &HostReport) -> Page {

@@ -1,4 +1,4 @@
-use super::{Exit, Failure, print};
+use super::{Exit, Failure, print, submission};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_edition::Edition;
@@ -84,16 +84,24 @@ enum Command {
         out: PathBuf,
     },
     /// Export an image as a .vmdk that boots by itself, with a key for ssh, as organizers accept it (no root needed).
+    ///
+    /// --submission qualifies the image, boots the exported disk once over ssh with one examination, and writes a folder with
+    /// the disk, its keys, the notice, both reports and SHA256SUMS. Exit code 1: an error was found, and nothing is written.
     Export {
         /// Folder of an image.
         image: PathBuf,
         /// The disk to write; an existing file is not replaced. The keys for ssh are written beside it, to FILE.key and
         /// FILE.key.pub.
-        #[arg(long, value_name = "FILE")]
-        vmdk: PathBuf,
+        #[arg(long, value_name = "FILE", required_unless_present = "submission")]
+        vmdk: Option<PathBuf>,
+        /// Write the whole packet of a submission to this new folder instead.
+        #[arg(long, value_name = "FOLDER", conflicts_with = "vmdk")]
+        submission: Option<PathBuf>,
         /// The reference image on which a tool's image was built; it has the kernel.
         #[arg(long, value_name = "IMAGE")]
         reference: Option<PathBuf>,
+        #[command(flatten)]
+        packet: submission::Args,
     },
     /// Show the properties of an image and the digests of its files.
     Inspect {
@@ -176,7 +184,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             names.persist(names_file(&out))?;
         }
         Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
-        Command::Export { image, vmdk, reference } => {
+        Command::Export { image, submission: Some(out), reference, packet, .. } => {
+            return submission::write(&image, reference.as_deref(), &out, packet, &progress);
+        }
+        Command::Export { image, vmdk, reference, .. } => {
+            let vmdk = vmdk.unwrap_or_default();
             let written = export::vmdk(&image, reference.as_deref(), &vmdk, &progress)
                 .with_context(|| format!("exporting {}", image.display()))?;
             print::text(&exported(&vmdk, &written)?)?;

@@ -41,6 +41,7 @@ mod run;
 mod shard;
 mod shrink;
 mod status;
+mod submission;
 mod submit;
 mod terminal;
 mod verify;

@@ -76,16 +76,16 @@ pub(super) struct Conditions {
     pub tool: EntryName,
     /// The rules: the name of an edition, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
-    edition: String,
+    pub edition: String,
     /// Only these examinations [default: all examinations of the edition].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    examinations: Vec<String>,
+    pub examinations: Vec<String>,
     /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
     #[arg(long, value_enum, default_value_t)]
     pub kind: Kind,
     /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
-    limit: NonZero<u32>,
+    pub limit: NonZero<u32>,
 }
 
 impl Conditions {
@@ -195,7 +195,7 @@ fn add_evidence(report: &mut QualificationReport, instances: &Path) -> Result<()
 
 /// The text of the report: findings first, the verdict last. `details`: also digests, machines, environment and the end of
 /// each run.
-fn page(
+pub(super) fn page(
     report: &QualificationReport,
     details: bool,
     next_command: &dyn Fn(&Finding) -> Option<String>,

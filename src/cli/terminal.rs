@@ -83,10 +83,15 @@ impl Page {
         self.text += &escaped(text);
     }
 
+    /// The text without colours.
+    pub fn into_plain(self) -> String {
+        strip_str(&self.text).to_string()
+    }
+
     /// Prints the report to standard output.
     pub fn print(self) -> Result<(), Failure> {
         let plain = AutoStream::choice(&std::io::stdout()) == ColorChoice::Never;
-        let text = if plain { strip_str(&self.text).to_string() } else { self.text };
+        let text = if plain { self.into_plain() } else { self.text };
         super::print::raw(&text)
     }
 }

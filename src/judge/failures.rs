@@ -71,7 +71,7 @@ impl<'r> FailureReader<'r> {
             if let Some(found) = found {
                 add(recorded, found);
             }
-            Ok(())
+            Ok::<(), RecordError>(())
         };
         let (fed, _): (Result<(), RecordError>, _) = ordered_map(all_cores(), || (), feed, read, add)?;
         fed

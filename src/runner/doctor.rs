@@ -4,11 +4,12 @@ use mcc_base::Mark;
 use mcc_base::OnFile;
 use mcc_edition::Machine;
 use mcc_vm::Isolation;
-use mcc_vm::build::PROGRAMS;
+use mcc_vm::build::{DISK_PROGRAMS, PROGRAMS};
 use mcc_vm::host::{
     Accelerator, ControllerLeases, HostError, HostLeases, HostSettings, LEASE_USERS_VARIABLE, LeaseError,
     LeaseRegistry, Leases, Policy, Probe, Qemu, Survey, UnmetSetting, find_program,
 };
+use mcc_vm::{export, kit};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,17 @@ pub struct HostReport {
     pub checks: Vec<Check>,
     /// Which campaigns the host can run.
     pub verdict: HostVerdict,
+}
+
+/// A step of a tool's author, and what this computer lacks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuthorStep {
+    /// The command.
+    pub command: &'static str,
+    /// What is missing, with the remedy; empty: the step is possible.
+    pub missing: Vec<String>,
+    /// The checks that are not met, so that the step needs `--allow-degraded`.
+    pub degraded: Vec<&'static str>,
 }
 
 /// Free space for overlays, raw outputs and the disks of a small campaign, or for building a reference disk.
@@ -140,6 +152,35 @@ impl HostReport {
                 format!("this host cannot run a campaign (missing: {})", names(CheckState::Missing))
             }
         }
+    }
+
+    /// The steps of a tool's author in their order. `root`: whether they are made as root.
+    pub fn author_steps(&self, root: bool) -> Vec<AuthorStep> {
+        let programs = |command, needed: &[&str], needs_root: bool| {
+            let missing = self.checks.iter().filter(|check| check.state == CheckState::Missing);
+            let missing = missing.filter(|check| needed.contains(&check.name));
+            let mut missing: Vec<String> =
+                missing.map(|check| format!("{}: {}", check.name, check.remedy)).collect();
+            if needs_root && !root {
+                missing.push("root: run the command with sudo".to_owned());
+            }
+            AuthorStep { command, missing, degraded: vec![] }
+        };
+        let blocking = |state| self.checks.iter().filter(move |check| check.blocking && check.state == state);
+        let machines = |command| AuthorStep {
+            command,
+            missing: blocking(CheckState::Missing)
+                .map(|check| format!("{}: {}", check.name, check.remedy))
+                .collect(),
+            degraded: blocking(CheckState::Degraded).map(|check| check.name).collect(),
+        };
+        vec![
+            programs("lint, qualify --native", &["bash"], false),
+            programs("image build", &DISK_PROGRAMS, true),
+            programs("image build --kit", &kit::NEEDED, true),
+            machines("qualify, compare-runs"),
+            programs("image export", &export::NEEDED, false),
+        ]
     }
 
     /// Whether the host can run a campaign under `policy`.
@@ -408,6 +449,36 @@ mod tests {
         let mut checks = accelerators(&probe(kvm), &probe(tcg)).to_vec();
         checks.extend(capacity_checks(&survey(cores, available_mib), &machine()));
         HostReport::new(checks).verdict
+    }
+
+    #[test]
+    fn an_author_sees_what_is_missing_for_which_step() {
+        let found = Some(PathBuf::from("/usr/bin/x"));
+        let missing = ["mmdebstrap", "extlinux", "dropbear"];
+        let program = |program: (&'static str, &str)| {
+            build_program(program, found.clone().filter(|_| !missing.contains(&program.0)))
+        };
+        let mut checks = accelerators(&probe(false), &probe(true)).to_vec();
+        checks.extend(PROGRAMS.map(program));
+        let report = HostReport::new(checks);
+        let lacks = |root| {
+            let names = |missing: &String| missing.split(':').next().unwrap_or_default().to_owned();
+            let steps = report.author_steps(root).into_iter();
+            steps.map(|step| (step.missing.iter().map(names).collect(), step.degraded)).collect::<Vec<_>>()
+        };
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+        let expected = |root: &[&str]| {
+            let with_root = |more: &[&str]| words(&[more, root].concat());
+            vec![
+                (vec![], vec![]),
+                (with_root(&["mmdebstrap"]), vec![]),
+                (with_root(&["mmdebstrap", "extlinux"]), vec![]),
+                (vec![], vec!["kvm"]),
+                (words(&["dropbear"]), vec![]),
+            ]
+        };
+        assert_eq!(lacks(true), expected(&[]));
+        assert_eq!(lacks(false), expected(&["root"]));
     }
 
     #[test]

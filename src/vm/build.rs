@@ -60,7 +60,7 @@ pub const PROGRAMS: [(&str, &str); 19] = [
 ];
 
 /// The programs that building a reference disk or a tool's disk needs.
-const DISK_PROGRAMS: [&str; 10] =
+pub const DISK_PROGRAMS: [&str; 10] =
     ["bash", "mmdebstrap", "mke2fs", "debugfs", "qemu-img", "cpio", "lz4", "tar", "dpkg-deb", "strip"];
 
 /// An error of building an image.

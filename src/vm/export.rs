@@ -14,7 +14,7 @@ const INIT: &str = include_str!("../../vm-images/vmdk/init");
 const INITRD_INIT: &str = include_str!("../../vm-images/vmdk/initrd-init");
 
 /// The programs that making a disk bootable needs.
-const NEEDED: [&str; 12] = [
+pub const NEEDED: [&str; 12] = [
     "bash",
     "qemu-img",
     "cpio",

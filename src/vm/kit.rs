@@ -24,7 +24,7 @@ const README: &str = include_str!("../../vm-images/kit/README.md");
 const PACKAGES: [&str; 2] = ["openssh-server", "busybox-static"];
 
 /// The programs that building a kit needs.
-const NEEDED: [&str; 10] = [
+pub const NEEDED: [&str; 10] = [
     "bash",
     "mmdebstrap",
     "mke2fs",

@@ -13,6 +13,7 @@ mod progress;
 mod restored;
 mod run;
 mod ssh;
+mod submission;
 #[path = "../support/mod.rs"]
 mod support;
 
