@@ -85,7 +85,7 @@ fn every_count_of_a_rating_names_its_runs() {
     let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
     assert!(page.contains("Regressions") && page.contains("data/values.csv"), "{page}");
     let csv = fs::read_to_string(folder.path().join("site/data/values.csv")).unwrap();
-    assert!(csv.contains("wrong,own,F-PT-4,ReachabilityDeadlock,00,F,,T,3,a b c\n"), "{csv}");
+    assert!(csv.contains("wrong,own,F-PT-4,ReachabilityDeadlock,00,F,,T,3,a b c,\n"), "{csv}");
     // Without --baseline there is nothing to compare with; the old published runs of `own` do not count.
     let (text, _) = rate(folder.path(), "new.csv --published published.csv --edition mcc-2018", 0);
     assert!(!text.contains("regression") && !text.contains("(baseline)"), "{text}");
