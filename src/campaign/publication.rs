@@ -29,6 +29,9 @@ pub struct Publication {
     /// The DOI, without the address of a resolver: `10.5281/zenodo.1234567`.
     #[serde(deserialize_with = "doi", skip_serializing_if = "Option::is_none")]
     pub doi: Option<String>,
+    /// The address from which the archive can be fetched: `https://...`.
+    #[serde(deserialize_with = "link", skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
     /// Authors, affiliation, link and licence of the entries that state one of them, by name of the entry.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub entries: BTreeMap<EntryName, EntryPublication>,
@@ -228,7 +231,7 @@ fn link<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
         if is_link && text.len() <= 500 && text.bytes().all(plain) {
             Ok(())
         } else {
-            Err("not an address of a page; write https://..., at most 500 characters of ASCII \
+            Err("not an address; write https://..., at most 500 characters of ASCII \
                  without blanks"
                 .to_owned())
         }
@@ -262,6 +265,7 @@ mod tests {
             organizers = ["Petri, Carl Adam", "The committee"]
             licence = "CC-BY-4.0"
             doi = "10.5281/zenodo.1234567"
+            archive = "https://example.org/demo.tar.zst"
             [[tool]]
             entry = "LoLA"
             kind = "sequential"
@@ -298,6 +302,7 @@ mod tests {
             ("licence = \"MIT\"".into(), "expected `CC-BY-4.0` or `CC0-1.0`"),
             ("doi = \"https://doi.org/10.5281/x\"".into(), "without https://doi.org/"),
             ("doi = \"10.5281/a b\"".into(), "not a DOI"),
+            ("archive = \"demo.tar.zst\"".into(), "write https://"),
             ("website = \"x\"".into(), "unknown field `website`"),
             ("entries.LoLA.authors = [\"a\"]".into(), "into [[tool]]"),
             ("[[tool]]\nentry = \"a\"\nlink = \"javascript:alert(1)\"".into(), "write https://"),

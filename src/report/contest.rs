@@ -128,6 +128,7 @@ impl<'a> Contest<'a> {
         // Then the site has the comparison of two entries (`compare::write`).
         let measured = |cell: &Cell| cell.cost.is_some() && plots::shown(&judgement.entries[cell.entry]);
         let mut pages = vec![
+            ("results.html", "Print and cite"),
             ("pictures.html", "Pictures"),
             ("instances.html", "Instances"),
             ("evidence.html", "Evidence"),

@@ -47,7 +47,7 @@ struct FrontPage {
     notes: Vec<String>,
     /// Whether the site has a record, so that its contest can have an archive.
     has_record: bool,
-    /// Organizers, title, date and DOI of the campaign; empty without organizers.
+    /// Organizers, date, title and DOI of the campaign; empty without organizers.
     citation: String,
     /// The file name of the archive in commands, and its SHA-256, if it is known.
     archive: (String, String),
@@ -66,42 +66,42 @@ struct FrontPage {
     data: Vec<String>,
 }
 
-struct PodiumCard {
-    category: String,
+pub struct PodiumCard {
+    pub category: String,
     /// The page of the podium.
-    link: String,
-    places: Vec<PodiumRow>,
-    others: Vec<PodiumRow>,
+    pub link: String,
+    pub places: Vec<PodiumRow>,
+    pub others: Vec<PodiumRow>,
 }
 
 /// The ranks of a tool in all categories.
-struct MedalRow {
-    tool: String,
+pub struct MedalRow {
+    pub tool: String,
     /// The page of its first entry.
-    link: String,
+    pub link: String,
     /// Numbers of gold, silver and bronze medals; empty for zero.
-    counts: [String; 3],
+    pub counts: [String; 3],
     /// By category: rank and medal.
-    ranks: Vec<(String, &'static str)>,
+    pub ranks: Vec<(String, &'static str)>,
 }
 
-struct PodiumRow {
-    rank: String,
-    medal: String,
-    entry: String,
+pub struct PodiumRow {
+    pub rank: String,
+    pub medal: String,
+    pub entry: String,
     /// The tool, if the entry is one of its variants, and the status of the entry.
-    note: String,
+    pub note: String,
     /// The page of the entry.
-    link: String,
-    points: String,
-    exact: String,
+    pub link: String,
+    pub points: String,
+    pub exact: String,
     /// The distance to the place before it; empty for the first place and without a rank.
-    behind: String,
+    pub behind: String,
     /// How few values decide the place; empty if it takes more than a few.
-    decided: String,
-    negative: bool,
+    pub decided: String,
+    pub negative: bool,
     /// Share of the best points, in percent with one decimal.
-    bar: String,
+    pub bar: String,
 }
 
 struct AwardCard {
@@ -110,12 +110,12 @@ struct AwardCard {
     places: Vec<(u32, String, String, String)>,
 }
 
-struct PointsRow {
-    entry: String,
-    link: String,
-    status: &'static str,
+pub struct PointsRow {
+    pub entry: String,
+    pub link: String,
+    pub status: &'static str,
     /// Rounded points, exact points, CSS class.
-    cells: Vec<(String, String, &'static str)>,
+    pub cells: Vec<(String, String, &'static str)>,
 }
 
 struct ConfidenceRow {
@@ -279,7 +279,10 @@ pub fn write(
             || ("ARCHIVE".to_owned(), String::new()),
             |(name, sha256)| (visible(name), sha256.to_owned()),
         ),
-        citation: citation(contest),
+        // Only with organizers has the archive a `CITATION.cff`.
+        citation: Some(citation(contest))
+            .filter(|_| judgement.publication.as_ref().is_some_and(|stated| !stated.organizers.is_empty()))
+            .unwrap_or_default(),
         entries: entries(contest),
         has_kinds: !contest.kinds.is_empty(),
         has_authors: judgement
@@ -321,22 +324,21 @@ fn entries(contest: &Contest) -> Vec<EntryRow> {
     contest.entries.iter().map(row).collect()
 }
 
-/// Organizers, title, date and DOI, as in `CITATION.cff` of the archive, which needs organizers.
-fn citation(contest: &Contest) -> String {
+/// Organizers, date, title and DOI, as in `CITATION.cff` of the archive.
+pub fn citation(contest: &Contest) -> String {
     let publication = contest.judgement.publication.clone().unwrap_or_default();
-    if publication.organizers.is_empty() {
-        return String::new();
-    }
     let organizers = visible(&publication.organizers.join("; "));
     let date = publication.date.map_or(String::new(), |date| format!(" ({})", visible(&date)));
     let doi = publication.doi.map_or(String::new(), |doi| format!(" https://doi.org/{}", visible(&doi)));
-    format!("{organizers}{date}: {}.{doi}", contest.frame(String::new(), "").contest)
+    let by = format!("{organizers}{date}");
+    let by = if by.is_empty() { by } else { format!("{}: ", by.trim_start()) };
+    format!("{by}{}.{doi}", contest.title())
 }
 
 /// Cards name a margin of at most this many values.
 const FEW_VALUES: u64 = 3;
 
-fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
+pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
     let shown = |place: &&PodiumPlace| contest.entries.contains(&place.entry);
     let places: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
     let ranked_points: Vec<&BigRational> =
@@ -422,7 +424,7 @@ fn awards(contest: &Contest) -> Vec<AwardCard> {
 }
 
 /// The points of the competing entries, best sum first, and of the others.
-fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
+pub fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
     let judgement = contest.judgement;
     let mut by_cell = BTreeMap::new();
     for score in &judgement.scores {
@@ -480,7 +482,7 @@ fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
 }
 
 /// The columns of the table of medals, and the ranks of each competing tool; most gold, then silver, then bronze first.
-fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
+pub fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
     let podiums: Vec<(usize, &Podium)> = contest.judged_podiums().collect();
     let columns = podiums
         .iter()

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! SITE/index.html                              podiums, awards, points, confidence, facts; needs no script
+//! SITE/results.html                            podiums, medals and points on one printed sheet; how to cite them
 //! SITE/podiums/CATEGORY.html                why the entries of a podium have their places
 //! SITE/examinations/EXAMINATION.html .js .csv  tools x instances, and its data
 //! SITE/tools/ENTRY.html .js                    examinations x instances of one entry
@@ -43,6 +44,7 @@ pub mod plots;
 mod podium;
 mod progress;
 mod rate;
+mod results;
 mod rule_links;
 mod rule_page;
 mod run;
@@ -53,6 +55,7 @@ mod table;
 pub mod tables;
 mod tool;
 mod years;
+mod years_pages;
 
 pub use contest::{Model, ModelReader, SiteInput};
 pub use other_contests::write_other_site;
@@ -202,6 +205,7 @@ pub fn write_site(
     let site = site::NewSite::create(out)?;
     let facts = write_in_parallel(&contest, material.record, threads, &site)?;
     podium::write(&contest, &site)?;
+    results::write(&contest, &site)?;
     list::write_instances(&contest, &site)?;
     evidence::write(&contest, material.judgement_dir, &site)?;
     evidence::write_runs(&contest, &facts.attempts, &facts.failures, &site)?;

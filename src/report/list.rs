@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct List {
     /// Heading and kind of each column. Kinds: `instance`, `examination` and `entry` are numbers of names (null: all);
     /// `entries` is a list of such numbers; `position` and `number` are numbers; `points` is an exact number `p/q`;
-    /// `text` is text.
+    /// `text` is text, and `link` a text with the path of a page.
     pub columns: Vec<(&'static str, &'static str)>,
     pub rows: Vec<Vec<Field>>,
 }
@@ -27,6 +27,8 @@ pub enum Field {
     Number(u64),
     Numbers(Vec<usize>),
     Text(String),
+    /// Text, and the path of the page that it links to.
+    Link(String, String),
     Nothing,
 }
 

@@ -11,8 +11,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
-const TOP_LEVEL: [&str; 26] = [
+const TOP_LEVEL: [&str; 29] = [
     "index.html",
+    "results.html",
     "instance.html",
     "instances.html",
     "instances.js",
@@ -33,6 +34,8 @@ const TOP_LEVEL: [&str; 26] = [
     "podiums",
     "examinations",
     "tools",
+    "models",
+    "years",
     "instances",
     "categories",
     "runs",

@@ -123,8 +123,8 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
     *latex += "\n\\begin{table}[htbp]\n\\centering\n\\begin{tabular}{rlrl}\n\\toprule\n";
     *latex += "Rank & Tool & Points & Medal \\\\\n\\midrule\n";
     let ranked = places.iter().take_while(|place| place.0.is_some()).count();
-    for (number, (rank, entry, note, points, medal)) in places.iter().enumerate() {
-        if number == ranked && ranked > 0 {
+    for (at, (rank, entry, note, points, medal)) in places.iter().enumerate() {
+        if at == ranked && ranked > 0 {
             *latex += "\\midrule\n";
         }
         let rank = rank.map_or("--".to_owned(), |rank| rank.to_string());
@@ -134,15 +134,51 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
         if !notes.is_empty() {
             tool += &format!(" \\emph{{({})}}", text(&notes.join(", ")));
         }
-        let points = show::decimal(points, decimals).replace(',', "\\,").replace('−', "$-$");
+        let points = number(&show::decimal(points, decimals));
         let _ = writeln!(latex, "{rank} & {tool} & {points} & {} \\\\", text(medal));
     }
     *latex += "\\bottomrule\n\\end{tabular}\n";
     let _ = writeln!(latex, "\\caption{{{}{state}}}\n\\end{{table}}", text(category));
 }
 
+/// A table with a column of figures for each of `heads`, as a LaTeX file for `\input`. It needs the package booktabs.
+pub fn latex(
+    contest: &str,
+    caption: &str,
+    first: &str,
+    heads: &[String],
+    rows: impl Iterator<Item = (impl AsRef<str>, Vec<String>)>,
+) -> String {
+    // A long name is broken into lines, so that the table fits a page.
+    let head = |name: &String| match &show::parts(name)[..] {
+        [one] => text(one),
+        parts => {
+            let lines: Vec<String> = parts.iter().map(|part| text(part)).collect();
+            format!("\\shortstack[r]{{{}}}", lines.join("\\\\"))
+        }
+    };
+    let heads: Vec<String> = std::iter::once(text(first)).chain(heads.iter().map(head)).collect();
+    let mut latex =
+        format!("% {caption} of {}.\n\\begin{{table}}[htbp]\n\\centering\\small\n", visible(contest));
+    latex += "\\setlength{\\tabcolsep}{4pt}\n";
+    let _ = writeln!(latex, "\\begin{{tabular}}{{l{}}}\n\\toprule", "r".repeat(heads.len() - 1));
+    let _ = writeln!(latex, "{} \\\\\n\\midrule", heads.join(" & "));
+    for (name, cells) in rows {
+        let cells: Vec<String> =
+            std::iter::once(text(name.as_ref())).chain(cells.iter().map(|cell| number(cell))).collect();
+        let _ = writeln!(latex, "{} \\\\", cells.join(" & "));
+    }
+    let _ = writeln!(latex, "\\bottomrule\n\\end{{tabular}}\n\\caption{{{}}}\n\\end{{table}}", text(caption));
+    latex
+}
+
+/// A shown number in LaTeX.
+fn number(shown: &str) -> String {
+    shown.replace(',', "\\,").replace('−', "$-$").replace('–', "--")
+}
+
 /// Text with LaTeX's special characters escaped.
-fn text(plain: &str) -> String {
+pub fn text(plain: &str) -> String {
     let mut latex = String::with_capacity(plain.len());
     for c in visible(plain).chars() {
         match c {

@@ -1,5 +1,5 @@
-//! The pages that show several judgements of the MCC side by side: the development of tools, medals, solved values,
-//! disagreements and the hardness of models over the years.
+//! The site that shows several judgements of the MCC side by side: the development of tools, medals, solved values,
+//! disagreements and the hardness of models over the years. `years_pages` has its pages of one tool, model or year.
 
 use super::contest::Frame;
 use super::list::{Field, List};
@@ -8,9 +8,9 @@ use super::plots::Picture;
 use super::plots::years::{self, Line};
 use super::show::{self, visible};
 use super::site::NewSite;
+use super::years_pages::{self, Pages};
 use super::{ReportError, rule_page, script, tables};
 use askama::Template;
-use mcc_base::names::file_names;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Judgement, ValueVerdict};
 use num_rational::BigRational;
@@ -20,42 +20,52 @@ use std::path::Path;
 /// What the pages show of one judgement. It is much smaller than the judgement.
 pub struct Year {
     /// Name of the edition; a judgement of one edition can be given once.
-    name: String,
-    values: Counts,
-    examinations: BTreeMap<String, Counts>,
-    families: BTreeMap<String, Counts>,
-    tools: BTreeMap<String, ToolYear>,
+    pub(super) name: String,
+    pub(super) instances: u64,
+    pub(super) values: Counts,
+    pub(super) examinations: BTreeMap<String, Counts>,
+    pub(super) families: BTreeMap<String, Family>,
+    pub(super) tools: BTreeMap<String, ToolYear>,
     /// As in the edition: tools with the names that they have in other years.
-    aliases: BTreeMap<String, Vec<String>>,
+    pub(super) aliases: BTreeMap<String, Vec<String>>,
+}
+
+/// A model in one year.
+#[derive(Default)]
+pub(super) struct Family {
+    pub counts: Counts,
+    pub instances: u64,
+    /// Right and wrong values of each competing tool that gave one.
+    pub tools: BTreeMap<String, [u64; 2]>,
 }
 
 /// Counts of values.
 #[derive(Clone, Debug, Default)]
-struct Counts {
+pub(super) struct Counts {
     /// All values.
-    all: u64,
+    pub all: u64,
     /// Values that at least one competing entry has right.
-    solved: u64,
+    pub solved: u64,
     /// Values on which entries with a vote differ.
-    disagreements: u64,
+    pub disagreements: u64,
     /// Right values, summed over competing tools; of several variants, the best one on the value counts.
-    right: u64,
+    pub right: u64,
 }
 
 /// A tool in one year.
 #[derive(Default)]
-struct ToolYear {
-    right: u64,
-    wrong: u64,
+pub(super) struct ToolYear {
+    pub right: u64,
+    pub wrong: u64,
     /// Category and medal.
-    medals: Vec<(String, &'static str)>,
+    pub medals: Vec<(String, &'static str)>,
     /// The highest confidence of its entries.
-    confidence: Option<BigRational>,
+    pub confidence: Option<BigRational>,
 }
 
 impl Year {
     /// The edition on pages: `2018`.
-    fn shown_name(&self) -> String {
+    pub(super) fn shown_name(&self) -> String {
         visible(self.name.strip_prefix("mcc-").unwrap_or(&self.name))
     }
 
@@ -65,6 +75,7 @@ impl Year {
             judgement.entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let mut year = Self {
             name: judgement.edition.name.clone(),
+            instances: 0,
             values: Counts::default(),
             examinations: BTreeMap::new(),
             families: BTreeMap::new(),
@@ -74,13 +85,25 @@ impl Year {
         for (entry, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
             year.tools.entry(entry.tool.clone()).or_default();
         }
+        let mut instances = BTreeSet::new();
         for block in &judgement.blocks {
-            let counts = year.block(judgement, block, &competing);
-            let family = &judgement.instances[block.instance].family;
+            let (counts, tools) = block_counts(judgement, block, &competing);
             let examination = &judgement.examinations[block.examination];
             year.values.add(&counts);
             year.examinations.entry(examination.clone()).or_default().add(&counts);
-            year.families.entry(family.clone()).or_default().add(&counts);
+            let is_new = instances.insert(block.instance);
+            year.instances += u64::from(is_new);
+            let family = year.families.entry(judgement.instances[block.instance].family.clone()).or_default();
+            family.counts.add(&counts);
+            family.instances += u64::from(is_new);
+            for (tool, [right, wrong]) in tools {
+                let of_year = year.tools.entry(tool.to_owned()).or_default();
+                of_year.right += right;
+                of_year.wrong += wrong;
+                let of_family = family.tools.entry(tool.to_owned()).or_default();
+                of_family[0] += right;
+                of_family[1] += wrong;
+            }
         }
         for confidence in judgement.confidence.iter().filter(|confidence| competing[confidence.entry]) {
             let tool = year.tools.entry(judgement.entries[confidence.entry].tool.clone()).or_default();
@@ -95,43 +118,45 @@ impl Year {
         }
         year
     }
+}
 
-    fn block(&mut self, judgement: &Judgement, block: &Block, competing: &[bool]) -> Counts {
-        let mut counts = Counts::default();
-        let mut right: BTreeSet<&str> = BTreeSet::new();
-        let mut wrong: BTreeSet<&str> = BTreeSet::new();
-        for (position, trusted) in block.trusted.iter().enumerate() {
-            right.clear();
-            wrong.clear();
-            let mut differ = matches!(
-                trusted.basis,
-                Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit
-            );
-            for cell in block.cells.iter().filter(|cell| competing[cell.entry]) {
-                let tool = judgement.entries[cell.entry].tool.as_str();
-                match cell.verdicts[position] {
-                    ValueVerdict::Right => drop(right.insert(tool)),
-                    ValueVerdict::Wrong => {
-                        wrong.insert(tool);
-                        differ = true;
-                    }
-                    ValueVerdict::Unjudged | ValueVerdict::NotComputed => {}
+/// The values of a block, and the right and wrong values of each competing tool that gave one. Of several variants of a
+/// tool, the best one on the value counts.
+fn block_counts<'j>(
+    judgement: &'j Judgement,
+    block: &Block,
+    competing: &[bool],
+) -> (Counts, BTreeMap<&'j str, [u64; 2]>) {
+    let mut counts = Counts::default();
+    let mut tools: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    let mut right: BTreeSet<&str> = BTreeSet::new();
+    let mut wrong: BTreeSet<&str> = BTreeSet::new();
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        right.clear();
+        wrong.clear();
+        let mut differ = matches!(
+            trusted.basis,
+            Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit
+        );
+        for cell in block.cells.iter().filter(|cell| competing[cell.entry]) {
+            let tool = judgement.entries[cell.entry].tool.as_str();
+            match cell.verdicts[position] {
+                ValueVerdict::Right => drop(right.insert(tool)),
+                ValueVerdict::Wrong => {
+                    wrong.insert(tool);
+                    differ = true;
                 }
-            }
-            counts.all += 1;
-            counts.solved += u64::from(!right.is_empty());
-            counts.disagreements += u64::from(differ);
-            counts.right += right.len() as u64;
-            // The best variant of a tool counts.
-            for tool in wrong.difference(&right) {
-                self.tools.entry((*tool).to_owned()).or_default().wrong += 1;
-            }
-            for tool in &right {
-                self.tools.entry((*tool).to_owned()).or_default().right += 1;
+                ValueVerdict::Unjudged | ValueVerdict::NotComputed => {}
             }
         }
-        counts
+        counts.all += 1;
+        counts.solved += u64::from(!right.is_empty());
+        counts.disagreements += u64::from(differ);
+        counts.right += right.len() as u64;
+        wrong.difference(&right).for_each(|tool| tools.entry(tool).or_default()[1] += 1);
+        right.iter().for_each(|tool| tools.entry(tool).or_default()[0] += 1);
     }
+    (counts, tools)
 }
 
 impl Counts {
@@ -143,23 +168,29 @@ impl Counts {
     }
 
     /// A part of all values in percent, with one decimal.
-    fn share(&self, part: u64) -> String {
+    pub fn share(&self, part: u64) -> String {
         if self.all == 0 {
             return String::new();
         }
         let permille = (u128::from(part) * 1000 + u128::from(self.all) / 2) / u128::from(self.all);
         format!("{}.{}", permille / 10, permille % 10)
     }
+
+    /// How many tools have a value right on average, with two decimals.
+    pub fn right_per_value(&self) -> String {
+        let hundredths = (self.right * 100 + self.all / 2) / self.all.max(1);
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    }
 }
 
 /// A table with one column for each year: heading of the rows, and cells. A cell has text and, for medals, the words that
 /// colour it.
-struct YearTable {
+pub(super) struct YearTable {
     id: &'static str,
-    title: &'static str,
+    pub title: &'static str,
     text: &'static str,
-    row: &'static str,
-    rows: Vec<(String, Vec<YearCell>)>,
+    pub row: &'static str,
+    pub rows: Vec<(String, Vec<YearCell>)>,
 }
 
 impl YearTable {
@@ -170,41 +201,22 @@ impl YearTable {
 }
 
 #[derive(Clone, Default)]
-struct YearCell {
-    text: String,
-    note: String,
-    medals: Vec<&'static str>,
+pub(super) struct YearCell {
+    pub text: String,
+    pub note: String,
+    pub medals: Vec<&'static str>,
 }
 
 #[derive(Template)]
 #[template(path = "years.html")]
 struct YearsPage {
     frame: Frame,
-    /// The file of the page of each tool, without its ending.
-    files: BTreeMap<String, String>,
-    years: Vec<String>,
+    pages: Pages,
+    /// Name and path of the page of each year.
+    years: Vec<(String, String)>,
     tables: Vec<YearTable>,
     pictures: Vec<PictureEntry>,
     models: usize,
-}
-
-impl YearsPage {
-    /// The path of the page of a tool.
-    fn tool_path(&self, name: &str) -> String {
-        format!("tools/{}.html", self.files.get(name).map_or("", String::as_str))
-    }
-}
-
-#[derive(Template)]
-#[template(path = "years_tool.html")]
-struct YearsToolPage {
-    frame: Frame,
-    name: String,
-    /// The names of the tool in other years.
-    other_names: String,
-    titles: Vec<&'static str>,
-    /// Year, and a cell for each title.
-    rows: Vec<(String, Vec<String>)>,
 }
 
 /// Gives a tool one name in all years: that under which an edition of these years lists its names, otherwise that of the
@@ -226,6 +238,11 @@ fn unify_tools(years: &mut [Year]) {
             if !year.tools.contains_key(&name)
                 && let Some(values) = year.tools.remove(tool)
             {
+                for family in year.families.values_mut() {
+                    if let Some(counts) = family.tools.remove(tool) {
+                        family.tools.insert(name.clone(), counts);
+                    }
+                }
                 year.tools.insert(name, values);
             }
         }
@@ -245,8 +262,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
         return Err(ReportError::YearTwice(twice.name.clone()));
     }
     let site = NewSite::create(out)?;
-    let version = env!("CARGO_PKG_VERSION");
-    let frame = || Frame::top("", "Model Checking Contest, years side by side".into(), version);
+    let frame = || years_pages::frame("", "");
     let tables = tables_of(years);
     let header = |first: &str| {
         let names = years.iter().map(|year| year.name.clone());
@@ -270,65 +286,23 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     for picture in &pictures {
         write_one("pictures", picture, &site)?;
     }
-    let models = models(years);
+    let pages = Pages::new(years);
+    let models = models(years, &pages);
     site.file("data/years-models.csv", &tables::csv(models_csv(years)))?;
     site.file("contest.js", &script::call("mcc_names", &serde_json::json!({})))?;
     site.file("values.js", &script::call("mcc_list", &models))?;
     rule_page::write(frame(), &site)?;
-    let files: BTreeMap<String, String> =
-        tools(years).iter().map(|name| visible(name)).zip(file_names(tools(years))).collect();
-    for (name, file) in &files {
-        site.page(&format!("tools/{file}.html"), &tool_page(years, &tables, name))?;
-    }
+    years_pages::write(years, &tables, &pages, &site)?;
     let page = YearsPage {
         frame: frame(),
-        files,
-        years: years.iter().map(Year::shown_name).collect(),
+        years: years.iter().map(|year| (year.shown_name(), pages.year(year))).collect(),
+        pages,
         tables,
         pictures: pictures.iter().map(PictureEntry::from_picture).collect(),
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
-    site.finish(version)
-}
-
-/// The page of one tool: a row for each year in which it competed, with the columns of the tables of tools.
-fn tool_page(years: &[Year], tables: &[YearTable], name: &str) -> YearsToolPage {
-    let tables: Vec<&YearTable> = tables.iter().filter(|table| table.row == "Tool").collect();
-    let cells = |at: usize| -> Vec<String> {
-        let row = |table: &&YearTable| {
-            let cell = table.rows.iter().find(|(known, _)| known == name).map(|(_, cells)| &cells[at]);
-            cell.map_or_else(String::new, |cell| {
-                let parts = [cell.text.as_str(), cell.note.as_str()];
-                parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
-            })
-        };
-        tables.iter().map(row).collect()
-    };
-    let rows = years.iter().enumerate().map(|(at, year)| (year.shown_name(), cells(at)));
-    YearsToolPage {
-        frame: Frame {
-            root: "../",
-            ..Frame::top(name, "Model Checking Contest, years side by side".into(), env!("CARGO_PKG_VERSION"))
-        },
-        name: name.to_owned(),
-        other_names: other_names(years, name),
-        titles: std::iter::once("Right values")
-            .chain(tables.iter().skip(1).map(|table| table.title))
-            .collect(),
-        rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
-    }
-}
-
-/// The other names of a tool in the editions of these years.
-fn other_names(years: &[Year], name: &str) -> String {
-    let names = years
-        .iter()
-        .flat_map(|year| year.aliases.iter())
-        .filter(|(known, names)| known.as_str() == name || names.iter().any(|other| other == name));
-    let all = names.flat_map(|(known, names)| std::iter::once(known).chain(names));
-    let other: BTreeSet<String> = all.filter(|other| *other != name).map(|other| visible(other)).collect();
-    other.into_iter().collect::<Vec<_>>().join(", ")
+    site.finish(env!("CARGO_PKG_VERSION"))
 }
 
 fn names_of(years: &[Year]) -> Vec<String> {
@@ -336,7 +310,7 @@ fn names_of(years: &[Year]) -> Vec<String> {
 }
 
 /// The names of all tools: those with the most right values in any year first.
-fn tools(years: &[Year]) -> Vec<&str> {
+pub(super) fn tools(years: &[Year]) -> Vec<&str> {
     let mut most: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, tool) in years.iter().flat_map(|year| &year.tools) {
         let right = most.entry(name).or_default();
@@ -480,17 +454,19 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
 }
 
 /// The models: for each year the share of solved values and the mean number of tools that have a value right.
-fn models(years: &[Year]) -> List {
+fn models(years: &[Year], pages: &Pages) -> List {
     let rows = models_csv(years).into_iter().skip(1).map(|row| {
-        let field = |(column, cell): (usize, String)| match cell.parse() {
+        let field = |(column, cell): (usize, &String)| match cell.parse() {
             Ok(number) if [2, 3, 6].contains(&column) => Field::Number(number),
-            _ => Field::Text(visible(&cell)),
+            _ if column == 0 => Field::Link(visible(cell), pages.model(cell)),
+            _ if column == 1 => Field::Text(visible(cell.strip_prefix("mcc-").unwrap_or(cell))),
+            _ => Field::Text(visible(cell)),
         };
-        row.into_iter().enumerate().map(field).collect()
+        row.iter().enumerate().map(field).collect()
     });
     List {
         columns: vec![
-            ("Model", "text"),
+            ("Model", "link"),
             ("Year", "text"),
             ("Values", "number"),
             ("Solved", "number"),
@@ -507,15 +483,16 @@ fn models_csv(years: &[Year]) -> Vec<Vec<String>> {
     let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
     let families: BTreeSet<&String> = years.iter().flat_map(|year| year.families.keys()).collect();
     for family in families {
-        for (year, counts) in years.iter().filter_map(|year| Some((year, year.families.get(family)?))) {
-            let hundredths = (counts.right * 100 + counts.all / 2) / counts.all.max(1);
+        for (year, Family { counts, .. }) in
+            years.iter().filter_map(|year| Some((year, year.families.get(family)?)))
+        {
             rows.push(vec![
                 family.clone(),
                 year.name.clone(),
                 counts.all.to_string(),
                 counts.solved.to_string(),
                 counts.share(counts.solved),
-                format!("{}.{:02}", hundredths / 100, hundredths % 100),
+                counts.right_per_value(),
                 counts.disagreements.to_string(),
             ]);
         }

@@ -122,7 +122,7 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and texts that it has after its scripts have run.
-const PAGES: [(&str, &str, &str, &[&str]); 22] = [
+const PAGES: [(&str, &str, &str, &[&str]); 23] = [
     (
         "index",
         "index.html",
@@ -130,6 +130,12 @@ const PAGES: [(&str, &str, &str, &[&str]); 22] = [
         &[">StateSpace</a></caption>", "Provisional.", ">walk</a> <small>entry</small>"],
     ),
     ("podium", "podiums/StateSpace.html", "", &["is first with", "Right only in the first"]),
+    (
+        "results",
+        "results.html",
+        "",
+        &["@misc{mcc-2018-results,", ">Podiums, with points</caption>", "href=\"data/points.tex\""],
+    ),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
@@ -423,6 +429,8 @@ fn a_filter_without_a_hit_says_why() {
          for (const text of ['wrong', 'walk:wrnog', 'wlak:wrong', 'philosofers', 'tokenring :complete', 'walk:dnc']) {
              field.value = text;
              field.dispatchEvent(new Event('input'));
+             await wait();
+             await wait();
              found.push(all('.none')[0].hidden ? '' : all('.none')[0].textContent);
          }
          return found;";
@@ -616,6 +624,24 @@ fn a_picture_follows_the_filter_of_its_table() {
     assert_eq!(result[9], "#filter=000005&picture=scatter");
     let saved = serde_json::json!([["scatter-cpu_ms.svg", true], ["scatter-cpu_ms.csv", true]]);
     assert_eq!(result[10], saved);
+}
+
+#[test]
+fn the_results_of_a_contest_are_printed_on_one_page() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = dir.path().join("site");
+    let threads = NonZeroUsize::new(2).expect("two");
+    report::write_site(&contest::full_size(), SiteInput::default(), threads, &site).expect("a site");
+    let pages = |page: &str| {
+        let pdf = dir.path().join("printed.pdf");
+        let print = format!("--print-to-pdf={}", pdf.display());
+        open(&chromium, &site.join(page), "", 1280, &["--no-pdf-header-footer", &print]);
+        let pdf = fs::read(&pdf).expect("a PDF");
+        String::from_utf8_lossy(&pdf).matches("/Type /Page\n").count()
+    };
+    assert_eq!(pages("results.html"), 1);
+    assert!(pages("index.html") > 1);
 }
 
 #[test]

@@ -300,3 +300,43 @@ fn podiums_are_tables_in_latex_with_escaped_names() {
     let provisional = tables::podiums_latex(&contest::small());
     assert!(provisional.contains("% PROVISIONAL") && provisional.contains("(provisional)}"), "{provisional}");
 }
+
+#[test]
+fn the_results_are_cited_in_bibtex_and_tabled_in_latex() {
+    let mut judgement = contest::small();
+    judgement.publication = Some(mcc_harness::campaign::Publication {
+        title: Some("A 100 % contest".into()),
+        date: Some("2018-06-26".into()),
+        organizers: vec!["Petri, Carl Adam".into(), "The committee".into()],
+        doi: Some("10.5281/zenodo.1234567".into()),
+        archive: Some("https://example.org/contest.tar.zst".into()),
+        ..Default::default()
+    });
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = dir.path().join("site");
+    let threads = std::num::NonZeroUsize::new(1).expect("one");
+    mcc_harness::report::write_site(&judgement, Default::default(), threads, &site).expect("a site");
+    let read = |name: &str| fs::read_to_string(site.join(name)).expect(name);
+    let version = &judgement.version;
+    assert_eq!(
+        read("data/contest.bib"),
+        format!(
+            "@misc{{mcc-2018-results,\n  author = {{Petri, Carl Adam and {{The committee}}}},\n  \
+             title = {{{{A 100 \\% contest}}}},\n  year = {{2018}},\n  month = {{6}},\n  \
+             doi = {{10.5281/zenodo.1234567}},\n  url = {{https://doi.org/10.5281/zenodo.1234567}},\n  \
+             note = {{Results, judged by mcc-harness {version}}},\n}}\n"
+        )
+    );
+    let page = read("results.html");
+    for words in
+        ["A 100 % contest", "href=\"https://example.org/contest.tar.zst\"", "doi:10.5281/zenodo.1234567"]
+    {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let points = read("data/points.tex");
+    assert!(points.contains("& \\shortstack[r]{State\\\\Space}"), "{points}");
+    // Each row has a figure for each of the examinations, of which this contest has three.
+    let rows: Vec<&str> = points.lines().filter(|line| line.starts_with("breadth-first")).collect();
+    assert_eq!(rows.iter().map(|row| row.matches(" & ").count()).collect::<Vec<_>>(), [3], "{points}");
+    assert!(read("data/medals.tex").contains("Tool & Gold & Silver & Bronze \\\\"));
+}

@@ -71,6 +71,17 @@ fn five_real_contests_are_shown_side_by_side() {
     for file in ["index.html", "pictures/years-tools.svg", "pictures/years-solved.csv", "values.js"] {
         assert!(folder.path().join("site").join(file).is_file(), "{file}");
     }
+    // Each model and year has a page; its figures are those of the tables.
+    let page = |path: &str| fs::read_to_string(folder.path().join("site").join(path)).unwrap();
+    let row = models.lines().find(|line| line.starts_with("Philosophers,mcc-2025,")).unwrap();
+    let solved = row.split(',').nth(4).unwrap();
+    let philosophers = page("models/Philosophers.html");
+    assert!(philosophers.contains(&format!("<td>{solved} %</td>")), "{solved}: {philosophers}");
+    assert!(philosophers.contains("href=\"../tools/TINA.tedd.html\">TINA.tedd</a></th><td>2018</td>"));
+    let year = page("years/mcc-2018.html");
+    assert!(year.contains("947 instances of "), "{year}");
+    assert!(year.contains("href=\"../tools/GreatSPN.html\"") && year.contains("href=\"../models/"), "{year}");
+    assert!(page("index.html").contains("<a href=\"years/mcc-2018.html\">2018</a>"));
     let twice = harness(folder.path())
         .args(["report", "--out", "twice", "--years", "judged-2018", "judged-2018"])
         .assert()

@@ -129,6 +129,7 @@ function sumsOf(rows, columns, measure) {
 const exact = field => field.split("/").map(Number).reduce((p, q) => p / q);
 const KINDS = {
   text: { text: field => field ?? "", key: field => field ?? null },
+  link: { text: field => field[0], key: field => field[0] },
   number: { text: field => field == null ? "" : thousands(field), key: field => field ?? null, figure: field => field, largest: true },
   points: { text: field => decimal(field), key: exact, figure: exact, largest: true },
   position: { text: field => field == null ? "" : two(field), key: field => field ?? null, figure: field => field },
@@ -158,7 +159,8 @@ function drawList(place, data) {
       if (number === instance && row[number] != null) {
         drawInstance(cell, row[number], address({ instance: row[number], examination: value(row, examination),
           entry: value(row, entry), position: value(row, position) }));
-      } else {
+      } else if (kind === "link") cell.append(element("a", { href: root() + row[number][1] }, row[number][0]));
+      else {
         const text = textOf(row, number);
         cell.append(element("span", { title: text.length > 40 ? text : null }, text));
       }

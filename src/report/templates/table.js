@@ -5,8 +5,8 @@
 
 /** Rows above and below the visible ones that are drawn while the table scrolls, to avoid gaps. */
 const SPARE = 8;
-/** Drawn rows that are kept, to be shown again. */
-const KEPT = 500;
+/** Drawn rows that are kept, to be shown again: those of the longest tables of a year. */
+const KEPT = 1500;
 /** A longer table is printed as text: the time in which Chromium prints a table grows faster than the square of its rows. */
 const PRINTED_AS_TABLE = 2000;
 /** Printed as text: the share of texts that fit their column, its largest width in characters, and the rows below one heading. */
@@ -15,6 +15,11 @@ const WIDEST = 60;
 const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const MAX_NUMBER_BYTES = 8;
+/** Milliseconds without a key after which the address, advice and the picture follow. */
+const LATER = 50;
+// Not every browser has idle moments.
+const requestIdleCallback = window.requestIdleCallback ?? (run => setTimeout(() => run({ timeRemaining: () => 0 }), 50));
+const cancelIdleCallback = window.cancelIdleCallback ?? clearTimeout;
 const tables = [];
 /** What a reader can choose, as keys of the fragment. */
 const CHOICES = ["filter", "sort", "hide", "range", "show", "picture"];
@@ -62,10 +67,11 @@ class Table {
     this.sorted = { column: null, down: false };
     this.drawn = new Map();
     this.kept = new Map();
-    this.filter.addEventListener("input", () => this.changed({ filter: this.filter.value }));
+    this.filter.addEventListener("input", () => this.type());
     this.choice?.addEventListener("change", () => this.changed({ show: this.choice.selectedIndex ? this.choice.value : "" }));
     this.chartChoice?.addEventListener("change", () => this.changed({ picture: this.chartChoice.value }));
-    this.box.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.top = 0;
+    this.box.addEventListener("scroll", () => this.draw(this.top = this.box.scrollTop), { passive: true });
     this.box.addEventListener("keydown", event => this.step(event));
     this.panel.addEventListener("change", event => this.choose(event));
     this.sums?.addEventListener("toggle", () => this.sumUp());
@@ -94,16 +100,26 @@ class Table {
 
   /** Writes what was chosen to the fragment, and shows it. */
   changed(choices) {
-    setFragment(Object.fromEntries(Object.entries(choices).map(([name, value]) => [this.key(name), value])));
+    this.write({ filter: this.filter.value, ...choices });
     this.restore();
+  }
+
+  write(choices) {
+    setFragment(Object.fromEntries(Object.entries(choices).map(([name, value]) => [this.key(name), value])));
+  }
+
+  /** Shows the rows of a filter that is being typed. Head and order stay; the fragment, advice and picture follow later. */
+  type() {
+    this.state[0] = this.filter.value;
+    this.select();
   }
 
   /** Shows what the fragment of the URL says; returns whether it differs from what is shown. */
   restore() {
     const query = fragment();
     const [filter, sort, hide, range, show, picture] = CHOICES.map(name => query.get(this.key(name)) ?? "");
-    const state = JSON.stringify([filter, sort, hide, range, show, picture]);
-    if (state === this.state) return false;
+    const state = [filter, sort, hide, range, show, picture];
+    if (state.every((choice, at) => choice === this.state?.[at])) return false;
     const isFirst = this.state === undefined;
     this.state = state;
     if (this.filter.value !== filter) this.filter.value = filter;
@@ -114,7 +130,8 @@ class Table {
     const columns = this.all.filter(column => !hidden.includes(column));
     const view = this.views?.find(([value]) => value === show)?.[0] ?? this.views?.[0][0];
     const isOther = columns.length !== this.columns.length || columns.some((column, at) => column !== this.columns[at])
-      || view !== this.shownView || column !== this.sorted.column;
+      || view !== this.shownView;
+    const isSorted = column !== this.sorted.column;
     this.columns = columns.length ? columns : this.all;
     this.sorted = { column, down: sort.startsWith("-") };
     this.ranges.clear();
@@ -130,11 +147,13 @@ class Table {
     if (isOther) this.renew();
     else {
       this.drawHead();
+      // The sign of the order widens a column.
+      if (isSorted) this.measure();
       this.rank();
       this.select();
     }
     this.drawPanel();
-    return !isFirst && state !== JSON.stringify(CHOICES.map(() => ""));
+    return !isFirst && state.some(choice => choice);
   }
 
   /** Sorts by a column; the second time in the other direction, the third time not at all. Rows without a key are last. */
@@ -219,6 +238,16 @@ class Table {
     this.measure();
     this.rank();
     this.select();
+    cancelIdleCallback(this.idle);
+    this.prepare(0);
+  }
+
+  /** Draws rows before they are needed, while the browser has nothing else to do: a key then only inserts them. */
+  prepare(at) {
+    this.idle = requestIdleCallback(deadline => {
+      while (at < this.ranked.length && this.kept.size < KEPT && deadline.timeRemaining() > 4) this.rowOf(this.ranked[at++]);
+      if (at < this.ranked.length && this.kept.size < KEPT) this.prepare(at);
+    });
   }
 
   /** Finds the rows with the longest texts of each column. */
@@ -248,7 +277,8 @@ class Table {
 
   /** Applies the filter and the ranges. */
   select() {
-    this.box.scrollTop = 0;
+    // Reading or writing a position makes the browser lay out the page, so that is left out where it changes nothing.
+    if (this.top) this.box.scrollTop = this.top = 0;
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(word => word && word !== "-");
     const tests = words.map(term => {
       const [word, is] = term.startsWith("-") ? [term.slice(1), false] : [term, true];
@@ -263,14 +293,15 @@ class Table {
     this.order = this.ranked.filter(at => all.every(test => test(at)));
     this.table.setAttribute("aria-rowcount", this.order.length + 1);
     this.count.textContent = `${thousands(this.order.length)} of ${thousands(this.rows.length)}`;
-    this.explain(words, tests);
     this.draw(0, 0);
     this.sumUp();
-    // A picture takes longer than a key may: it is drawn after the rows, and once for several keys.
-    if (this.chart || this.follow) {
-      clearTimeout(this.later);
-      this.later = setTimeout(() => this.drawChart(), 50);
-    }
+    // What takes longer than a key may comes after the rows, and once for several keys.
+    clearTimeout(this.later);
+    this.later = setTimeout(() => {
+      this.write({ filter: this.filter.value });
+      this.explain(words, tests);
+      if (this.chart || this.follow) this.drawChart();
+    }, LATER);
   }
 
   /** Draws the chosen picture of the shown rows. */
@@ -290,9 +321,11 @@ class Table {
     words.forEach((term, at) => {
       const word = term.replace(/^-/, "");
       const advice = this.advice?.(word);
-      const other = term === word && !advice && !this.ranked.some(tests[at]) ? this.similarTo(word) : null;
       if (advice) texts.push(advice);
-      else if (term === word && !this.ranked.some(tests[at])) texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
+      else if (term === word && !this.order.length && !this.ranked.some(tests[at])) {
+        const other = this.similarTo(word);
+        texts.push(`No row has “${word}”.${other ? ` Did you mean “${other}”?` : ""}`);
+      }
     });
     if (!this.order.length && !texts.length) texts.push("No row fits all words and ranges.");
     this.none.textContent = texts.join(" ");
@@ -317,7 +350,7 @@ class Table {
   }
 
   /** Adds the visible rows to the page and removes the others; rows that stay are not changed. */
-  draw(top = this.box.scrollTop, spare = SPARE) {
+  draw(top = this.top, spare = SPARE) {
     const first = this.printing ? 0 : Math.max(0, Math.floor(top / this.height) - spare);
     const last = this.printing ? this.order.length : Math.min(this.order.length, Math.ceil((top + this.bodyHeight) / this.height) + spare);
     const wanted = new Set(this.order.slice(first, last));
@@ -432,9 +465,9 @@ class Table {
   /** The row at a place of the order; the table scrolls if it is not drawn. */
   visible(at) {
     const top = at * this.height;
-    if (top < this.box.scrollTop) this.box.scrollTop = top;
-    if (top + this.height > this.box.scrollTop + this.bodyHeight) this.box.scrollTop = top + this.height - this.bodyHeight;
-    this.draw();
+    if (top < this.top) this.box.scrollTop = top;
+    if (top + this.height > this.top + this.bodyHeight) this.box.scrollTop = top + this.height - this.bodyHeight;
+    this.draw(this.top = this.box.scrollTop);
     return this.drawn.get(this.order[at]);
   }
 }

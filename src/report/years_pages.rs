@@ -1,0 +1,324 @@
+//! The pages of one tool, one model and one year in the site of several years.
+
+use super::ReportError;
+use super::contest::Frame;
+use super::show::{self, visible};
+use super::site::NewSite;
+use super::years::{Counts, Family, Year, YearTable, tools};
+use askama::Template;
+use mcc_base::names::file_names;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many of the hardest models the page of a year lists.
+const HARDEST: usize = 20;
+
+/// The paths of the pages, by the shown names of tools, models and years.
+pub struct Pages {
+    tools: BTreeMap<String, String>,
+    models: BTreeMap<String, String>,
+    years: BTreeMap<String, String>,
+}
+
+impl Pages {
+    pub fn new(years: &[Year]) -> Self {
+        let paths = |folder: &str, names: &[&str]| {
+            let files = file_names(names.iter().copied());
+            let path = |(name, file): (&&str, String)| (visible(name), format!("{folder}/{file}.html"));
+            names.iter().zip(files).map(path).collect()
+        };
+        let models: BTreeSet<&str> =
+            years.iter().flat_map(|year| year.families.keys().map(String::as_str)).collect();
+        Self {
+            tools: paths("tools", &tools(years)),
+            models: paths("models", &models.into_iter().collect::<Vec<_>>()),
+            years: paths("years", &years.iter().map(|year| year.name.as_str()).collect::<Vec<_>>()),
+        }
+    }
+
+    pub fn tool(&self, name: &str) -> String {
+        self.tools[&visible(name)].clone()
+    }
+
+    pub fn model(&self, name: &str) -> String {
+        self.models[&visible(name)].clone()
+    }
+
+    pub fn year(&self, year: &Year) -> String {
+        self.years[&visible(&year.name)].clone()
+    }
+}
+
+/// A text with the path of the page that it links to; an empty path is no link.
+type Link = (String, String);
+
+/// A table of a page.
+struct Table {
+    caption: String,
+    heads: Vec<String>,
+    rows: Vec<(Link, Vec<String>)>,
+}
+
+#[derive(Template)]
+#[template(path = "years_part.html")]
+struct PartPage {
+    frame: Frame,
+    name: String,
+    /// What the page is about, beside the name.
+    about: String,
+    lead: String,
+    tables: Vec<Table>,
+}
+
+/// The frame of a page of this site.
+pub fn frame(title: &str, root: &'static str) -> Frame {
+    let contest = "Model Checking Contest, years side by side".to_owned();
+    Frame { root, ..Frame::top(title, contest, env!("CARGO_PKG_VERSION")) }
+}
+
+/// Writes the page of each tool, model and year.
+///
+/// # Errors
+/// A page cannot be written.
+pub fn write(years: &[Year], tables: &[YearTable], pages: &Pages, site: &NewSite) -> Result<(), ReportError> {
+    for name in tools(years) {
+        site.page(&pages.tool(name), &tool_page(years, tables, pages, name))?;
+    }
+    let hardness: Vec<BTreeMap<&str, usize>> = years.iter().map(ranks).collect();
+    let models: BTreeSet<&String> = years.iter().flat_map(|year| year.families.keys()).collect();
+    for name in models {
+        site.page(&pages.model(name), &model_page(years, &hardness, pages, name))?;
+    }
+    for (year, ranks) in years.iter().zip(&hardness) {
+        site.page(&pages.year(year), &year_page(year, ranks, pages))?;
+    }
+    Ok(())
+}
+
+/// The rank of each model of a year by the share of its values that are solved, the least share first.
+fn ranks(year: &Year) -> BTreeMap<&str, usize> {
+    let less = |a: &Counts, b: &Counts| {
+        u128::from(a.solved) * u128::from(b.all) < u128::from(b.solved) * u128::from(a.all)
+    };
+    let rank = |counts| 1 + year.families.values().filter(|other| less(&other.counts, counts)).count();
+    year.families.iter().map(|(name, family)| (name.as_str(), rank(&family.counts))).collect()
+}
+
+fn link(name: &str, path: &str) -> Link {
+    (visible(name), if path.is_empty() { String::new() } else { format!("../{path}") })
+}
+
+fn heads<const N: usize>(heads: [&str; N]) -> Vec<String> {
+    heads.map(str::to_owned).to_vec()
+}
+
+fn percent(counts: &Counts, part: u64) -> String {
+    let share = counts.share(part);
+    if share.is_empty() { share } else { share + " %" }
+}
+
+/// The page of one tool: a row for each year in which it competed, with the columns of the tables of tools.
+fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) -> PartPage {
+    let shown = visible(name);
+    let tables: Vec<&YearTable> = tables.iter().filter(|table| table.row == "Tool").collect();
+    let cells = |at: usize| -> Vec<String> {
+        let row = |table: &&YearTable| {
+            let cell = table.rows.iter().find(|(known, _)| *known == shown).map(|(_, cells)| &cells[at]);
+            cell.map_or_else(String::new, |cell| {
+                let parts = [cell.text.as_str(), cell.note.as_str()];
+                parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+            })
+        };
+        tables.iter().map(row).collect()
+    };
+    let rows =
+        years.iter().enumerate().map(|(at, year)| (link(&year.shown_name(), &pages.year(year)), cells(at)));
+    let titles = ["Year", "Right values"].into_iter().chain(tables.iter().skip(1).map(|table| table.title));
+    let names = other_names(years, name);
+    PartPage {
+        frame: frame(&shown, "../"),
+        about: "over the years".into(),
+        lead: if names.is_empty() { names } else { format!("Also submitted as {names}.") },
+        tables: vec![Table {
+            caption: format!("{shown} by year"),
+            heads: titles.map(str::to_owned).collect(),
+            rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+        }],
+        name: shown,
+    }
+}
+
+/// The other names of a tool in the editions of these years.
+fn other_names(years: &[Year], name: &str) -> String {
+    let names = years
+        .iter()
+        .flat_map(|year| year.aliases.iter())
+        .filter(|(known, names)| known.as_str() == name || names.iter().any(|other| other == name));
+    let all = names.flat_map(|(known, names)| std::iter::once(known).chain(names));
+    let other: BTreeSet<String> = all.filter(|other| *other != name).map(|other| visible(other)).collect();
+    other.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// The page of a model: how hard it was in each year, who solves it and since when.
+fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages, name: &str) -> PartPage {
+    let used: Vec<(&Year, &Family, usize)> = years
+        .iter()
+        .zip(hardness)
+        .filter_map(|(year, ranks)| Some((year, year.families.get(name)?, *ranks.get(name)?)))
+        .collect();
+    let by_year = used.iter().map(|(year, Family { counts, instances, .. }, rank)| {
+        let cells = vec![
+            show::thousands(*instances),
+            show::thousands(counts.all),
+            percent(counts, counts.solved),
+            format!("{rank} of {}", year.families.len()),
+            counts.right_per_value(),
+            show::thousands(counts.disagreements),
+        ];
+        (link(&year.shown_name(), &pages.year(year)), cells)
+    });
+    // The tools with the most right values in the last year come first.
+    let mut solvers: Vec<(&str, Vec<Option<[u64; 2]>>)> = Vec::new();
+    for tool in tools(years) {
+        let of_year = |(_, family, _): &(&Year, &Family, usize)| family.tools.get(tool).copied();
+        let counts: Vec<Option<[u64; 2]>> = used.iter().map(of_year).collect();
+        if counts.iter().any(Option::is_some) {
+            solvers.push((tool, counts));
+        }
+    }
+    let right_last = |counts: &[Option<[u64; 2]>]| {
+        counts.iter().rev().map(|counts| counts.map_or(0, |[right, _]| right)).collect::<Vec<_>>()
+    };
+    solvers.sort_by_key(|(_, counts)| std::cmp::Reverse(right_last(counts)));
+    let solver_row = |(tool, counts): &(&str, Vec<Option<[u64; 2]>>)| {
+        let since = counts.iter().position(|counts| counts.is_some_and(|[right, _]| right > 0));
+        let since = since.map_or("never".to_owned(), |at| used[at].0.shown_name());
+        let cell = |(counts, (_, family, _)): (&Option<[u64; 2]>, &(&Year, &Family, usize))| {
+            counts.map_or(String::new(), |[right, wrong]| {
+                let wrong =
+                    if wrong == 0 { String::new() } else { format!(", {} wrong", show::thousands(wrong)) };
+                percent(&family.counts, right) + &wrong
+            })
+        };
+        let cells = std::iter::once(since).chain(counts.iter().zip(&used).map(cell)).collect();
+        (link(tool, &pages.tool(tool)), cells)
+    };
+    let lead = used.last().map_or(String::new(), |(year, Family { counts, .. }, rank)| {
+        format!(
+            "{}: competing tools have {} of its {} right; by this share it is number {rank} of {} models, the hardest \
+             first.",
+            year.shown_name(),
+            percent(counts, counts.solved),
+            show::counted(counts.all, "value", "values"),
+            year.families.len()
+        )
+    });
+    let years_used = used.iter().map(|(year, ..)| year.shown_name());
+    PartPage {
+        frame: frame(&visible(name), "../"),
+        name: visible(name),
+        about: "a model over the years".into(),
+        lead,
+        tables: vec![
+            Table {
+                caption: "How hard the model was: the share of its values that a competing tool has right, its place \
+                          among the models of the year, and how many tools have a value right on average"
+                    .into(),
+                heads: heads([
+                    "Year",
+                    "Instances",
+                    "Values",
+                    "Solved",
+                    "Hardness",
+                    "Tools right per value",
+                    "Disagreements",
+                ]),
+                rows: by_year.collect(),
+            },
+            Table {
+                caption: "Who solves it: the share of all values of the model that a tool has right. Since: the first \
+                          of these years in which it has one right"
+                    .into(),
+                heads: heads(["Tool", "Since"]).into_iter().chain(years_used).collect(),
+                rows: solvers.iter().map(solver_row).collect(),
+            },
+        ],
+    }
+}
+
+/// The page of a year: its tools, examinations and hardest models.
+fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartPage {
+    let mut tools: Vec<_> = year.tools.iter().collect();
+    tools.sort_by_key(|(name, tool)| (std::cmp::Reverse(tool.right), *name));
+    let tool_rows = tools.iter().map(|(name, tool)| {
+        let count = |medal: &str| match tool.medals.iter().filter(|(_, won)| *won == medal).count() {
+            0 => String::new(),
+            count => count.to_string(),
+        };
+        let confidence = tool.confidence.as_ref();
+        let cells = vec![
+            percent(&year.values, tool.right),
+            show::thousands(tool.right),
+            show::thousands(tool.wrong),
+            count("gold"),
+            count("silver"),
+            count("bronze"),
+            confidence.map_or(String::new(), |confidence| show::decimal(confidence, 5)),
+        ];
+        (link(name, &pages.tool(name)), cells)
+    });
+    let examination_rows = year.examinations.iter().map(|(name, counts)| {
+        let cells = vec![
+            show::thousands(counts.all),
+            percent(counts, counts.solved),
+            counts.right_per_value(),
+            show::thousands(counts.disagreements),
+        ];
+        (link(name, ""), cells)
+    });
+    let mut models: Vec<(&&str, &usize)> = ranks.iter().collect();
+    models.sort_by_key(|(name, rank)| (**rank, **name));
+    let model_rows = models.iter().take(HARDEST).map(|(name, rank)| {
+        let Family { counts, instances, .. } = &year.families[**name];
+        let cells = vec![
+            rank.to_string(),
+            show::thousands(*instances),
+            show::thousands(counts.all),
+            percent(counts, counts.solved),
+            counts.right_per_value(),
+        ];
+        (link(name, &pages.model(name)), cells)
+    });
+    let lead = format!(
+        "{} of {} and {}: {}, of which competing tools have {} right.",
+        show::counted(year.instances, "instance", "instances"),
+        show::counted(year.families.len() as u64, "model", "models"),
+        show::counted(year.tools.len() as u64, "competing tool", "competing tools"),
+        show::counted(year.values.all, "value", "values"),
+        percent(&year.values, year.values.solved)
+    );
+    PartPage {
+        frame: frame(&year.shown_name(), "../"),
+        name: year.shown_name(),
+        about: "the contest of this year".into(),
+        lead,
+        tables: vec![
+            Table {
+                caption: "Tools: right and wrong values (of several variants the best one on the value counts), and \
+                          medals as judged here"
+                    .into(),
+                heads: heads(["Tool", "Share", "Right", "Wrong", "Gold", "Silver", "Bronze", "Confidence"]),
+                rows: tool_rows.collect(),
+            },
+            Table {
+                caption: "Examinations: values that at least one competing tool has right".into(),
+                heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Disagreements"]),
+                rows: examination_rows.collect(),
+            },
+            Table {
+                caption: format!("The {} models with the least share of solved values", HARDEST.min(models.len())),
+                heads: heads(["Model", "Hardness", "Instances", "Values", "Solved", "Tools right per value"]),
+                rows: model_rows.collect(),
+            },
+        ],
+    }
+}
