@@ -309,8 +309,9 @@ impl NewCampaign<'_> {
             tools.push(Value::Table(tool));
         }
         table.insert("tool".to_owned(), Value::Array(tools));
-        // Date and DOI are those of the archive, not of other runs.
-        let publication = Publication { date: None, doi: None, entries: BTreeMap::new(), ..publication };
+        // Date, DOI and address are those of the archive, not of other runs.
+        let publication =
+            Publication { date: None, doi: None, archive: None, entries: BTreeMap::new(), ..publication };
         if publication != Publication::default() {
             let stated =
                 Value::try_from(publication).map_err(|error| self.content("publication.json", error))?;
