@@ -14,6 +14,7 @@ use super::Interval;
 use super::answers::{Reader, cut};
 use super::keywords::FORMULA;
 use super::keywords::bytes::TECHNIQUES;
+use mcc_model::Total;
 
 impl Reader<'_> {
     /// The words of a line in the usual form, in which `QLIVE t17 TRUE X` is `FORMULA t17 TRUE TECHNIQUES X`. A line that says
@@ -60,7 +61,7 @@ impl Reader<'_> {
         let Some(position) = self.find(id) else { return self.unknown_id(id) };
         let text = |word| str::from_utf8(word).ok();
         let interval = match ends {
-            [least, most] if self.questions.total.is_some_and(|total| total.is_number()) => {
+            [least, most] if self.questions.total.is_some_and(Total::is_number) => {
                 text(least).zip(text(most)).and_then(|(least, most)| Interval::parse(least, most))
             }
             _ => None,
