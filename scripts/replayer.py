@@ -8,6 +8,7 @@ INSTANCE is an archive (NAME.tgz) or its unpacked folder. Each FILE, or without 
 certificate. Prints a line for each: `accepted`, or `refused` or `unreadable` and the reason. For small nets: it tries all
 bindings of coloured transitions, and has no limits.
 """
+import html
 import itertools
 import json
 import math
@@ -509,6 +510,27 @@ class Path:
 # --- Instances and claims --------------------------------------------------------------------------------------------
 
 
+TOTAL = ("QuasiLivenessAll", "StableMarkingAll", "UpperBoundsAll")
+
+
+def total_question(net, examination, name):
+    """The formula of a total examination about the object with this number, such as `t12` or `p3`."""
+    letter, objects = ("t", net.transitions) if examination == "QuasiLivenessAll" else ("p", net.places)
+    match = re.fullmatch(letter + "(0|[1-9][0-9]*)", name)
+    demand(match and not net.coloured and int(match[1]) < len(objects), "an unknown property")
+    key = list(objects)[int(match[1])]
+    place = f"<place>{html.escape(key)}</place>"
+    if examination == "QuasiLivenessAll":
+        state = f"<is-fireable><transition>{html.escape(key)}</transition></is-fireable>"
+        return f"<exists-path><finally>{state}</finally></exists-path>"
+    if examination == "UpperBoundsAll":
+        return f"<place-bound>{place}</place-bound>"
+    tokens = f"<tokens-count>{place}</tokens-count>"
+    number = f"<integer-constant>{net.initial.get((key, 'dot'), 0)}</integer-constant>"
+    sides = f"<integer-le>{tokens}{number}</integer-le><integer-le>{number}{tokens}</integer-le>"
+    return f"<all-paths><globally><conjunction>{sides}</conjunction></globally></all-paths>"
+
+
 class Instance:
     def __init__(self, path):
         self.formulas = {}
@@ -542,8 +564,11 @@ class Instance:
         if examination == name == "ReachabilityDeadlock" and examination not in self.formulas and not number:
             formula = "<exists-path><finally><deadlock/></finally></exists-path>"
             return "Formula", ElementTree.fromstring(formula), value
-        demand(name in self.formulas.get(examination, {}), "an unknown property")
-        formula = self.formulas[examination][name]
+        if examination in TOTAL:
+            formula = ElementTree.fromstring(total_question(self.net, examination, name))
+        else:
+            demand(name in self.formulas.get(examination, {}), "an unknown property")
+            formula = self.formulas[examination][name]
         is_bound = tag(formula) == "place-bound"
         demand(is_bound == number, "a value of another kind")
         if is_bound:

@@ -69,14 +69,19 @@ impl Campaign {
             }
             let mut questions = BTreeMap::new();
             for examination in &examinations {
-                let wanted = examination.values;
                 let name: ExaminationName = (examination.name.parse())
                     .map_err(|bad| self.wrong("examinations", format!("examinations: {bad}")))?;
                 let Some(ids) = Questions::read(&archive, examination)?.ids else {
-                    let remedy = "add it, or leave the examination out";
-                    return Err(self.wrong_inputs(format!("{} has no {name}.xml; {remedy}", path.display())));
+                    let path = path.display();
+                    return Err(self.wrong_inputs(match examination.values {
+                        0 => format!(
+                            "{path} has no questions of {name}; leave coloured instances or {name} out"
+                        ),
+                        _ => format!("{path} has no {name}.xml; add it, or leave the examination out"),
+                    }));
                 };
-                if ids.len() != wanted {
+                let wanted = examination.values;
+                if wanted > 0 && ids.len() != wanted {
                     let has = ids.len();
                     return Err(self.wrong_inputs(format!(
                         "{}: {name}.xml has {has} properties, but edition {} expects {wanted}",

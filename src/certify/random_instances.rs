@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-const EXAMINATIONS: [&str; 13] = [
+const EXAMINATIONS: [&str; 16] = [
     "StateSpace",
     "UpperBounds",
     "ReachabilityDeadlock",
@@ -26,6 +26,9 @@ const EXAMINATIONS: [&str; 13] = [
     "QuasiLiveness",
     "StableMarking",
     "Liveness",
+    "QuasiLivenessAll",
+    "StableMarkingAll",
+    "UpperBoundsAll",
 ];
 
 /// Writes a net in which some transitions move one token, so that traps, exclusions and live nets are not rare.

@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::unfolded::Unfolded;
 use crate::{CheckError, Value};
-use mcc_model::{Archive, Expr, Formula, Property};
+use mcc_model::{Archive, Expr, Formula, NetKind, Property, Total};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,10 +11,13 @@ use std::sync::OnceLock;
 /// An instance for whose values evidence is checked. It is read once for any number of files.
 pub struct Instance {
     pub(crate) name: String,
+    kind: NetKind,
     pub(crate) model: Model,
     unfolded: OnceLock<Result<Unfolded, String>>,
     /// By examination; an error is one of the property file.
     pub(crate) properties: BTreeMap<String, Result<Vec<Property>, String>>,
+    /// In the order of `Total::ALL`; made when one is asked.
+    totals: OnceLock<[Vec<Property>; 3]>,
     deadlock: Expr,
 }
 
@@ -49,7 +52,8 @@ impl Instance {
         }
         let deadlock = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(Expr::Deadlock))));
         let unfolded = OnceLock::new();
-        Ok(Instance { name: archive.instance.to_string(), model, unfolded, properties, deadlock })
+        let (name, kind) = (archive.instance.to_string(), archive.instance.kind());
+        Ok(Instance { name, kind, model, unfolded, properties, totals: OnceLock::new(), deadlock })
     }
 
     /// The net for certificates. Unfolds it once. If that is not possible, no certificate of the instance is checked.
@@ -112,12 +116,31 @@ impl Instance {
         Ok(claim)
     }
 
+    /// The questions of the total examinations; a coloured net has none.
+    fn totals(&self) -> &[Vec<Property>; 3] {
+        self.totals.get_or_init(|| {
+            let net = &self.model.net;
+            let places = || net.places.iter().map(|place| (place.id.as_str(), place.initial.values().sum()));
+            let transitions = || net.transitions.iter().map(|transition| transition.id.as_str());
+            Total::ALL.map(|total| match self.kind {
+                NetKind::PlaceTransition => total.questions(places(), transitions()),
+                NetKind::Coloured => Vec::new(),
+            })
+        })
+    }
+
     /// A formula by its property; the error is the formula of ReachabilityDeadlock, which some editions ship without a file.
     pub(crate) fn formula(
         &self,
         examination: &str,
         property: &str,
     ) -> Result<Result<&Formula, &Expr>, CheckError> {
+        if let Some(at) = Total::ALL.iter().position(|total| total.examination == examination) {
+            let known = Total::ALL[at].number(property).and_then(|number| self.totals()[at].get(number));
+            let unknown =
+                || CheckError::refused(format!("{examination} has no property \"{property}\" here"));
+            return known.map(|known| Ok(&known.formula)).ok_or_else(unknown);
+        }
         match self.properties.get(examination) {
             None if examination == "ReachabilityDeadlock" && property == examination => {
                 Ok(Err(&self.deadlock))

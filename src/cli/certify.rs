@@ -3,9 +3,12 @@ use super::record_source::refuse_no_judgement;
 use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
-use mcc_certify::command::{Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, certify};
+use mcc_certify::command::{
+    Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, TotalInput, certify, certify_total,
+};
 use mcc_judge::judgement::Judgement;
 use mcc_judge::show::columns;
+use mcc_model::Total;
 use mcc_store::Record;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -16,10 +19,19 @@ use std::path::PathBuf;
 /// and certificates that a checker accepts are used; each is kept as a file. Writes certified.csv, alarms.csv (answers that
 /// evidence contradicts), overrides.csv (values that the organizers may set) and a bundle for each tool with such answers.
 /// Changes no points. After a kill the same command continues (docs/certification.md).
+///
+/// With --total instead of a judgement: decides a question for each transition or place of the P/T nets, and writes total.csv,
+/// the evidence, and the oracle files of these examinations (NAME-QLA.out, NAME-SMA.out, NAME-UBA.out).
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote.
-    judgement: PathBuf,
+    #[arg(required_unless_present = "total")]
+    judgement: Option<PathBuf>,
+    /// Instead of the values of a judgement, decide these examinations on all P/T nets: QuasiLivenessAll, StableMarkingAll,
+    /// UpperBoundsAll.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = total,
+        conflicts_with_all = ["judgement", "only", "record", "jobs"])]
+    total: Vec<&'static Total>,
     /// Folder of instance archives (NAME.tgz). Values of instances without an archive are not examined.
     #[arg(long, value_name = "DIR")]
     instances: PathBuf,
@@ -55,18 +67,25 @@ pub struct Args {
     format: Format,
 }
 
+/// The total examination of a name.
+fn total(name: &str) -> Result<&'static Total, String> {
+    let known = Total::ALL.map(|total| total.examination);
+    Total::named(name).ok_or_else(|| format!("allowed are {}", known.join(", ")))
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    refuse_archive_to_certify(&args.judgement)?;
-    refuse_no_judgement(&args.judgement)?;
-    if mcc_other_contests::Judgement::read(&args.judgement).map_err(Failure::usage)?.is_some() {
+    let Some(folder) = &args.judgement else { return run_total(&args) };
+    refuse_archive_to_certify(folder)?;
+    refuse_no_judgement(folder)?;
+    if mcc_other_contests::Judgement::read(folder).map_err(Failure::usage)?.is_some() {
         return Err(Failure::usage(anyhow!("certify is for judgements of the MCC")));
     }
-    let judgement = Judgement::read(&args.judgement).map_err(Failure::usage)?;
+    let judgement = Judgement::read(folder).map_err(Failure::usage)?;
     let record = args.record.as_deref().map(Record::open_readonly).transpose();
     let record = record.map_err(Failure::usage)?;
     let input = Input {
         judgement: &judgement,
-        judgement_dir: &args.judgement,
+        judgement_dir: folder,
         instances: &args.instances,
         record: record.as_ref(),
         tool_evidence: args.tool_evidence,
@@ -79,6 +98,30 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let stop = stop_on_signal()?;
     let summary = certify(&input, &args.out, &stop, show)?;
     print::result(args.format, &summary, || print::text(&text(&summary, &args)))?;
+    Ok(if summary.skipped.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Certifies total examinations.
+fn run_total(args: &Args) -> Result<Exit, Failure> {
+    let input = TotalInput {
+        instances: &args.instances,
+        examinations: &args.total,
+        budget_s: args.budget_s.get().into(),
+        budget_msteps: args.budget_msteps.map(|steps| steps.get().into()),
+        memory_mib: args.memory_mib.get().into(),
+    };
+    let stop = stop_on_signal()?;
+    let show = |instance: &str, decided, values| {
+        eprintln!("certify: {instance}: {decided} of {values} values");
+    };
+    let summary = certify_total(&input, &args.out, &stop, show)?;
+    print::result(args.format, &summary, || {
+        let mut text = skipped_lines(&summary.skipped) + &shares(&summary.examinations);
+        if summary.coloured > 0 {
+            text += &format!("coloured instances, which have no such questions: {}\n", summary.coloured);
+        }
+        print::text(&text)
+    })?;
     Ok(if summary.skipped.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
@@ -95,17 +138,25 @@ fn show(progress: Progress) {
     }
 }
 
-fn text(summary: &Summary, args: &Args) -> String {
+fn skipped_lines(skipped: &[Skipped]) -> String {
+    skipped
+        .iter()
+        .map(|Skipped { instance, reason }| format!("skipped: {instance}: {}\n", print::escaped(reason)))
+        .collect()
+}
+
+/// The table of the shares, with their number of lower bounds.
+fn shares(examinations: &[Share]) -> String {
     let mut rows = vec![
         ["examination", "values", "witness", "proof", "re-explored", "explored", "open", "decided"]
             .map(str::to_owned)
             .to_vec(),
     ];
     let mut all = Share { examination: "all".to_owned(), ..Share::default() };
-    for share in &summary.examinations {
+    for share in examinations {
         all.add(share);
     }
-    for share in summary.examinations.iter().chain([&all]) {
+    for share in examinations.iter().chain([&all]) {
         let numbers = [
             share.values,
             share.witness,
@@ -119,23 +170,26 @@ fn text(summary: &Summary, args: &Args) -> String {
         row.push(percent(share.decided(), share.values));
         rows.push(row);
     }
+    let mut text = columns(&rows, &[1, 2, 3, 4, 5, 6]);
+    if all.at_least > 0 {
+        text += &format!("open values with a lower bound: {}\n", all.at_least);
+    }
+    text
+}
+
+fn text(summary: &Summary, args: &Args) -> String {
     let mut text = String::new();
     for warning in &summary.warnings {
         text += &format!("warning: {warning}\n");
     }
-    for Skipped { instance, reason } in &summary.skipped {
-        text += &format!("skipped: {instance}: {reason}\n");
-    }
-    text += &columns(&rows, &[1, 2, 3, 4, 5, 6]);
+    text += &skipped_lines(&summary.skipped);
+    text += &shares(&summary.examinations);
     let out = args.out.display();
     if summary.matched_by_order > 0 {
         text += &format!(
             "instances without property ids in the judgement, matched by the order of the ids: {}\n",
             summary.matched_by_order
         );
-    }
-    if all.at_least > 0 {
-        text += &format!("open values with a lower bound: {}\n", all.at_least);
     }
     if summary.instances_without_archive > 0 {
         text +=

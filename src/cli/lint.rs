@@ -85,6 +85,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let mut run_questions = RunQuestions::as_printed(examination);
             let ids = recorded.as_ref().and_then(|recorded| recorded.ids.clone());
             run_questions.questions.ids = run_questions.questions.ids.or(ids);
+            if run_questions.questions.total.is_some() && run_questions.questions.ids.is_none() {
+                return Err(Failure::usage(anyhow!(
+                    "{name} has a question for each transition or place; give the archive with --instance"
+                )));
+            }
             run_questions
         }
     };
@@ -179,8 +184,9 @@ fn page(answers: &Answers, findings: &[Finding]) -> Page {
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
         let no_value = if answers.cannot_compute[position] { "given up" } else { "not answered" };
-        let value =
-            answers.values[position].as_ref().map_or(no_value.to_owned(), std::string::ToString::to_string);
+        let interval = answers.intervals[position].as_ref().map(ToString::to_string);
+        let value = answers.values[position].as_ref().map(ToString::to_string).or(interval);
+        let value = value.unwrap_or_else(|| no_value.to_owned());
         let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
@@ -208,6 +214,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
                 "position": format!("{position:02}"),
                 "id": answers.ids[position],
                 "value": answers.values[position],
+                "interval": answers.intervals[position],
                 "given_up": answers.cannot_compute[position],
                 "line": answers.lines[position],
                 "techniques": answers.techniques[position],

@@ -232,6 +232,10 @@ pub(super) fn page(
     for line in report.machine.iter().filter(|_| details || report.native) {
         page.item(0, if report.native { "native run:" } else { "machine:" }, HEADING, line);
     }
+    for (run, attempts) in &report.completion {
+        let attempts: Vec<String> = attempts.iter().map(ToString::to_string).collect();
+        page.item(0, "completion", HEADING, &format!("of {run}: {}", attempts.join("; ")));
+    }
     let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
     report.runs.values().flatten().for_each(|end| *ends.entry(end).or_default() += 1);
     let ends: Vec<String> = ends.iter().map(|(end, runs)| format!("{end}: {runs}")).collect();

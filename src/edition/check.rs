@@ -21,7 +21,10 @@ impl Edition {
             check(plain, "name", "is used as a name of files and folders: letters and digits only")?;
             let first = self.examination(name).is_none_or(|(first, _)| first == number);
             check(first, "name", &format!("examination `{name}` is named twice"))?;
-            check((1..=100).contains(&values), "values", &format!("{values} values; allowed are 1 to 100"))?;
+            let message = format!(
+                "{values} values; allowed are 1 to 100, and 0 for a value for each transition or place"
+            );
+            check(values <= 100, "values", &message)?;
             let state_space = examination.answers == AnswerKind::StateSpace;
             check(!state_space || values == 4, "values", "a state-space examination has 4 values")?;
         }
@@ -35,6 +38,10 @@ impl Edition {
                 let message = format!("no examination `{name}`; allowed are {}", known.join(", "));
                 let key = ["podium", &at, "examinations", &place.to_string()];
                 ensure(known.contains(&name.as_str()), &key, message)?;
+                let is_total = self.examination(name).is_some_and(|(_, examination)| examination.values == 0);
+                let message =
+                    format!("the contest has no points for `{name}`: it has 0 values in this edition");
+                ensure(!is_total, &key, message)?;
             }
         }
         check_named_once("variants", &self.variants)?;

@@ -188,7 +188,8 @@ pub struct Examination {
     pub name: String,
     /// The form of its values.
     pub answers: AnswerKind,
-    /// Number of its positions: 1, 4 or 16 in the contest.
+    /// Number of its positions: 1, 4 or 16 in the contest. 0: one for each transition or place of the instance (total
+    /// examinations).
     pub values: usize,
 }
 

@@ -119,6 +119,9 @@ pub struct Judgement {
     pub scores: Vec<Score>,
     /// One podium per category, in the order of the edition.
     pub podiums: Vec<Podium>,
+    /// The podiums as they would be if evidence replaced votes (docs/certification.md); empty without certified values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_podiums: Vec<Podium>,
     /// The awards, by category in the order of the edition.
     pub awards: Vec<Award>,
     /// The score of the best virtual tool in every examination that has a block.
@@ -200,7 +203,8 @@ impl Judgement {
         let sum = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
         let in_lists = |s: &Score| s.entry < entries && s.examination < examinations;
         let scores = self.scores.iter().all(|s| in_lists(s) && sum(s).is_some());
-        let podiums = self.podiums.iter().flat_map(|p| &p.places).all(|p| p.entry < entries);
+        let all_podiums = self.podiums.iter().chain(&self.evidence_podiums);
+        let podiums = all_podiums.flat_map(|p| &p.places).all(|p| p.entry < entries);
         let awards = self.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
         let virtuals = self.best_virtual.iter().all(|s| s.examination < examinations);
         let flags = self.flags.iter().all(|f| {

@@ -1,7 +1,10 @@
 //! Instances as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
 use super::verdict::{GenericVerdict, read_verdicts};
-use super::{BadInstanceName, InstanceName, ModelError, Net, Nupn, Property, SymmetricNet, position_order};
+use super::{
+    BadInstanceName, InstanceName, ModelError, Net, NetKind, Nupn, Property, SymmetricNet, Total,
+    position_order,
+};
 use flate2::read::MultiGzDecoder;
 use mcc_base::files;
 use std::collections::BTreeMap;
@@ -153,11 +156,16 @@ impl Archive {
     }
 
     /// Reads the properties of an examination by position (`position_order`); None if the archive has no file for it
-    /// (StateSpace, and the global properties of later editions).
+    /// (StateSpace, and the global properties of later editions). The questions of a total examination follow from the net,
+    /// and have the order of definition there; a coloured net has none.
     ///
     /// # Errors
-    /// The file is not valid.
+    /// The file is not valid, or, for a total examination, the net.
     pub fn properties(&self, examination: &str) -> Result<Option<Vec<Property>>, ArchiveError> {
+        if let Some(total) = Total::named(examination) {
+            let is_asked = self.instance.kind() == NetKind::PlaceTransition;
+            return is_asked.then(|| Ok(total.properties(&self.net()?))).transpose();
+        }
         let mut properties = self.property_file(examination)?;
         properties.iter_mut().for_each(|all| all.sort_by(|a, b| position_order(&a.id, &b.id)));
         Ok(properties)

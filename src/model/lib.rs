@@ -17,6 +17,7 @@ mod repack;
 mod symmetric;
 mod symmetric_read;
 mod symmetric_xml;
+mod total;
 mod validate;
 mod verdict;
 mod write;
@@ -35,5 +36,6 @@ pub use symmetric::{
     Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, Multiset, Sort,
     SortKind, SymmetricNet, Term, Variable,
 };
+pub use total::{QUASI_LIVENESS_ALL, STABLE_MARKING_ALL, Total, UPPER_BOUNDS_ALL};
 pub use validate::{Finding, Severity, validate};
 pub use verdict::GenericVerdict;

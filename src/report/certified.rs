@@ -4,7 +4,7 @@ use super::contest::{Contest, in_fragment};
 use super::show::{self, visible};
 use mcc_judge::certified::{Certified, CertifiedValue, Method, REFUTED};
 use mcc_judge::explain::CertifiedPosition;
-use mcc_judge::judgement::{Block, Trusted};
+use mcc_judge::judgement::{Block, Podium, PodiumPlace, Trusted};
 use std::collections::BTreeMap;
 
 /// Largest number of alarms on the page; the table of `certify` has all.
@@ -16,6 +16,62 @@ pub struct CertifiedPart {
     pub alarms: Vec<AlarmRow>,
     /// Number of contradicted values that are not shown.
     pub more: usize,
+    /// By category: the places by the rules, and as they would be if evidence replaced votes.
+    pub categories: Vec<(String, Vec<PlaceRow>)>,
+}
+
+/// The two places of an entry in a category.
+pub struct PlaceRow {
+    pub entry: String,
+    pub link: String,
+    /// By votes and by evidence.
+    pub places: [Place; 2],
+    /// Points by evidence minus points by votes; empty if they are equal.
+    pub difference: String,
+}
+
+/// A place for display.
+pub struct Place {
+    pub rank: String,
+    pub medal: String,
+    pub points: String,
+    /// The exact points.
+    pub exact: String,
+}
+
+impl Place {
+    fn new(place: &PodiumPlace) -> Self {
+        Self {
+            rank: place.rank.map_or_else(String::new, |rank| rank.to_string()),
+            medal: place.medal.to_string(),
+            points: show::points(&place.points),
+            exact: place.points.to_string(),
+        }
+    }
+}
+
+/// The places of all judged categories, in the order of those by the rules.
+fn categories(contest: &Contest) -> Vec<(String, Vec<PlaceRow>)> {
+    let by_evidence = &contest.judgement.evidence_podiums;
+    let row = |by_votes: &PodiumPlace, by_evidence: &PodiumPlace| PlaceRow {
+        entry: visible(&contest.entry(by_votes.entry).entry),
+        link: contest.tool_path(by_votes.entry, "html"),
+        places: [Place::new(by_votes), Place::new(by_evidence)],
+        difference: if by_evidence.points == by_votes.points {
+            String::new()
+        } else {
+            show::signed(&(&by_evidence.points - &by_votes.points))
+        },
+    };
+    let of_category = |(_, podium): (usize, &Podium)| {
+        let other = by_evidence.iter().find(|other| other.category == podium.category)?;
+        let rows =
+            podium.places.iter().filter(|place| contest.entries.contains(&place.entry)).filter_map(|place| {
+                Some(row(place, other.places.iter().find(|other| other.entry == place.entry)?))
+            });
+        Some((visible(&podium.category), rows.collect()))
+    };
+    contest.judged_podiums().filter_map(of_category).collect()
 }
 
 /// Counts of one examination, for display.
@@ -76,7 +132,7 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
             percent: format!("{}.{} %", tenths / 10, tenths % 10),
         }
     });
-    Some(CertifiedPart { shares: shares.collect(), alarms, more })
+    Some(CertifiedPart { shares: shares.collect(), alarms, more, categories: categories(contest) })
 }
 
 fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certified) -> Option<AlarmRow> {

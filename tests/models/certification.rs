@@ -166,6 +166,16 @@ fn certified_values_change_labels_and_no_points() {
         let read = |out: &str| fs::read_to_string(at(out).join(file)).unwrap();
         assert_eq!(read("judged"), read("labelled"), "{file}");
     }
+    // The second podiums are those of a judgement whose values evidence replaced.
+    let judge = "judge answers.csv --edition mcc-2018 --out replaced --overrides certified/overrides.csv";
+    harness(folder.path(), &format!("{judge} --models {FIXTURES}/models.csv")).assert().success();
+    let podiums = |out: &str, field: &str| -> serde_json::Value {
+        let text = fs::read_to_string(at(out).join("judgement.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()[field].clone()
+    };
+    assert_eq!(podiums("labelled", "evidence_podiums"), podiums("replaced", "podiums"));
+    assert_ne!(podiums("labelled", "evidence_podiums"), podiums("labelled", "podiums"));
+    assert!(podiums("judged", "evidence_podiums").is_null());
     let mut labels = BTreeMap::<String, u64>::new();
     for (mut row, before) in
         rows(&at("labelled/trusted.csv")).into_iter().zip(rows(&at("judged/trusted.csv")))
@@ -199,14 +209,19 @@ fn the_site_shows_contradicted_answers_with_their_evidence() {
     }
     let read = |path: &str| fs::read_to_string(at(path)).unwrap();
     let page = read("site-labelled/evidence.html");
-    for text in
-        ["wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE", "evidence/DiningTable-PT-03/", "<td>0.0 %</td>"]
-    {
+    for text in [
+        "wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE",
+        "evidence/DiningTable-PT-03/",
+        "<td>0.0 %</td>",
+        "Places by votes and by evidence",
+    ] {
         assert!(page.contains(text), "{text}");
     }
     assert!(read("site-labelled/instances/DiningTable-PT-03.js").contains("Refuted: the value is"));
     // A judgement without certified values has neither.
-    assert!(!read("site-judged/evidence.html").contains("Certified values"));
+    for text in ["Certified values", "by evidence"] {
+        assert!(!read("site-judged/evidence.html").contains(text), "{text}");
+    }
     assert!(!read("site-judged/instances/DiningTable-PT-03.js").contains("certified"));
 }
 
@@ -622,4 +637,32 @@ fn a_wrong_folder_or_other_settings_are_refused() {
     let text = fs::read_to_string(&table).unwrap();
     fs::write(&table, text.replace(",T,", ",maybe,").replace(",F,", ",maybe,")).unwrap();
     refused(&format!("{judge} certified"), "certified.csv:2: column value: `maybe` is not a certified value");
+}
+
+#[test]
+fn a_wrong_value_of_own_runs_comes_with_its_evidence() {
+    let right_tool = |_: &str, value: &str| value.to_owned();
+    let wrong_deadlocks = |examination: &str, value: &str| {
+        if examination == "ReachabilityDeadlock" { wrong(value) } else { value.to_owned() }
+    };
+    let examinations = ["ReachabilityDeadlock", "ReachabilityCardinality"];
+    let published = judged(&[("a", right_tool), ("b", right_tool)], &SMALL, &examinations);
+    let own = judged(&[("mine", wrong_deadlocks)], &SMALL, &examinations);
+    let (own, out) = (own.path().join("answers.csv"), published.path().join("rated"));
+    let line = format!(
+        "rate {} --published answers.csv --edition mcc-2018 --models {FIXTURES}/models.csv --certify {FIXTURES} --format json \
+         --out {}",
+        own.display(),
+        out.display()
+    );
+    let rated = harness(published.path(), &line).assert().success();
+    let rating: serde_json::Value = serde_json::from_slice(&rated.get_output().stdout).unwrap();
+    let notes: Vec<&str> =
+        rating["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    for instance in SMALL {
+        let start = format!("{instance} ReachabilityDeadlock 00 is ");
+        let note = notes.iter().find(|note| note.starts_with(&start)).unwrap_or_else(|| panic!("{notes:#?}"));
+        assert!(note.contains("; evidence: ") && !note.contains("not decided"), "{note}");
+    }
+    assert!(!notes.iter().any(|note| note.contains("ReachabilityCardinality")), "{notes:#?}");
 }

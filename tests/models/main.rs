@@ -11,3 +11,4 @@ mod qualify;
 mod shrink;
 #[path = "../support/mod.rs"]
 mod support;
+mod total;

@@ -45,6 +45,7 @@ pub fn empty(entries: Vec<Entry>, instances: Vec<Instance>) -> Judgement {
         blocks: vec![],
         scores: vec![],
         podiums: vec![],
+        evidence_podiums: vec![],
         awards: vec![],
         best_virtual: vec![],
         flags: vec![],

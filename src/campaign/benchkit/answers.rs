@@ -8,11 +8,14 @@
 //! DO_NOT_COMPETE                       alone on its line: for the whole examination
 //! ```
 //!
+//! Total examinations have answers of another form (`total_answers.rs`).
+//!
 //! Other text may precede these lines and the keyword of a line. The last value of a position counts, because a tool may
 //! print values before it ends (E-5.1). A contradiction is recorded.
 
 use super::anomaly::Anomaly;
 use super::grammar::{StatedResult, Statement, is_result, is_technique, statements, words};
+use super::interval::Interval;
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{Line, MAX_RESULT_BYTES, Truncation, for_each_candidate};
 use super::{Questions, Value};
@@ -75,6 +78,8 @@ pub struct Answers {
     pub cannot_compute: Vec<bool>,
     /// Whether and how a value was printed more than once.
     pub repeated: Vec<Option<Repeat>>,
+    /// What is known about a number without a value, in `UpperBoundsAll`.
+    pub intervals: Vec<Option<Interval>>,
     /// The last declaration. It is `CannotCompute` for a tool without values that printed CANNOT_COMPUTE for single positions.
     pub declared: Option<Declaration>,
     /// The first `MAX_ANOMALIES` anomalies, by line.
@@ -94,7 +99,7 @@ impl Answers {
     /// The source cannot be read.
     pub fn read(source: impl BufRead, questions: &Questions, reading: Reading) -> io::Result<Answers> {
         let mut reader = Reader::new(questions, reading);
-        for_each_candidate(source, |line| reader.take(&line))?;
+        for_each_candidate(source, questions.total.is_some(), |line| reader.take(&line))?;
         Ok(reader.finish())
     }
 
@@ -116,16 +121,17 @@ impl Answers {
 
 /// The state of one position.
 #[derive(Clone, Debug, Default)]
-struct Position {
+pub(super) struct Position {
     id: String,
     given: Option<StatedValue>,
     cannot_compute: bool,
     repeated: Option<Repeat>,
+    pub interval: Option<Interval>,
 }
 
 /// A value as text, numbers without leading zeros. Long numbers are compared and kept without being converted.
 #[derive(Clone, Debug, Default)]
-struct StatedValue {
+pub(super) struct StatedValue {
     text: String,
     line: u64,
     /// The techniques as printed, with a space before each.
@@ -139,10 +145,10 @@ impl StatedValue {
     }
 }
 
-struct Reader<'a> {
-    questions: &'a Questions,
+pub(super) struct Reader<'a> {
+    pub questions: &'a Questions,
     reading: Reading,
-    positions: Vec<Position>,
+    pub positions: Vec<Position>,
     declared: Option<Declaration>,
     /// The line of the last declaration.
     declared_line: u64,
@@ -172,7 +178,7 @@ impl<'a> Reader<'a> {
 
     fn take(&mut self, line: &Line<'_>) {
         self.line = line.number;
-        let words = words(line.text);
+        let words = self.usual_form(words(line.text));
         let alone = line.cut == Truncation::Complete;
         match words.as_slice() {
             [bytes::DO_NOT_COMPETE] if alone => return self.declare(Declaration::DoNotCompete),
@@ -443,7 +449,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn unknown_id(&mut self, subject: &[u8]) {
+    pub(super) fn unknown_id(&mut self, subject: &[u8]) {
         let hint = match (&self.questions.ids, self.positions.first()) {
             (Some(_), Some(first)) => {
                 format!("the ids are those of the property file, such as {}", first.id)
@@ -455,7 +461,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The position of an id. In an examination with one position, the name of the examination is an id too.
-    fn find(&self, subject: &[u8]) -> Option<usize> {
+    pub(super) fn find(&self, subject: &[u8]) -> Option<usize> {
+        if let Some(total) = self.questions.total {
+            let number = str::from_utf8(subject).ok().and_then(|id| total.number(id));
+            return number.filter(|number| *number < self.positions.len());
+        }
         let exactly = self.positions.iter().position(|position| position.id.as_bytes() == subject);
         exactly.or_else(|| {
             let sole = self.positions.len() == 1 && self.questions.values == 1;
@@ -504,7 +514,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn error(&mut self, problem: impl Into<String>, fix: impl Into<String>) {
+    pub(super) fn error(&mut self, problem: impl Into<String>, fix: impl Into<String>) {
         self.anomaly(Severity::Error, "E-1.7", problem, fix);
     }
 
@@ -558,6 +568,7 @@ impl<'a> Reader<'a> {
             answers.ids.push(position.id);
             answers.cannot_compute.push(position.cannot_compute);
             answers.repeated.push(position.repeated);
+            answers.intervals.push(position.interval.filter(|_| position.given.is_none()));
             answers.lines.push(position.given.as_ref().map(|given| given.line));
             let given = position.given.unwrap_or_default();
             answers.values.push(given.text.parse().ok());
@@ -576,7 +587,7 @@ fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
 }
 
 /// A word of the output without control characters, truncated for display.
-fn cut(word: &[u8]) -> String {
+pub(super) fn cut(word: &[u8]) -> String {
     String::from_utf8_lossy(&word[..word.len().min(400)])
         .chars()
         .filter(|c| !c.is_control())

@@ -17,6 +17,9 @@ pub(super) const DECLARATIONS: [&str; 2] = [DO_NOT_COMPETE, CANNOT_COMPUTE];
 pub(super) const CANDIDATE_WORDS: [&str; 6] =
     [FORMULA, STATE_SPACE, "COMPUTE", "COMPETE", TECHNIQUES, "SPACE"];
 
+/// The words of the answers to total examinations, in addition to the candidate words.
+pub(super) const TOTAL_WORDS: [&str; 4] = ["TOTAL", "QLIVE", "STABLE", "BOUND"];
+
 /// Keywords as words of a line.
 pub(super) mod bytes {
     pub const TECHNIQUES: &[u8] = super::TECHNIQUES.as_bytes();

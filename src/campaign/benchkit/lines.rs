@@ -1,6 +1,6 @@
 //! Reads the output of a tool line by line in bounded memory, also with long lines, NUL bytes and invalid UTF-8.
 
-use super::keywords::CANDIDATE_WORDS;
+use super::keywords::{CANDIDATE_WORDS, TOTAL_WORDS};
 use memchr::{memchr, memchr_iter, memrchr};
 use regex::bytes::Regex;
 use std::io::{self, BufRead};
@@ -28,16 +28,24 @@ pub(super) enum Truncation {
     End,
 }
 
-/// The offset of the first keyword.
-fn first_keyword(text: &[u8]) -> Option<usize> {
-    static WORDS: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(&CANDIDATE_WORDS.join("|")).expect("a few short words"));
-    WORDS.find(text).map(|found| found.start())
+fn any_of(words: &[&str]) -> Regex {
+    Regex::new(&words.join("|")).expect("a few short words")
 }
 
-/// Calls `take` for every line that has a word of the protocol, in order.
-pub(super) fn for_each_candidate(mut source: impl BufRead, mut take: impl FnMut(Line<'_>)) -> io::Result<()> {
-    let mut lines = LineSplitter::default();
+/// The words of the protocol.
+static WORDS: LazyLock<Regex> = LazyLock::new(|| any_of(&CANDIDATE_WORDS));
+
+/// The words of the protocol for total examinations.
+static WITH_TOTAL_WORDS: LazyLock<Regex> =
+    LazyLock::new(|| any_of(&[&CANDIDATE_WORDS[..], &TOTAL_WORDS].concat()));
+
+/// Calls `take` for every line that has a word of the protocol, in order. `is_total`: of the protocol for total examinations.
+pub(super) fn for_each_candidate(
+    mut source: impl BufRead,
+    is_total: bool,
+    mut take: impl FnMut(Line<'_>),
+) -> io::Result<()> {
+    let mut lines = LineSplitter::new(if is_total { &WITH_TOTAL_WORDS } else { &WORDS });
     loop {
         let block = match source.fill_buf() {
             Ok(block) => block,
@@ -63,17 +71,21 @@ pub(super) struct LineSplitter {
 
 impl Default for LineSplitter {
     fn default() -> Self {
-        Self { number: 1, kept: KeptLine { text: Vec::new(), cut: Truncation::Complete } }
+        Self::new(&WORDS)
     }
 }
 
 impl LineSplitter {
+    fn new(words: &'static Regex) -> Self {
+        Self { number: 1, kept: KeptLine { text: Vec::new(), cut: Truncation::Complete, words } }
+    }
+
     /// Adds a block. Calls `take` for every line that ends in it and has a word of the protocol.
     pub fn add(&mut self, mut block: &[u8], mut take: impl FnMut(Line<'_>)) {
         loop {
             if self.kept.text.is_empty() {
                 // Most lines have no keyword: one search passes over many of them.
-                let before = &block[..first_keyword(block).unwrap_or(block.len())];
+                let before = &block[..self.kept.first_keyword(block).unwrap_or(block.len())];
                 let lines = memrchr(b'\n', before).map_or(0, |end| end + 1);
                 self.number += memchr_iter(b'\n', &block[..lines]).count() as u64;
                 block = &block[lines..];
@@ -88,7 +100,7 @@ impl LineSplitter {
 
     /// Ends the current line, as a line feed and the end of the output do.
     pub fn end(&mut self, mut take: impl FnMut(Line<'_>)) {
-        if first_keyword(&self.kept.text).is_some() {
+        if self.kept.first_keyword(&self.kept.text).is_some() {
             take(Line { number: self.number, text: &self.kept.text, cut: self.kept.cut });
         }
         self.kept.text.clear();
@@ -100,9 +112,16 @@ impl LineSplitter {
 struct KeptLine {
     text: Vec<u8>,
     cut: Truncation,
+    /// Matches the words of the protocol.
+    words: &'static Regex,
 }
 
 impl KeptLine {
+    /// The offset of the first keyword.
+    fn first_keyword(&self, text: &[u8]) -> Option<usize> {
+        self.words.find(text).map(|found| found.start())
+    }
+
     /// Adds a part of a line. Beyond the limit, bytes before the first keyword are dropped, so that a result after megabytes
     /// of progress dots is found. The kept bytes do not depend on how the line is split into parts.
     fn add(&mut self, mut part: &[u8]) {
@@ -117,7 +136,7 @@ impl KeptLine {
             if self.text.len() <= MAX_RESULT_BYTES {
                 continue;
             }
-            let from = match first_keyword(&self.text) {
+            let from = match self.first_keyword(&self.text) {
                 Some(at) => at.saturating_sub(BEFORE),
                 None => self.text.len() - HALF_KEYWORD - BEFORE,
             };
@@ -138,7 +157,8 @@ mod tests {
 
     fn seen(source: impl BufRead) -> Seen {
         let mut seen = Vec::new();
-        for_each_candidate(source, |line| seen.push((line.number, line.text.to_owned(), line.cut))).unwrap();
+        for_each_candidate(source, false, |line| seen.push((line.number, line.text.to_owned(), line.cut)))
+            .unwrap();
         seen
     }
 
@@ -155,7 +175,7 @@ mod tests {
             let output = output.concat();
             let whole = seen(output.as_bytes());
             let lines = output.lines().enumerate();
-            let lines = lines.filter(|(_, line)| first_keyword(line.as_bytes()).is_some());
+            let lines = lines.filter(|(_, line)| WORDS.is_match(line.as_bytes()));
             prop_assert_eq!(lines.clone().count(), whole.len());
             for ((at, line), (number, text, cut)) in lines.zip(&whole) {
                 prop_assert_eq!(at as u64 + 1, *number);

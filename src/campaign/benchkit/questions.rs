@@ -1,7 +1,7 @@
 //! The questions of an examination on an instance: the property ids, in the order of the contest.
 
 use mcc_edition::{AnswerKind, Examination};
-use mcc_model::{Archive, ArchiveError};
+use mcc_model::{Archive, ArchiveError, Total};
 
 /// The metrics of StateSpace, in the order of the result vectors of the contest.
 pub const STATE_SPACE: [&str; 4] = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
@@ -17,6 +17,8 @@ pub struct Questions {
     pub ids: Option<Vec<String>>,
     /// Number of positions of the examination in the edition. An archive may have another number of `ids`.
     pub values: usize,
+    /// The total examination, whose answers have another form.
+    pub total: Option<&'static Total>,
 }
 
 impl Questions {
@@ -47,6 +49,7 @@ impl Questions {
             answers: examination.answers,
             ids: (examination.answers == AnswerKind::StateSpace).then(metrics),
             values: examination.values,
+            total: Total::named(&examination.name),
         }
     }
 }

@@ -189,7 +189,7 @@ fn certified(known: &Known) -> Option<CertifiedValue> {
 }
 
 /// Sets a result and writes the files of its evidence.
-fn keep(
+pub(super) fn keep(
     folder: &ResultsFolder,
     instance: &str,
     finding: &Finding,

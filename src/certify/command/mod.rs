@@ -7,10 +7,12 @@ mod outputs;
 mod results;
 mod tasks;
 mod tool_evidence;
+mod total;
 
 pub use outputs::{Share, Skipped, Summary};
 pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
+pub use total::{TotalInput, TotalSummary, certify_total};
 
 use mcc_base::digest;
 use mcc_base::names::RunId;

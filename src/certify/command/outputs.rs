@@ -93,6 +93,19 @@ impl Share {
         self.witness + self.proof + self.re_explored + self.explored
     }
 
+    /// Counts a value.
+    pub(super) fn count(&mut self, value: &ValueResult) {
+        self.values += 1;
+        match value.certified() {
+            None => {}
+            Some((_, CertifiedValue::AtLeast(_))) => self.at_least += 1,
+            Some((Method::Witness, _)) => self.witness += 1,
+            Some((Method::Proof, _)) => self.proof += 1,
+            Some((Method::ReExplored, _)) => self.re_explored += 1,
+            Some((Method::Explored, _)) => self.explored += 1,
+        }
+    }
+
     /// Adds the counts of another examination.
     pub fn add(&mut self, other: &Self) {
         self.values += other.values;
@@ -124,7 +137,7 @@ pub fn write(
         let (mut compared, mut contradictions) = (0, 0);
         for value in decided.map_or(&[][..], |decided| &decided.values) {
             let share = shares.entry(block.examination).or_default();
-            share.values += 1;
+            share.count(value);
             let trusted = &block.trusted[value.position];
             let shown = trusted.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
             let position = format!("{:02}", value.position);
@@ -145,13 +158,6 @@ pub fn write(
                 ],
             )?;
             let Some((method, known)) = value.certified() else { continue };
-            match (&known, method) {
-                (CertifiedValue::AtLeast(_), _) => share.at_least += 1,
-                (_, Method::Witness) => share.witness += 1,
-                (_, Method::Proof) => share.proof += 1,
-                (_, Method::ReExplored) => share.re_explored += 1,
-                (_, Method::Explored) => share.explored += 1,
-            }
             let refutes = trusted.value.as_ref().is_some_and(|trusted| known.contradicts(trusted));
             compared += usize::from(trusted.value.is_some());
             contradictions += usize::from(refutes);

@@ -121,6 +121,9 @@ pub fn read_unfinished(edition: &Edition, record: &Record) -> Result<RunResults,
     let all_ids = ids_by_instance(record);
     for open in record.open_runs() {
         let run = open?.run;
+        if is_total(edition, &run.examination) {
+            continue;
+        }
         let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         // `add` returns the error for an examination that the edition does not have.
         let ids = edition
@@ -169,6 +172,9 @@ fn read_recorded(
         for output in last.outputs.iter().filter(|output| output.role == "stdout") {
             outputs += &format!("{} {}\n", last.run, output.sha256);
         }
+        if is_total(edition, &run.examination) {
+            return Ok(());
+        }
         results.add(&run.entry, &run.instance, &run.examination, &ids, result).map_err(RecordError::from)
     };
     let (fed, _): (Result<(), RecordError>, _) = ordered_map(threads, || (), feed, read, add)?;
@@ -183,6 +189,12 @@ fn read_recorded(
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
         results.describe_instance(&instance.name, facts);
     }
+    for examination in edition.examinations.iter().filter(|examination| examination.values == 0) {
+        let name = &examination.name;
+        results.notes.push(format!(
+            "{name} is not judged: the contest has no points for it; `qualify --oracle` compares its values"
+        ));
+    }
     results.publication = Publication::of_text(&facts.campaign)
         .map_err(|(line, problem)| RecordError::Publication { line, problem })?;
     results
@@ -190,6 +202,11 @@ fn read_recorded(
         .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
     results.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(results)
+}
+
+/// Whether an examination has a value for each object of a net. The contest has no points for those, so they are not judged.
+fn is_total(edition: &Edition, examination: &str) -> bool {
+    edition.examination(examination).is_some_and(|(_, examination)| examination.values == 0)
 }
 
 /// A run and its result.

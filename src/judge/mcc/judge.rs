@@ -5,7 +5,9 @@ use super::trusted::Vote;
 use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
-use crate::input::run_results::{InstanceFacts, NONE, RunFacts, RunResultError, RunResults, RunRow};
+use crate::input::run_results::{
+    InstanceFacts, NONE, Override, RunFacts, RunResultError, RunResults, RunRow,
+};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
@@ -140,6 +142,7 @@ impl Judge {
                 blocks: Vec::new(),
                 scores: Vec::new(),
                 podiums: Vec::new(),
+                evidence_podiums: Vec::new(),
                 awards: Vec::new(),
                 best_virtual: Vec::new(),
                 flags,
@@ -194,6 +197,42 @@ impl Judge {
             results.describe_entry(Entry { status: Status::Resigned, ..entry.clone() });
         }
         Self::prepare(&self.header.edition, results)
+    }
+
+    /// Prepares the same contest as it would be if evidence replaced votes: each trusted value that evidence refutes, or that
+    /// is unknown, is the certified value, or unknown where evidence has only a lower bound. None: no value is certified.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn by_evidence(&self) -> Result<Option<Self>, JudgeError> {
+        if self.results.certified.is_none() {
+            return Ok(None);
+        }
+        let mut results = self.results.clone();
+        results.rows.extend(self.excluded_rows.iter().cloned());
+        // The first override of a position counts.
+        let mut overrides = Vec::new();
+        let Ok(_) = self.judge_blocks(|block| {
+            for (position, trusted) in block.trusted.iter().enumerate() {
+                let Some(value) = trusted.certified.as_deref().map(|certified| &certified.value) else {
+                    continue;
+                };
+                let replaced = match &trusted.value {
+                    None if value.exact().is_none() => continue,
+                    None => value.exact(),
+                    Some(trusted) if value.contradicts(trusted) => value.exact(),
+                    Some(_) => continue,
+                };
+                let value = replaced.map_or(NONE, |exact| results.values.number(exact.clone()));
+                let instance = self.header.instances[block.instance].instance.clone();
+                let (examination, reason) = (block.examination, String::new());
+                overrides.push(Override { examination, instance, position, value, reason });
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+        overrides.append(&mut results.overrides);
+        results.overrides = overrides;
+        Self::prepare(&self.header.edition, results).map(Some)
     }
 
     /// Returns the numbers of examination and instance of every block that is judged, and its property ids as far as they

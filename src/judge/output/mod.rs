@@ -4,4 +4,5 @@ pub mod atomic_file;
 pub mod contest_table;
 pub mod oracle;
 pub mod schema;
+pub mod vector;
 pub mod write;

@@ -1,14 +1,16 @@
 //! Oracle files: values that are held to be right, in the form of the answer protocol. There is one file per instance
-//! and examination, `INSTANCE-SHORT.out`; its first line has the names of both.
+//! and examination, `INSTANCE-SHORT.out`; its first line has the names of both. Those of total examinations have a vector
+//! (`vector.rs`).
 
 use super::atomic_file::{AtomicFile, WriteError};
-use super::schema;
+use super::{schema, vector};
 use crate::judgement::Block;
 use crate::mcc::Judge;
 use mcc_base::files;
 use mcc_campaign::benchkit::contest_table::spelled;
 use mcc_campaign::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};
+use mcc_model::Total;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -35,7 +37,8 @@ const SHORT: [(&str, &str); 14] = [
 
 /// Returns the path of an oracle file in a folder; None where the name of the instance cannot be part of a file name.
 pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf> {
-    let short = SHORT.iter().find(|(name, _)| *name == examination).map_or(examination, |(_, short)| short);
+    let short = SHORT.iter().find(|(name, _)| *name == examination).map(|(_, short)| *short);
+    let short = short.or_else(|| Some(Total::named(examination)?.short)).unwrap_or(examination);
     let name = format!("{instance}-{short}.out");
     (!name.contains(['/', '\0'])).then(|| folder.join(name))
 }
@@ -91,6 +94,9 @@ pub fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };
+    if let Some(total) = Total::named(&examination.name) {
+        return vector::read(file, &path, total, ids.len()).map(Some);
+    }
     let questions = Questions::as_printed(examination);
     let reading = Reading { published: true, ..Reading::default() };
     let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;

@@ -81,6 +81,9 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     json.text("\n],\n")?;
     json.field("scores", &totals.scores, ",\n")?;
     json.field("podiums", &totals.podiums, ",\n")?;
+    if !header.evidence_podiums.is_empty() {
+        json.field("evidence_podiums", &header.evidence_podiums, ",\n")?;
+    }
     json.field("awards", &totals.awards, ",\n")?;
     json.field("best_virtual", &totals.best_virtual, ",\n")?;
     json.field("flags", &header.flags, "}\n")?;

@@ -4,6 +4,7 @@
 mod campaign_file;
 mod ci_reports;
 mod comparison;
+mod completion;
 mod dispute;
 mod error;
 mod flips;
@@ -18,6 +19,7 @@ mod run_checks;
 
 pub use ci_reports::{Checked, rule_title};
 pub use comparison::{Comparison, ComparisonReport, Contender, RunComparison, Tests};
+pub use completion::Completion;
 pub use dispute::{Dispute, Program, Reduced};
 pub use error::QualifyError;
 pub use flips::{Difference, DifferentValues, ValueCount, different_values};
@@ -31,10 +33,11 @@ pub use run_checks::check_run;
 use mcc_base::Mark;
 use mcc_campaign::benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};
-use mcc_model::{Archive, ArchiveError, Formula, NetKind, Severity};
+use mcc_model::{Archive, ArchiveError, Formula, NetKind, Property, Severity};
 use mcc_store::{Outcome, RunFacts, Sample};
 use num_bigint::BigUint;
 use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// One problem of a run.
@@ -161,7 +164,7 @@ impl RunQuestions {
         let least = match examination.answers {
             AnswerKind::Boolean => vec![],
             _ if archive.instance.kind() == NetKind::Coloured => vec![],
-            _ => least(archive, examination, &ids)?,
+            _ => least(archive, examination)?,
         };
         let safe = known("SAFE") == Some(true);
         Ok(Self { questions, expected, oracle: None, least, safe, unread: None })
@@ -183,26 +186,27 @@ impl RunQuestions {
 }
 
 /// The values of the initial marking by position.
-fn least(
-    archive: &Archive,
-    examination: &Examination,
-    ids: &[String],
-) -> Result<Vec<Option<BigUint>>, ArchiveError> {
+fn least(archive: &Archive, examination: &Examination) -> Result<Vec<Option<BigUint>>, ArchiveError> {
     let net = archive.net()?;
-    let tokens = |wanted: &dyn Fn(&str) -> bool| -> BigUint {
-        net.places.iter().filter(|place| wanted(&place.id)).map(|place| BigUint::from(place.initial)).sum()
-    };
     if examination.answers == AnswerKind::StateSpace {
         let largest = net.places.iter().map(|place| place.initial).max().unwrap_or(0);
         // In the order of STATE_SPACE; the initial marking itself is a state.
-        return Ok(vec![Some(1_u8.into()), None, Some(largest.into()), Some(tokens(&|_| true))]);
+        let all = net.places.iter().map(|place| BigUint::from(place.initial)).sum();
+        return Ok(vec![Some(1_u8.into()), None, Some(largest.into()), Some(all)]);
     }
+    let initial: HashMap<&str, u64> =
+        net.places.iter().map(|place| (place.id.as_str(), place.initial)).collect();
+    let tokens_of = |place: &String| initial.get(place.as_str()).copied().map(BigUint::from);
+    // The ids are those of the properties, in their order.
     let properties = archive.properties(&examination.name)?.unwrap_or_default();
-    let bound = |id: &String| match &properties.iter().find(|property| property.id == *id)?.formula {
-        Formula::PlaceBound(places) => Some(tokens(&|place| places.iter().any(|bound| bound == place))),
+    let bound = |property: &Property| match &property.formula {
+        // A place that is listed twice counts once: the bound is then too low, but not wrong.
+        Formula::PlaceBound(places) => {
+            Some(places.iter().collect::<BTreeSet<_>>().into_iter().filter_map(tokens_of).sum())
+        }
         Formula::Boolean(_) => None,
     };
-    Ok(ids.iter().map(bound).collect())
+    Ok(properties.iter().map(bound).collect())
 }
 
 /// The limits of a run: those of the edition, with the short time limit of a qualification.

@@ -24,6 +24,7 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
     for position in 0..answers.ids.len() {
         let finding = impossible_value(answers, run_questions, position)
             .or_else(|| wrong(answers, run_questions, position))
+            .or_else(|| wrong_interval(answers, run_questions, position))
             .or_else(|| overflow(answers, position));
         if let Some(finding) = finding {
             findings.push(finding.at("stdout", answers.lines[position]));
@@ -38,8 +39,24 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
                 .at("stdout", None),
         );
     }
-    findings.extend(missing(answers));
+    // Of total examinations, tools print only what they know.
+    findings.extend(run_questions.questions.total.is_none().then(|| missing(answers)).flatten());
     findings
+}
+
+/// An interval without the known value, or below the initial marking.
+fn wrong_interval(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
+    let interval = answers.intervals.get(position)?.as_ref()?;
+    let known = run_questions.expected.get(position).and_then(Option::as_ref);
+    let (known, source) = match (known, run_questions.least.get(position)) {
+        (Some(known), _) if !interval.contains(known) => (short(known), run_questions.oracle.as_deref()?),
+        (_, Some(Some(least))) if interval.most.as_ref().is_some_and(|most| most < least) => {
+            (digits(least), "the initial marking")
+        }
+        _ => return None,
+    };
+    let problem = format!("{} is {interval}, but {source} has {known}", answers.ids[position]);
+    Some(Finding::new("E-1.3", problem, "correct the tool, or print no interval"))
 }
 
 /// A value that differs from the known value.
@@ -149,6 +166,9 @@ fn missing(answers: &Answers) -> Option<Finding> {
 
 /// Returns a finding for each value that differs between attempts at one run.
 pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
+    if attempts.len() < 2 {
+        return Vec::new();
+    }
     let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
     let answer = |answers: &Answers, id: &String| {
         let position = answers.ids.iter().position(|known| known == id)?;

@@ -410,6 +410,7 @@ impl Qualification {
             machine: vec![],
             runs: BTreeMap::new(),
             instructions: BTreeMap::new(),
+            completion: BTreeMap::new(),
             findings: vec![],
         };
         Checks { report, limits: &self.limits, per_tool: PerTool::default() }

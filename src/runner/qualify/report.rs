@@ -1,7 +1,8 @@
 //! The report of a qualification.
 
 use super::{
-    AttemptOutputs, Finding, PerTool, QualifyError, RunLimits, RunQuestions, check_run, differing_values,
+    AttemptOutputs, Completion, Finding, PerTool, QualifyError, RunLimits, RunQuestions, check_run,
+    differing_values,
 };
 use mcc_base::FileError;
 use mcc_base::names::RunId;
@@ -38,6 +39,9 @@ pub struct QualificationReport {
     pub runs: BTreeMap<String, Vec<String>>,
     /// The instructions at user addresses of the attempts in which they were counted, by run.
     pub instructions: BTreeMap<String, Vec<u64>>,
+    /// The completion of the attempts at total examinations, by run.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub completion: BTreeMap<String, Vec<Completion>>,
     /// The findings in the order of the runs. Those of all runs and of the oracle are last.
     pub findings: Vec<Finding>,
 }
@@ -76,7 +80,13 @@ impl Checks<'_> {
                 self.per_tool.add(id, attempt, self.limits);
                 let stdout = File::open(attempt.outputs.join("stdout")).map_err(unreadable)?;
                 let answers = Answers::read_file(&stdout, &run_questions.questions, Reading::default());
-                printed.push(answers.map_err(unreadable)?);
+                let answers = answers.map_err(unreadable)?;
+                if let Some(completion) =
+                    Completion::new(attempt, &answers, run_questions).map_err(unreadable)?
+                {
+                    self.report.completion.entry(id.to_string()).or_default().push(completion);
+                }
+                printed.push(answers);
             }
             self.report.runs.entry(id.to_string()).or_default().push(attempt.outcome.to_string());
             if let Some(counted) = attempt.facts.and_then(|facts| facts.instructions.as_ref()?.user()) {

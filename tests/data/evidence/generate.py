@@ -969,6 +969,37 @@ def unmarked3():
     return [closed([2], [0])]
 
 
+def totals():
+    """Questions about each transition or place, which follow from the net."""
+    fires = lambda key, value: ("Switch-PT-1", "QuasiLivenessAll", key, value)
+    stable = lambda key, value: ("Switch-PT-1", "StableMarkingAll", key, value)
+    bounds = lambda key, value: ("Switch-PT-1", "UpperBoundsAll", key, value)
+    all_places = closed_set(["p0", "p1", "p2", "p3"], (1, 0, 0, 1), (0, 1, 0, 1))
+    witness("total-fires", *fires("t1", "TRUE"), "t1 is enabled after t0", run("t0"))
+    witness("total-not-stable", *stable("p1", "FALSE"), "t0 puts a token on p1", run("t0"))
+    witness("total-bound", *bounds("p1", "1"), "one token after t0", run("t0"))
+    not_shown("total-fires-too-early", *fires("t1", "TRUE"), "t1 is not enabled initially", run())
+    not_shown("total-still-the-same", *stable("p3", "FALSE"), "p3 keeps its token", run("t0"))
+    not_shown("total-bound-too-large", *bounds("p1", "2"), "one token", run("t0"))
+    not_shown("total-bound-truth", *bounds("p1", "TRUE"), "a truth of a number", run("t0"))
+    for name, examination, key, reason in [
+        ("place", "QuasiLivenessAll", "p1", "a place"), ("too-many", "QuasiLivenessAll", "t99", "no such transition"),
+        ("leading-zero", "QuasiLivenessAll", "t01", "another spelling"), ("sign", "QuasiLivenessAll", "t+1", "a sign"),
+        ("no-number", "QuasiLivenessAll", "t", "no number"), ("transition", "StableMarkingAll", "t1", "a transition"),
+    ]:
+        not_shown(f"total-{name}", "Switch-PT-1", examination, key, "FALSE" if key == "t1" else "TRUE", reason, run("t0"))
+    not_shown("total-coloured", "Ring-COL-1", "StableMarkingAll", "p0", "FALSE", "only P/T nets have these questions", run(MOVE_A))
+    certificate("total-never-fires", *fires("t3", "FALSE"), "t3 is never enabled", [all_places], [{"closed": 0}])
+    certificate("total-stable", *stable("p3", "TRUE"), "p3 always has its token", [all_places], [{"closed": 0}])
+    certificate("total-least-bound", *bounds("p0", "1"), "at most one token", [all_places], [{"closed": 0}])
+    for name, (instance, examination, key, value), reason in [
+        ("can-fire", fires("t1", "FALSE"), "t1 is enabled in one of the markings"), ("not-always", stable("p1", "TRUE"), "p1 changes"),
+        ("bound-too-small", bounds("p0", "0"), "the initial marking has a token"),
+    ]:
+        file = {"version": 1, "instance": instance, "examination": examination, "property": key, "value": value}
+        add(f"total-{name}", {**file, "lemmas": [all_places], "proof": [{"closed": 0}]}, "refused", reason)
+
+
 def headers():
     """What both kinds have in common, and the form of the files."""
     for kind, name in (("witness", "switch-reachable"), ("certificate", "switch-exclusion")):
@@ -1065,6 +1096,7 @@ def main():
     invariants()
     compositions()
     siphons()
+    totals()
     headers()
     files = folder / "files"
     files.mkdir(exist_ok=True)
