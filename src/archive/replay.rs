@@ -197,7 +197,7 @@ fn hosts(original: &HostFacts, replay: &HostFacts) -> Vec<DifferentHost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_store::{Environment, Outcome, RunFacts};
+    use mcc_store::{Environment, Instructions, Outcome, RunFacts};
 
     fn host(usable_cores: Option<u32>) -> HostFacts {
         HostFacts {
