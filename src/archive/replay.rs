@@ -3,7 +3,7 @@
 use mcc_base::Mark;
 use mcc_base::names::RunId;
 use mcc_campaign::benchkit::Answers;
-use mcc_store::{Attempt, HostFacts, Instructions};
+use mcc_store::{Attempt, HostFacts};
 use serde::Serialize;
 
 /// Outcome and measurements of an attempt. A measurement is None if the tool was not started or the value is not known.
@@ -102,7 +102,7 @@ pub struct Comparison {
     /// Instructions of the replays at user addresses.
     pub instructions_user: Option<Median>,
     /// The largest difference of the instructions of a replay from those of the run, millionths of them. None: not known, or
-    /// counted by another version of QEMU.
+    /// counted by another source, version of QEMU or processor.
     pub instructions_apart: Option<u64>,
     /// CPU time of the replays.
     pub cpu_ms: Option<Median>,
@@ -141,9 +141,10 @@ pub fn compare(original: (&Attempt, Option<&Answers>), replays: &[(Attempt, Opti
 
 /// See `Comparison::instructions_apart`.
 fn instructions_apart<'a>(original: &Attempt, replays: impl Iterator<Item = &'a Attempt>) -> Option<u64> {
-    let count = |attempt: &Attempt| match attempt.facts.as_ref()?.instructions.as_ref()? {
-        Instructions::TcgPlugin { user, .. } if attempt.host.qemu == original.host.qemu => Some(*user),
-        _ => None,
+    let source = original.instructions_source();
+    let count = |attempt: &Attempt| {
+        let counted = attempt.facts.as_ref()?.instructions.as_ref()?;
+        counted.user().filter(|_| attempt.instructions_source() == source)
     };
     let before = count(original)?;
     let apart = |replay| {
@@ -196,7 +197,7 @@ fn hosts(original: &HostFacts, replay: &HostFacts) -> Vec<DifferentHost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_store::{Environment, Outcome, RunFacts};
+    use mcc_store::{Environment, Instructions, Outcome, RunFacts};
 
     fn host(usable_cores: Option<u32>) -> HostFacts {
         HostFacts {

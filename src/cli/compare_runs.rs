@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Compare two images, or two settings of one, on the same runs: answers, instructions, times and memory.
 ///
 /// A and B run one after the other on the same cores, with one run at a time. The report lists values that differ, and
-/// tests whether instructions (under TCG), times and memory differ. Exits with 1 if a value differs. A against A (twice
+/// tests whether instructions (if they can be counted), times and memory differ. Exits with 1 if a value differs. A against A (twice
 /// the same image) shows how much the figures of this host differ by chance.
 #[derive(clap::Args)]
 pub struct Args {

@@ -311,6 +311,12 @@ fn instructions(counted: &Instructions) -> String {
             show::thousands(*user),
             show::thousands(*kernel)
         ),
+        Instructions::Perf { user, kernel, untested } => format!(
+            "{} in user mode, {} in kernel mode, counted by the processor{}",
+            show::thousands(*user),
+            show::thousands(*kernel),
+            if *untested { " (untested)" } else { "" }
+        ),
         Instructions::Absent { reason } => format!("not counted: {}", visible(reason)),
     }
 }

@@ -119,6 +119,17 @@ impl Attempt {
             Some(made) => retries.saturating_add(1).saturating_sub(made),
         }
     }
+
+    /// What counted its instructions, or why they were not counted: only counts with equal texts are comparable. None: they
+    /// were not to be counted.
+    pub fn instructions_source(&self) -> Option<String> {
+        Some(match self.facts.as_ref()?.instructions.as_ref()? {
+            Instructions::TcgPlugin { .. } => format!("tcg-plugin of QEMU {}", self.host.qemu),
+            // What a processor counts, such as interrupts, depends on its model.
+            Instructions::Perf { .. } => format!("perf on {}", self.host.cpu),
+            Instructions::Absent { reason } => reason.clone(),
+        })
+    }
 }
 
 /// Confinement of a machine on its host, and what its guest observed of it.
@@ -154,7 +165,7 @@ pub enum MemorySource {
 }
 
 /// The instructions that the machine executed while the tool ran, or why they were not counted. Counts of different
-/// sources, or of different versions of QEMU, are not comparable.
+/// sources are not comparable ([`Attempt::instructions_source`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum Instructions {
@@ -164,6 +175,15 @@ pub enum Instructions {
         user: u64,
         /// Those at addresses of the guest's kernel. They grow with the time that the run takes.
         kernel: u64,
+    },
+    /// Perf events of the host's kernel counted them under KVM.
+    Perf {
+        /// Those in user mode: of the tool, and of the agent.
+        user: u64,
+        /// Those of the guest's kernel.
+        kernel: u64,
+        /// No host has confirmed yet that this version counts correctly.
+        untested: bool,
     },
     /// They were to be counted and could not be.
     Absent {
@@ -176,7 +196,7 @@ impl Instructions {
     /// Returns the instructions at user addresses; None: they were not counted.
     pub fn user(&self) -> Option<u64> {
         match self {
-            Self::TcgPlugin { user, .. } => Some(*user),
+            Self::TcgPlugin { user, .. } | Self::Perf { user, .. } => Some(*user),
             Self::Absent { .. } => None,
         }
     }
@@ -184,7 +204,7 @@ impl Instructions {
     /// Returns the instructions at addresses of the kernel; None: they were not counted.
     pub fn kernel(&self) -> Option<u64> {
         match self {
-            Self::TcgPlugin { kernel, .. } => Some(*kernel),
+            Self::TcgPlugin { kernel, .. } | Self::Perf { kernel, .. } => Some(*kernel),
             Self::Absent { .. } => None,
         }
     }

@@ -1,8 +1,9 @@
-//! Counts the instructions that a guest executes under TCG, by a plugin of QEMU (`mcc_plugin`).
+//! Counts the instructions that a guest executes: under TCG by a plugin of QEMU (`mcc_plugin`), under KVM by `perf.rs`.
 //!
 //! Plugin and counters are files without a name (memfd), which QEMU inherits. A guest cannot change the sum of its
 //! counters; one that has taken QEMU over can write any number, so each number is checked when it is read.
 
+use super::perf::PerfCounters;
 use super::spec::MachineSpec;
 use crate::host::Accelerator;
 use mcc_base::figures::MAX_INSTRUCTIONS;
@@ -15,12 +16,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-/// Instructions that a guest executed. Blocks of code are counted as wholes, by their address.
+/// Instructions that a guest executed. The plugin counts blocks of code as wholes, by their address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
-    /// At user addresses.
+    /// At user addresses, or in user mode.
     pub user: u64,
-    /// At addresses of the kernel.
+    /// At addresses of the kernel, or in kernel mode.
     pub kernel: u64,
 }
 
@@ -35,15 +36,51 @@ impl Instructions {
     }
 }
 
-/// Why the instructions of this machine are not counted, whatever QEMU supports; None: they can be.
-pub(super) fn obstacle(spec: &MachineSpec) -> Option<&'static str> {
+/// What counts instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSource {
+    /// The plugin of QEMU, under TCG.
+    Plugin,
+    /// Perf events of the host's kernel, under KVM.
+    Perf,
+}
+
+/// What counts the instructions of this machine, if QEMU or the host support it; Err: why they are not counted.
+pub(super) fn source(spec: &MachineSpec) -> Result<InstructionSource, &'static str> {
     if !spec.count_instructions {
-        return Some("not asked for");
+        return Err("not asked for");
     }
     match (spec.backend, spec.accelerator) {
-        (Backend::Libvirt, _) => Some("libvirt starts QEMU without the plugin"),
-        (Backend::Qemu, Accelerator::Kvm) => Some("under KVM nothing is counted"),
-        (Backend::Qemu, Accelerator::Tcg) => None,
+        (Backend::Libvirt, _) => Err("machines of libvirt are not counted"),
+        (Backend::Qemu, Accelerator::Kvm) => Ok(InstructionSource::Perf),
+        (Backend::Qemu, Accelerator::Tcg) => Ok(InstructionSource::Plugin),
+    }
+}
+
+/// The counters of a machine.
+pub(super) enum Counters {
+    Plugin(PluginCounters),
+    Perf(PerfCounters),
+}
+
+impl Counters {
+    /// Returns the sum over all vCPUs since their start.
+    ///
+    /// # Errors
+    /// The counters cannot be read, or have numbers that no machine reaches.
+    pub fn read(&self) -> io::Result<Instructions> {
+        match self {
+            Self::Plugin(counters) => counters.read(),
+            Self::Perf(counters) => counters.read(),
+        }
+    }
+
+    /// What counts.
+    pub fn source(&self) -> InstructionSource {
+        match self {
+            Self::Plugin(_) => InstructionSource::Plugin,
+            Self::Perf(_) => InstructionSource::Perf,
+        }
     }
 }
 
@@ -54,7 +91,7 @@ pub(super) fn is_refusal(log: &str) -> bool {
 }
 
 /// The files of the plugin and its counters.
-pub(super) struct Counters {
+pub(super) struct PluginCounters {
     /// The shared object, which nobody can change.
     pub plugin: File,
     /// A slot per vCPU.
@@ -62,7 +99,7 @@ pub(super) struct Counters {
     vcpus: usize,
 }
 
-impl Counters {
+impl PluginCounters {
     /// Makes the files for a machine. QEMU opens the plugin by the name of its descriptor, as its user, who may read it: the
     /// kernel gives such files a mode that is open to all.
     pub fn new(vcpus: u32) -> io::Result<Self> {
@@ -82,18 +119,25 @@ impl Counters {
     pub fn read(&self) -> io::Result<Instructions> {
         let mut bytes = vec![0; self.vcpus * SLOT_BYTES];
         self.slots.read_exact_at(&mut bytes, 0)?;
-        sum(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "impossible counters"))
+        sum(&bytes)
     }
 }
 
-/// Adds up the slots of the vCPUs; None: no machine reaches such numbers.
-fn sum(slots: &[u8]) -> Option<Instructions> {
+/// Adds up the slots of the vCPUs.
+fn sum(slots: &[u8]) -> io::Result<Instructions> {
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
-    let slots = slots.chunks_exact(SLOT_BYTES).map(|slot| (number(&slot[..8]), number(&slot[8..16])));
+    let mut slots = slots.chunks_exact(SLOT_BYTES);
+    slots.try_fold(Instructions::default(), |sum, slot| add(sum, number(&slot[..8]), number(&slot[8..16])))
+}
+
+/// Adds the counts of a vCPU.
+///
+/// # Errors
+/// No machine reaches such numbers.
+pub(super) fn add(sum: Instructions, user: u64, kernel: u64) -> io::Result<Instructions> {
     let add = |sum: u64, count: u64| sum.checked_add(count).filter(|sum| *sum <= MAX_INSTRUCTIONS);
-    slots.into_iter().try_fold(Instructions::default(), |sum, (user, kernel)| {
-        Some(Instructions { user: add(sum.user, user)?, kernel: add(sum.kernel, kernel)? })
-    })
+    let added = || Some(Instructions { user: add(sum.user, user)?, kernel: add(sum.kernel, kernel)? });
+    added().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "impossible counters"))
 }
 
 fn in_memory(name: &CStr) -> io::Result<File> {
@@ -113,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_counters_of_all_vcpus_are_added_and_impossible_ones_refused() {
-        let counters = Counters::new(3).unwrap();
+        let counters = PluginCounters::new(3).unwrap();
         assert_eq!(counters.read().unwrap(), Instructions::default());
         for (vcpu, (user, kernel)) in [(5_u64, 1_u64), (0, 0), (70, 10)].into_iter().enumerate() {
             let slot = [user.to_ne_bytes(), kernel.to_ne_bytes()].concat();
@@ -129,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_files_keep_their_length_and_the_plugin_its_content() {
-        let counters = Counters::new(1).unwrap();
+        let counters = PluginCounters::new(1).unwrap();
         assert!(counters.slots.set_len(0).is_err() && counters.plugin.set_len(0).is_err());
         assert!(counters.plugin.write_at(b"x", 0).is_err());
         assert_eq!(&PLUGIN[..4], b"\x7fELF");

@@ -8,7 +8,6 @@
 use super::cgroup::{PREFIX, remove_stale};
 use super::disk_header::{DiskFile, check_disk};
 use super::error::VmError;
-use super::instructions::obstacle;
 use super::isolation::Isolation;
 use super::overlay;
 use super::process::{Process, StartedQemu, pidfd, wait_for};
@@ -168,8 +167,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
             .map_err(|error| VmError::Libvirt(format!("its QEMU has no disk limit: {error}")))?;
     }
     let (qemu, overlays) = (Process::Domain(domain), vec![overlay]);
-    let counters = Err(obstacle(spec).unwrap_or_default().to_owned());
-    Ok(StartedQemu { qemu, host_side, messages: None, outputs: vec![], isolation, overlays, counters })
+    let (messages, outputs, counters) = (None, vec![], None);
+    Ok(StartedQemu { qemu, host_side, messages, outputs, isolation, overlays, counters })
 }
 
 /// Limits the size of the files that a QEMU writes. libvirt starts it, so it does not ignore the signal of the limit, which then

@@ -163,7 +163,7 @@ impl Machine {
             isolation,
             overlays,
             disk_limit: spec.disk_limit,
-            counters,
+            counters: counters.map(Counters::Plugin).ok_or_else(|| "no vCPU runs yet".to_owned()),
             instructions_before: Instructions::default(),
         };
         machine.start_guest(spec, outputs, deadline).map_err(|error| machine.with_cause(error))?;

@@ -1,6 +1,6 @@
 //! The QEMU process of a machine: a child of the controller, or started by libvirt.
 
-use super::instructions::Counters;
+use super::instructions::PluginCounters;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt::Domain;
@@ -37,8 +37,8 @@ pub(super) struct StartedQemu {
     pub isolation: Isolation,
     /// What the guest writes to its disks.
     pub overlays: Vec<File>,
-    /// The counters of the guest's instructions; Err: why they are not counted.
-    pub counters: Result<Counters, String>,
+    /// The files of the plugin that counts instructions, if QEMU has it.
+    pub counters: Option<PluginCounters>,
 }
 
 impl Process {

@@ -2,7 +2,7 @@
 
 use super::disk_header::{DiskError, DiskFile, check_disk};
 use super::held_files::HeldFiles;
-use super::instructions;
+use super::instructions::{self, InstructionSource};
 use super::overlay;
 use super::saved_state::SavedState;
 use crate::host::Accelerator;
@@ -94,7 +94,7 @@ impl MachineSpec {
 
     /// Whether QEMU is started with the plugin that counts instructions.
     pub(super) fn has_plugin(&self) -> bool {
-        instructions::obstacle(self).is_none()
+        instructions::source(self) == Ok(InstructionSource::Plugin)
     }
 
     /// The largest size of an overlay, bytes.

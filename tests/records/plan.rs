@@ -273,6 +273,12 @@ fn mistakes_in_a_campaign_are_refused_with_allowed_values() {
             16,
             &["new", "surprise"],
         ),
+        (
+            "channel = \"agent\"",
+            "channel = \"agent\"\n[guest]\ndeterministic = true",
+            17,
+            &["deterministic = true", "tools of a contest run in guests with random addresses"],
+        ),
     ]);
 }
 

@@ -656,6 +656,9 @@ fn instructions_are_recorded_with_their_source() {
     let counted = |user| Instructions::TcgPlugin { user, kernel: 3 };
     let text = r#"{"source":"tcg-plugin","user":7,"kernel":3}"#;
     assert_eq!(serde_json::to_string(&counted(7)).unwrap(), text);
+    let perf = Instructions::Perf { user: 7, kernel: 3, untested: true };
+    let text = r#"{"source":"perf","user":7,"kernel":3,"untested":true}"#;
+    assert_eq!(serde_json::to_string(&perf).unwrap(), text);
     let absent: Instructions = serde_json::from_str(r#"{"source":"absent","reason":"under KVM"}"#).unwrap();
     assert_eq!((absent.user(), absent.kernel()), (None, None));
     let facts = |user| RunFacts { instructions: Some(counted(user)), ..RunFacts::default() };

@@ -334,6 +334,9 @@ impl RunSummary {
         if self.ending != Ending::NotStated {
             line += &format!(", {}", self.ending);
         }
+        if let Some(user) = self.cost.and_then(|cost| cost.instructions_user) {
+            line += &format!(", {user} user instructions");
+        }
         if !self.marks.is_empty() {
             line += &format!(" [{}]", self.marks.join(" "));
         }
@@ -406,5 +409,29 @@ impl Position {
             vec![answer.entry.clone(), value, confidence, answer.verdict.word().to_owned(), points]
         }));
         write!(out, "\n{}", columns(&rows, &[]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_its_user_instructions_if_they_were_counted() {
+        let run = |instructions_user| RunSummary {
+            entry: "LoLA".to_owned(),
+            status: Status::Competing,
+            ending: Ending::Answered,
+            confidence: "1".to_owned(),
+            right: 2,
+            wrong: 1,
+            points: "-3".to_owned(),
+            complete: false,
+            cost: Some(Cost { cpu_ms: 7, wall_ms: 8, instructions_user, ..Cost::default() }),
+            marks: vec![Mark::INSTRUCTIONS_COUNTED],
+        };
+        let counted = run(Some(2_720_486_993)).line();
+        assert!(counted.ends_with(", 2720486993 user instructions [instructions-counted]"), "{counted}");
+        assert!(!run(None).line().contains("user instructions"));
     }
 }

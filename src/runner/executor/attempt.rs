@@ -14,7 +14,7 @@ use mcc_campaign::{Disturbance, Hosts};
 use mcc_edition::{CpuFlags, Edition};
 use mcc_store::{Arrivals, Environment, Instructions, Outcome, RunFacts};
 use mcc_vm::host::Policy;
-use mcc_vm::{Event, Guest, GuestEnd, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
@@ -279,9 +279,12 @@ impl AttemptRunner<'_> {
         Ok(outcome)
     }
 
-    /// The count of instructions for the record; marks the run if they were counted.
+    /// The count of instructions for the record; marks the run if the plugin counted them, because that takes CPU time.
     fn instructions(&mut self, machine: &Machine) -> Instructions {
         match machine.instructions() {
+            Ok(counted) if machine.instructions_source() == Some(InstructionSource::Perf) => {
+                Instructions::Perf { user: counted.user, kernel: counted.kernel, untested: true }
+            }
             Ok(counted) => {
                 self.mark(Mark::INSTRUCTIONS_COUNTED);
                 Instructions::TcgPlugin { user: counted.user, kernel: counted.kernel }

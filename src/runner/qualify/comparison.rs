@@ -11,7 +11,7 @@ use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, Prepa
 use mcc_base::{Mark, OnFile};
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
-use mcc_store::{Attempt, Instructions, Outcome, Record};
+use mcc_store::{Attempt, Outcome, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -312,7 +312,7 @@ impl Repetitions {
         Self {
             ends: attempts.iter().map(|attempt| attempt.outcome.to_string()).collect(),
             instructions: facts().map(|facts| facts.instructions.as_ref()?.user()).collect(),
-            instructions_sources: attempts.iter().filter_map(instructions_source).collect(),
+            instructions_sources: attempts.iter().filter_map(Attempt::instructions_source).collect(),
             cpu_ms: facts().map(|facts| facts.cpu_ms).collect(),
             wall_ms: facts().map(|facts| facts.wall_ms).collect(),
             // Figures of different sources cannot be compared.
@@ -320,14 +320,6 @@ impl Repetitions {
             cpus: attempts.iter().map(|attempt| attempt.environment.cpus.clone()).collect(),
         }
     }
-}
-
-/// What counted the instructions of an attempt, with its version, or why they were not counted.
-fn instructions_source(attempt: &Attempt) -> Option<String> {
-    Some(match attempt.facts.as_ref()?.instructions.as_ref()? {
-        Instructions::TcgPlugin { .. } => format!("tcg-plugin of QEMU {}", attempt.host.qemu),
-        Instructions::Absent { reason } => reason.clone(),
-    })
 }
 
 /// The logarithms of the ratios of instructions, CPU time, wall time and memory, each with its rounding; None: not known.

@@ -5,9 +5,10 @@ use crate::channel::Channel;
 use crate::disk_header::{DiskFile, check_disk, check_open_disk};
 use crate::error::VmError;
 use crate::host::{Qemu, find_program};
-use crate::instructions::{self, Counters};
+use crate::instructions::{self, Counters, InstructionSource, PluginCounters};
 use crate::isolation::Isolation;
 use crate::overlay;
+use crate::perf::{HostKernel, PerfCounters};
 use crate::process::{Process, StartedQemu, threads};
 use crate::qmp::text;
 use crate::spec::{Guest, MachineSpec, QemuSockets, Start, argv};
@@ -52,11 +53,9 @@ impl Machine {
                 ]
             }
         };
-        let counters = match instructions::obstacle(spec) {
-            Some(obstacle) => Err(obstacle.to_owned()),
-            None => Ok(Counters::new(spec.vcpus).map_err(VmError::Start)?),
-        };
-        let plugin = counters.as_ref().ok().map(|counters| [&counters.plugin, &counters.slots]);
+        let counters = spec.has_plugin().then(|| PluginCounters::new(spec.vcpus));
+        let counters = counters.transpose().map_err(VmError::Start)?;
+        let plugin = counters.as_ref().map(|counters| [&counters.plugin, &counters.slots]);
         let number = |file: Option<&File>| file.map(|file| file.as_raw_fd().to_string()).unwrap_or_default();
         let qemu_sockets = QemuSockets {
             qmp: qmp_fd,
@@ -122,6 +121,13 @@ impl Machine {
                 spec.vcpus,
                 text(Some(&cpus.to_string()))
             )));
+        }
+        match instructions::source(spec) {
+            Err(obstacle) => self.counters = Err(obstacle.to_owned()),
+            Ok(InstructionSource::Perf) => {
+                self.counters = PerfCounters::new(&HostKernel, &self.vcpu_threads).map(Counters::Perf);
+            }
+            Ok(InstructionSource::Plugin) => {}
         }
         // Refused before the guest runs.
         self.cpu_time()?;

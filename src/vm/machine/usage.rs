@@ -2,7 +2,7 @@
 
 use super::{BALLOON, Machine};
 use crate::error::VmError;
-use crate::instructions::Instructions;
+use crate::instructions::{Counters, InstructionSource, Instructions};
 use crate::{cpu_time, vcpu_load};
 use serde_json::json;
 use std::fs;
@@ -62,6 +62,11 @@ impl Machine {
     /// Why they are not counted.
     pub fn instructions(&self) -> Result<Instructions, String> {
         Ok(self.all_instructions()?.since(self.instructions_before))
+    }
+
+    /// What counts the instructions; None: nothing.
+    pub fn instructions_source(&self) -> Option<InstructionSource> {
+        self.counters.as_ref().ok().map(Counters::source)
     }
 
     fn all_instructions(&self) -> Result<Instructions, String> {
