@@ -158,9 +158,10 @@ fn certified_vectors_are_those_of_the_explorer_and_find_wrong_answers() {
         for total in Total::ALL {
             let file = folder.path().join(format!("certified/{name}-{}.out", total.short));
             let text = fs::read_to_string(file).unwrap();
-            let words: Vec<String> = match total.is_number() {
-                true => text.lines().skip(2).flat_map(str::split_whitespace).map(str::to_owned).collect(),
-                false => text.lines().skip(2).flat_map(str::chars).map(String::from).collect(),
+            let words: Vec<String> = if total.is_number() {
+                text.lines().skip(2).flat_map(str::split_whitespace).map(str::to_owned).collect()
+            } else {
+                text.lines().skip(2).flat_map(str::chars).map(String::from).collect()
             };
             let properties = archive.properties(total.examination).unwrap().unwrap();
             assert_eq!(words.len(), properties.len());
