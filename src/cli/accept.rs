@@ -114,7 +114,7 @@ pub fn run(
         seconds: begin.elapsed().as_secs(),
     };
     print::file(out, &format!("{}\n", serde_json::to_string_pretty(&acceptance)?))?;
-    let Acceptance { lacks, problems, attempts, seconds, checks, .. } = &acceptance;
+    let Acceptance { lacks, problems, attempts, seconds, checks, measured, .. } = &acceptance;
     let mut page = Page::new();
     page.line(&checks.sentence());
     if !lacks.is_empty() {
@@ -123,6 +123,11 @@ pub fn run(
             lacks.join(", ")
         ));
     }
+    let beyond = measured.figures.iter().filter(|figure| !figure.fit).count();
+    page.line(&format!(
+        "measurements beyond their goal: {beyond} of {} (`measured` in the file)",
+        measured.figures.len()
+    ));
     problems.iter().for_each(|problem| page.line(&format!("problem: {problem}")));
     page.line(&format!("attempts: {}; problems: {}; seconds: {seconds}", attempts.len(), problems.len()));
     page.print()?;
