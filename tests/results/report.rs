@@ -515,11 +515,11 @@ fn nothing_hostile_becomes_markup() {
         assert!(page.len() < 300_000, "{} has {} bytes", path.display(), page.len());
         pages += 1;
     }
-    // Pages: front page, 3 podiums, 3 examinations, 5 tools, and instances, instance, evidence, runs, techniques, pictures, compare,
-    // rules (8). Data: names, 3 examinations, 5 tools, list of instances, 3 instances, evidence and runs (2), and the outputs
-    // of the runs that had a machine.
+    // Pages: front page, 3 podiums, 3 examinations, 5 tools, and results, instances, instance, evidence, runs, techniques,
+    // pictures, compare, rules (9). Data: names, 3 examinations, 5 tools, list of instances, 3 instances, evidence and runs (2),
+    // and the outputs of the runs that had a machine.
     let outputs = 45 - 4;
-    assert_eq!(pages, (1 + 3 + 3 + 5 + 8) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
+    assert_eq!(pages, (1 + 3 + 3 + 5 + 9) + (1 + 3 + 5 + 1 + 3 + 2) + outputs);
     let outputs = data_of(site.join("runs/walk/Philosophers-PT-000005/ReachabilityDeadlock.js"));
     assert!(outputs[0]["head"].to_string().contains("more characters of this line"));
     assert_eq!(outputs[0]["size"], "95.3 MiB");
