@@ -1077,6 +1077,33 @@ def headers():
     add("certificate-subject-null", changed(good, (["subject"], None)), "accepted", "null means that it is absent")
 
 
+def sharper():
+    """Files that only one rule refuses: without this rule, a checker would accept them. A reader of the specification found
+    that no other vector decides these rules."""
+    other, repeat = json.loads(FILES["parts-other"][4]), json.loads(FILES["parts-repeat"][4])
+    shown = {"part": 0, "value": "TRUE", "run": {"steps": ["t0"]}}
+    part = other["parts"][1]
+    half, weight = json.loads(FILES["split-half"][4]), json.loads(FILES["split-half-weight"][4])
+    assumption = ["contradiction", "assumptions", 1, 1]
+    for name, file, reason, *changes in [
+        ("parts-same-twice", other, "a part has two claims", (["parts"], [shown, part, part])),
+        ("parts-repeat-valid", repeat, "a run of a part has no repeated end", (["parts", 0, "run"], {"steps": ["t0", "t1", "t0"], "repeat": 1})),
+        ("split-quarter", half, "a bound that is no integer", (["proof", 0, "split", "bound"], "1/4")),
+        ("split-half-weight-4", weight, "a weight that is no integer", (["proof", 1, *assumption], "4"), (["proof", 2, *assumption], "4")),
+        ("inf-loop-and-repeat", json.loads(FILES["source-inf-both"][4]), "a run has a loop or a repeated end",
+         (["runs"], [{"steps": ["make", "take", "make"], "loop": 1, "repeat": 2}])),
+        ("global-name-witness", json.loads(FILES["finish-not-safe"][4]), "the property of a global examination has its name", (["property"], "s")),
+        ("global-name-certificate", json.loads(FILES["switch-safe"][4]), "the property of a global examination has its name", (["property"], "f0")),
+        ("siphons-quasi-live", json.loads(FILES["siphons-quasi"][4]), "siphons show no other property", (["property"], "QuasiLiveness")),
+        ("siphons-elsewhere", json.loads(FILES["switch-bound-certificate"][4]), "siphons show no bound", (["method"], "siphons")),
+        ("siphons-deadlock-subject", json.loads(FILES["siphons-deadlock"][4]), "a deadlock has no subject", (["subject"], "t0")),
+        ("never-no-stable-place", json.loads(FILES["ring-no-stable-place"][4]), "the sum of a place over all colours must change", (["instance"], "Never-COL-1")),
+        ("ring-safe-by-colour", json.loads(FILES["ring-in-place-certificate"][4]), "a place is safe by its sum over all colours",
+         (["examination"], "OneSafe"), (["property"], "OneSafe"), (["value"], "TRUE")),
+    ]:
+        add(name, changed(file, *changes), "refused", reason)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1098,6 +1125,7 @@ def main():
     siphons()
     totals()
     headers()
+    sharper()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:
