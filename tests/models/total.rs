@@ -203,6 +203,9 @@ fn certified_vectors_are_those_of_the_explorer_and_find_wrong_answers() {
     assert!(shown.contains("p2 is 999, but the known value is"), "{shown}");
     assert!(shown.contains("p3 is 500 to 600, but certified/total.csv has 1"), "{shown}");
     assert!(!shown.contains("p0 is") && !shown.contains("p1 is"), "{shown}");
+    // Intervals alone are an answer too.
+    fs::write(folder.path().join("output"), "BOUND p1 ? 0 5\n").unwrap();
+    harness(folder.path(), &[&lint[..], &["--examination", "UpperBoundsAll"]].concat()).assert().success();
     fs::write(folder.path().join("output"), "BOUND p1 ? 0 5\nBOUND p2 1 X\n").unwrap();
     harness(folder.path(), &[&lint[..], &["--examination", "UpperBoundsAll"]].concat()).assert().success();
 }

@@ -113,9 +113,11 @@ impl Answers {
         Self::read(BufReader::with_capacity(BLOCK, file), questions, reading)
     }
 
-    /// Whether there is no well-formed answer: neither a value nor a declaration (E-1.7).
+    /// Whether there is no well-formed answer: neither a value, an interval nor a declaration (E-1.7).
     pub fn is_empty(&self) -> bool {
-        self.declared.is_none() && self.values.iter().all(Option::is_none)
+        self.declared.is_none()
+            && self.values.iter().all(Option::is_none)
+            && self.intervals.iter().all(Option::is_none)
     }
 }
 
