@@ -306,28 +306,7 @@ fn a_python_container_qualifies_and_runs_as_a_vmdk() {
     export.assert().success();
     let again = stderr(&export.assert().failure());
     assert!(again.contains("python.vmdk exists already"), "{again}");
-    let folder = Folder::on_one_core(&format!(
-        r#"
-edition = "mcc-2018"
-inputs = "{{fixtures}}"
-instances = ["DiningTable-PT-03"]
-examinations = ["StateSpace"]
-[limits]
-cpu_s = 60
-wall_s = 900
-[[tool]]
-entry = "python"
-image = "{0}"
-kind = "sequential"
-channel = "ssh"
-ssh_key = "{0}.key"
-ssh_root_key = "{0}.key"
-[hosts]
-retries = 0
-boot_deadline_s = 1800
-"#,
-        vmdk.display()
-    ));
+    let folder = Folder::with_exported_disk("python", &vmdk);
     folder.run(&[]).success();
     let runs = folder.runs();
     let run = &runs["python/DiningTable-PT-03/StateSpace"].last;

@@ -72,28 +72,7 @@ fn a_packet_has_what_organizers_need_and_its_disk_runs_in_a_campaign() {
     assert!(read("SHA256SUMS").contains(written["disk_sha256"].as_str().unwrap()));
 
     // The organizers run the packet as it is.
-    let folder = Folder::on_one_core(&format!(
-        r#"
-edition = "mcc-2018"
-inputs = "{{fixtures}}"
-instances = ["DiningTable-PT-03"]
-examinations = ["StateSpace"]
-[limits]
-cpu_s = 60
-wall_s = 900
-[[tool]]
-entry = "mine"
-image = "{0}"
-kind = "sequential"
-channel = "ssh"
-ssh_key = "{0}.key"
-ssh_root_key = "{0}.key"
-[hosts]
-retries = 0
-boot_deadline_s = 1800
-"#,
-        packet.join("mine.vmdk").display()
-    ));
+    let folder = Folder::with_exported_disk("mine", &packet.join("mine.vmdk"));
     folder.run(&[]).success();
     let run = &folder.runs()["mine/DiningTable-PT-03/StateSpace"].last;
     assert_eq!(run.outcome, Outcome::Finished { exit_code: 0 }, "{run:?}");

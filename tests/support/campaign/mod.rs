@@ -71,6 +71,32 @@ impl Folder {
         Self::with_qemu(campaign, HeldCores::one())
     }
 
+    /// A campaign of one run, ENTRY/DiningTable-PT-03/StateSpace, that boots a disk of `image export` over ssh.
+    pub fn with_exported_disk(entry: &str, disk: &Path) -> Self {
+        let disk = disk.display();
+        Self::on_one_core(&format!(
+            r#"
+edition = "mcc-2018"
+inputs = "{{fixtures}}"
+instances = ["DiningTable-PT-03"]
+examinations = ["StateSpace"]
+[limits]
+cpu_s = 60
+wall_s = 900
+[[tool]]
+entry = "{entry}"
+image = "{disk}"
+kind = "sequential"
+channel = "ssh"
+ssh_key = "{disk}.key"
+ssh_root_key = "{disk}.key"
+[hosts]
+retries = 0
+boot_deadline_s = 1800
+"#
+        ))
+    }
+
     fn with_qemu(campaign: &str, cores: HeldCores) -> Self {
         let folder = Self::without_qemu(campaign, cores);
         folder.qemu("");
