@@ -10,7 +10,6 @@ use campaign::{Folder, stderr};
 use container_layers::{Layer, Layout, config};
 use mcc_harness::base::digest;
 use mcc_harness::container::{Container, Limits};
-use mcc_harness::store::Outcome;
 use mcc_harness::vm::Image;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -306,11 +305,6 @@ fn a_python_container_qualifies_and_runs_as_a_vmdk() {
     export.assert().success();
     let again = stderr(&export.assert().failure());
     assert!(again.contains("python.vmdk exists already"), "{again}");
-    let folder = Folder::with_exported_disk("python", &vmdk);
-    folder.run(&[]).success();
-    let runs = folder.runs();
-    let run = &runs["python/DiningTable-PT-03/StateSpace"].last;
-    assert_eq!(run.outcome, Outcome::Finished { exit_code: 0 }, "{run:?}");
-    let stdout = folder.output("python/DiningTable-PT-03/StateSpace", 1, "stdout");
+    let stdout = Folder::output_of_exported_disk("python", &vmdk);
     assert!(stdout.contains("STATE_SPACE STATES 14 TECHNIQUES"), "{stdout}");
 }

@@ -10,7 +10,7 @@ use assert_cmd::assert::Assert;
 use cores::HeldCores;
 use mcc_harness::host::{Qemu, find_program};
 use mcc_harness::judge::judgement::{Cell, Judgement};
-use mcc_harness::store::{Record, RunRecord};
+use mcc_harness::store::{Outcome, Record, RunRecord};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,18 +71,18 @@ impl Folder {
         Self::with_qemu(campaign, HeldCores::one())
     }
 
-    /// A campaign of one run, ENTRY/DiningTable-PT-03/StateSpace, that boots a disk of `image export` over ssh.
-    pub fn with_exported_disk(entry: &str, disk: &Path) -> Self {
+    /// The output of ENTRY/DiningTable-PT-03/StateSpace in a campaign that boots a disk of `image export` over ssh.
+    pub fn output_of_exported_disk(entry: &str, disk: &Path) -> String {
         let disk = disk.display();
-        Self::on_one_core(&format!(
+        let folder = Self::on_one_core(&format!(
             r#"
 edition = "mcc-2018"
 inputs = "{{fixtures}}"
 instances = ["DiningTable-PT-03"]
 examinations = ["StateSpace"]
 [limits]
-cpu_s = 60
-wall_s = 900
+cpu_s = 900
+wall_s = 3600
 [[tool]]
 entry = "{entry}"
 image = "{disk}"
@@ -94,7 +94,13 @@ ssh_root_key = "{disk}.key"
 retries = 0
 boot_deadline_s = 1800
 "#
-        ))
+        ));
+        folder.run(&[]).success();
+        let run = format!("{entry}/DiningTable-PT-03/StateSpace");
+        let attempt = &folder.runs()[run.as_str()].last;
+        let times = attempt.facts.as_ref().map(|facts| (facts.cpu_ms, facts.wall_ms));
+        assert_eq!(attempt.outcome, Outcome::Finished { exit_code: 0 }, "{times:?} {:?}", attempt.marks);
+        folder.output(&run, 1, "stdout")
     }
 
     fn with_qemu(campaign: &str, cores: HeldCores) -> Self {
