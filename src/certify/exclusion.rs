@@ -204,16 +204,16 @@ impl<'a> Exclusions<'a> {
 }
 
 /// The inequalities of a clause: at most so many tokens.
-fn literals((first, second): Clause) -> Vec<(u32, i128)> {
-    if first == second { vec![(first, 1)] } else { vec![(first, 0), (second, 0)] }
+fn literals((first, second): Clause) -> Vec<Linear> {
+    let at_most = |place, most: i128| Linear::new([(place, -1)], -most);
+    if first == second { vec![at_most(first, 1)] } else { vec![at_most(first, 0), at_most(second, 0)] }
 }
 
 fn add_clauses(known: &mut Known, clauses: &[Clause]) {
     known.clauses = Some((known.assumptions.len(), known.disjunctions.len()));
     known.pairs = clauses.iter().filter(|(first, second)| first != second).count();
     for clause in clauses {
-        let literal = |(place, most): (u32, i128)| Condition::Linear(Linear::new([(place, -1)], -most));
-        known.assume(Condition::One(literals(*clause).into_iter().map(literal).collect()));
+        known.assume(Condition::One(literals(*clause).into_iter().map(Condition::Linear).collect()));
     }
 }
 

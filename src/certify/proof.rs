@@ -100,8 +100,8 @@ pub(crate) enum Fact {
     AtMost(BTreeMap<u32, BigInt>, BigInt),
     /// These places together have a token.
     Trap(Vec<u32>),
-    /// In each clause a place has at most so many tokens; with the proofs that firings keep the clauses.
-    Invariant(Vec<Vec<(u32, i128)>>, Vec<Tree>),
+    /// In each clause an inequality holds; with the proofs that firings keep the clauses.
+    Invariant(Vec<Vec<Linear>>, Vec<Tree>),
     /// These places have together one of these markings.
     Closed(Vec<u32>, Vec<Vec<u64>>),
 }
@@ -230,6 +230,11 @@ impl<'a> Prover<'a> {
         self.most_programs = most.min(MAX_PROGRAMS);
         self.facts.clear();
         self.siphons = false;
+        self.refute_too(condition, until)
+    }
+
+    /// The same with the facts of the proofs before: those that this proof needs too are added.
+    pub(crate) fn refute_too(&mut self, condition: Condition, until: Instant) -> Option<Tree> {
         self.programs = 0;
         self.until = until;
         let mut known = Known::default();

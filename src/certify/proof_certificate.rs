@@ -221,7 +221,7 @@ impl Task<'_> {
 }
 
 /// The names of places: in a coloured net with their colours.
-struct Naming<'a>(&'a Named);
+pub(crate) struct Naming<'a>(pub(crate) &'a Named);
 
 impl Naming<'_> {
     fn place(&self, place: u32) -> (String, Option<ColourName>) {
@@ -232,7 +232,7 @@ impl Naming<'_> {
         (self.0.place_ids[original].clone(), colour)
     }
 
-    fn lemma(&self, fact: &Fact) -> Lemma {
+    pub(crate) fn lemma(&self, fact: &Fact) -> Lemma {
         match fact {
             Fact::AtMost(weights, bound) => {
                 let weight = |(place, weight): (&u32, &BigInt)| {
@@ -249,10 +249,13 @@ impl Naming<'_> {
                 Lemma::Trap(places.iter().map(name).collect())
             }
             Fact::Invariant(clauses, proofs) => {
-                let literal = |(place, most): &(u32, i128)| {
+                let weight = |(place, weight): &(u32, i128)| {
                     let (place, colour) = self.place(*place);
-                    let weights = vec![Weight { place, colour, weight: rational(&BigInt::from(1)) }];
-                    AtMost { weights, bound: rational(&BigInt::from(*most)) }
+                    Weight { place, colour, weight: rational(&BigInt::from(-weight)) }
+                };
+                let literal = |literal: &Linear| AtMost {
+                    weights: literal.terms.iter().map(weight).collect(),
+                    bound: rational(&BigInt::from(-literal.bound)),
                 };
                 let clauses = clauses.iter().map(|clause| clause.iter().map(literal).collect()).collect();
                 Lemma::Invariant { clauses, proof: self.proof(proofs) }
@@ -268,7 +271,7 @@ impl Naming<'_> {
     }
 
     /// The nodes of trees in depth-first order.
-    fn proof<'t>(&self, trees: impl IntoIterator<Item = &'t Tree>) -> Vec<ProofStep> {
+    pub(crate) fn proof<'t>(&self, trees: impl IntoIterator<Item = &'t Tree>) -> Vec<ProofStep> {
         let factors = |multipliers: &[(usize, BigInt)]| {
             let used = multipliers.iter().filter(|(_, factor)| !factor.is_zero());
             used.map(|(number, factor)| (*number, rational(factor))).collect()

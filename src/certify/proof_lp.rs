@@ -51,12 +51,12 @@ impl Linear {
     }
 
     /// The weighted sum in the initial marking.
-    fn initially(&self, structure: &Structure) -> i128 {
+    pub(crate) fn initially(&self, structure: &Structure) -> i128 {
         self.terms.iter().map(|(place, weight)| weight * i128::from(structure.initial[*place as usize])).sum()
     }
 
     /// The change of the weighted sum by a transition; `effect` is by place in ascending order.
-    fn change(&self, effect: &[(u32, i128)]) -> i128 {
+    pub(crate) fn change(&self, effect: &[(u32, i128)]) -> i128 {
         let position = |place: &u32| self.terms.binary_search_by_key(place, |term| term.0).ok();
         effect.iter().filter_map(|(place, change)| position(place).map(|at| self.terms[at].1 * change)).sum()
     }

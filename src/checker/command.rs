@@ -2,11 +2,12 @@
 //! `check-certificate` of `mcc-harness`), and `explore`.
 
 use crate::{
-    Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_trace,
+    Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_scn,
+    read_trace,
 };
 use clap::ValueEnum;
 use mcc_base::text::visible;
-use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL};
+use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, NodeNames};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -28,14 +29,14 @@ pub enum Format {
 /// Replays the runs of a witness on the net of its instance and evaluates the value on their markings, exactly and without
 /// the programs that search for witnesses. Prints whether the witness is accepted, shows only a lower bound, is refused,
 /// or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1. Also reads the trace that verifypn
-/// (TAPAAL) prints; it names no value, so give --claim (docs/evidence/README.md).
+/// (TAPAAL) prints, and firing sequences of TINA; they name no value, so give --claim (docs/evidence/README.md).
 #[derive(clap::Args)]
 pub struct WitnessArgs {
-    /// The witness (JSON), or an output of verifypn with a trace (XML).
+    /// The witness (JSON), an output of verifypn with a trace (XML), or a firing sequence of TINA (NAME.scn).
     file: PathBuf,
     #[command(flatten)]
     common: CommonArgs,
-    /// What a trace of verifypn shows, such as ReachabilityCardinality TokenRing-PT-005-ReachabilityCardinality-03 TRUE.
+    /// What the file of another tool shows, such as ReachabilityCardinality TokenRing-PT-005-ReachabilityCardinality-03 TRUE.
     #[arg(long, num_args = 3, value_names = ["EXAMINATION", "PROPERTY", "VALUE"])]
     claim: Option<Vec<String>>,
 }
@@ -193,14 +194,22 @@ impl WitnessArgs {
         let bad = |error| CommandError::Form { path: self.file.clone(), error };
         let witness = match self.claim.as_deref() {
             None => Witness::read(&text).map_err(bad)?,
-            Some([examination, property, value]) => Witness {
-                version: VERSION,
-                instance: self.common.archive(None)?.instance.to_string(),
-                examination: examination.clone(),
-                property: property.clone(),
-                value: value.parse().map_err(CommandError::Usage)?,
-                runs: vec![read_trace(&text).map_err(bad)?],
-            },
+            Some([examination, property, value]) => {
+                let archive = self.common.archive(None)?;
+                let run = if self.file.extension().is_some_and(|extension| extension == "scn") {
+                    read_scn(&text, &NodeNames::read(&archive, "transition", str::to_owned)?)
+                } else {
+                    read_trace(&text)
+                };
+                Witness {
+                    version: VERSION,
+                    instance: archive.instance.to_string(),
+                    examination: examination.clone(),
+                    property: property.clone(),
+                    value: value.parse().map_err(CommandError::Usage)?,
+                    runs: vec![run.map_err(bad)?],
+                }
+            }
             Some(_) => {
                 let why = "--claim needs an examination, a property and a value";
                 return Err(CommandError::Usage(why.to_owned()));

@@ -25,6 +25,7 @@ mod number;
 mod path;
 mod prove;
 mod replay;
+mod scn;
 mod siphons;
 mod trace;
 mod unfolded;
@@ -35,6 +36,7 @@ pub use explore::Exploration;
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};
+pub use scn::read_scn;
 pub use trace::read_trace;
 pub use witness::{Run, Step, Witness};
 
@@ -52,7 +54,7 @@ pub const MAX_FILE_BYTES: u64 = 4 << 30;
 /// show its value is a [`Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The text is not JSON of the format, or not a trace of verifypn.
+    /// The text is not JSON of the format, or not of the format of another tool.
     #[error("line {line}: {problem}; see docs/evidence/README.md for the format")]
     Syntax {
         /// The line: 1, 2, ...

@@ -1,0 +1,291 @@
+//! Makes certificates from the invariants that another tool found. The tool's file gives only the clauses: that they hold
+//! initially, are kept by all firings and exclude the condition is proved here, and checked by the checker.
+
+use crate::budget::{Budget, Limits};
+use crate::engine::{EngineError, read_net};
+use crate::formula::Names;
+use crate::net::Named;
+use crate::proof::{Condition, Fact, Prover, Tree};
+use crate::proof_certificate::Naming;
+use crate::proof_lp::{Linear, Structure};
+use crate::questions::{self, Kind};
+use crate::smpt;
+use mcc_checker::{Certificate, CheckError, Instance, VERSION, Value};
+use mcc_model::{Archive, ArchiveError, NetKind, NodeNames};
+use num_bigint::BigInt;
+use num_traits::Signed;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// What an invariant shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The examination.
+    pub examination: &'a str,
+    /// The id of the property.
+    pub property: &'a str,
+    /// The truth of its formula.
+    pub value: bool,
+}
+
+/// Why no certificate was made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The file cannot be read.
+    #[error("line {line}: {problem}; see docs/evidence/README.md#files-of-other-tools")]
+    Syntax {
+        /// The line: 1, 2, ...
+        line: usize,
+        /// The problem.
+        problem: String,
+    },
+    /// The file is too long.
+    #[error("the file is longer than {} bytes; it is not read", smpt::MAX_BYTES)]
+    TooLong,
+    /// An invariant of a P/T net does not show this.
+    #[error("{0}")]
+    Claim(String),
+    /// The net cannot be read, or the time was too short for it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The checker cannot read the instance, or refuses the certificate.
+    #[error("{0}")]
+    Check(#[from] CheckError),
+    /// No proof was found.
+    #[error("{0}")]
+    Unproved(String),
+}
+
+impl From<ArchiveError> for ConvertError {
+    fn from(error: ArchiveError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// Makes a certificate from a proof that SMPT exported. The certificate was accepted by the checker.
+///
+/// # Errors
+/// The file or the instance cannot be read, the file shows no such claim, or no proof was found within the budget.
+pub fn convert_proof(
+    archive: &Archive,
+    text: &str,
+    claim: Claim<'_>,
+    budget: &Budget<'_>,
+) -> Result<Certificate, ConvertError> {
+    if text.len() > smpt::MAX_BYTES {
+        return Err(ConvertError::TooLong);
+    }
+    let Claim { examination, property, value } = claim;
+    if archive.instance.kind() == NetKind::Coloured {
+        return Err(ConvertError::Claim(format!(
+            "{}: proofs of coloured nets are not read",
+            archive.instance
+        )));
+    }
+    let named = read_net(archive, &Limits::new(budget))?;
+    let names = Names::new(&named);
+    let ids = NodeNames::read(archive, "place", smpt::spelled)?;
+    let place =
+        |name: &str| ids.id(name).and_then(|id| names.sum(&[id.to_owned()]).ok()?.places.first().copied());
+    let clauses = smpt::read(text, place)
+        .map_err(|smpt::Problem { line, what }| ConvertError::Syntax { line, problem: what })?;
+    let known = questions::read(archive, examination, &names)?.questions;
+    let question = known.iter().find(|question| question.id == property && question.part.is_none());
+    let condition = match question.map(|question| &question.kind) {
+        None => return Err(ConvertError::Claim(format!("{examination} has no property \"{property}\""))),
+        Some(Kind::Reach { pred, found }) if *found != value => Condition::from_pred(pred, true, &named.net),
+        Some(_) => {
+            let value = if value { "TRUE" } else { "FALSE" };
+            let why = "an invariant shows only that a formula of reachability has the value that no marking decides";
+            return Err(ConvertError::Claim(format!("{property} {value}: {why}")));
+        }
+    };
+    let until = Instant::now() + budget.time;
+    let structure = Structure::from_net(&named);
+    let mut prover = Prover::new(&structure, until);
+    let work = Invariant { named: &named, structure: &structure, clauses: &clauses, until };
+    if !clauses.is_empty() {
+        let proofs = work.proofs(&mut prover)?;
+        prover.facts.push(Fact::Invariant(clauses.clone(), proofs));
+    }
+    let Some(tree) = prover.refute_too(work.with_clauses(vec![condition]), until) else {
+        return Err(work.unproved("that it excludes what the formula is about"));
+    };
+    let certificate = Certificate {
+        version: VERSION,
+        instance: archive.instance.to_string(),
+        examination: examination.to_owned(),
+        property: property.to_owned(),
+        value: Value::Truth(value),
+        subject: None,
+        method: None,
+        lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
+        proof: Naming(&named).proof([&tree]),
+        parts: Vec::new(),
+    };
+    Instance::read(archive)?.check_certificate(&certificate)?;
+    Ok(certificate)
+}
+
+/// The clauses of a net.
+struct Invariant<'a> {
+    named: &'a Named,
+    structure: &'a Structure,
+    clauses: &'a [Vec<Linear>],
+    until: Instant,
+}
+
+impl Invariant<'_> {
+    /// The proofs that each clause holds initially and is kept by each firing that may falsify it, in the order of the checker.
+    fn proofs(&self, prover: &mut Prover<'_>) -> Result<Vec<Tree>, ConvertError> {
+        let mut proofs = Vec::new();
+        for clause in self.clauses {
+            if !clause.iter().any(|literal| literal.initially(self.structure) >= literal.bound) {
+                let what = format!("{} does not hold in the initial marking", self.in_words(clause));
+                return Err(ConvertError::Unproved(what));
+            }
+            for (transition, effect) in self.structure.effects.iter().enumerate() {
+                if !clause.iter().any(|literal| literal.change(effect) < 0) {
+                    continue;
+                }
+                let mut parts = vec![Condition::enabled(transition as u32, &self.named.net)];
+                parts.extend(clause.iter().map(|literal| {
+                    let after = literal.terms.iter().map(|(place, weight)| (*place, -weight));
+                    Condition::Linear(Linear::new(after, literal.change(effect) - literal.bound + 1))
+                }));
+                match prover.refute_too(self.with_clauses(parts), self.until) {
+                    Some(tree) => proofs.push((transition, tree)),
+                    None => {
+                        let id = &self.named.transition_ids[transition];
+                        let what = format!("that {} still holds after {id}", self.in_words(clause));
+                        return Err(self.unproved(&what));
+                    }
+                }
+            }
+        }
+        // The checker leaves out the transitions that the lemmas before show to be never enabled.
+        let dead = self.dead(&prover.facts);
+        proofs.retain(|(transition, _)| !dead.contains(transition));
+        Ok(proofs.into_iter().map(|(_, tree)| tree).collect())
+    }
+
+    fn with_clauses(&self, mut parts: Vec<Condition>) -> Condition {
+        let clause =
+            |clause: &Vec<Linear>| Condition::One(clause.iter().cloned().map(Condition::Linear).collect());
+        parts.extend(self.clauses.iter().map(clause));
+        Condition::All(parts)
+    }
+
+    /// The transitions that need more than the bound of a sum without negative weights.
+    fn dead(&self, facts: &[Fact]) -> BTreeSet<usize> {
+        let mut dead = BTreeSet::new();
+        for fact in facts {
+            let Fact::AtMost(weights, bound) = fact else { continue };
+            if weights.values().any(Signed::is_negative) {
+                continue;
+            }
+            for (transition, inputs) in self.structure.inputs.iter().enumerate() {
+                let needs = inputs.iter().filter_map(|(place, count)| Some(weights.get(place)? * count));
+                if needs.sum::<BigInt>() > *bound {
+                    dead.insert(transition);
+                }
+            }
+        }
+        dead
+    }
+
+    fn in_words(&self, clause: &[Linear]) -> String {
+        let literal = |literal: &Linear| {
+            let term =
+                |(place, weight): &(u32, i128)| format!("{weight} {}", self.named.place_ids[*place as usize]);
+            format!("{} >= {}", literal.terms.iter().map(term).collect::<Vec<_>>().join(" + "), literal.bound)
+        };
+        let literals: Vec<String> = clause.iter().map(literal).collect();
+        format!("the clause \"{}\"", literals.join(" or "))
+    }
+
+    fn unproved(&self, what: &str) -> ConvertError {
+        let why = if Instant::now() >= self.until {
+            "the time ended; give more with --time-s"
+        } else {
+            "it may need the parts with firing counts, which are not read"
+        };
+        ConvertError::Unproved(format!("no proof was found {what}: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    /// Converts a synthetic file as SMPT writes it, with this body of `cert`.
+    fn convert(
+        instance: &str,
+        parameters: &[&str],
+        body: &str,
+        claim: (&str, bool),
+    ) -> Result<Certificate, String> {
+        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
+        let archive = Archive::open(&instances.join(instance)).unwrap();
+        let parameters: String = parameters.iter().map(|place| format!("({place} Int)")).collect();
+        let text = format!(
+            "(set-logic LIA)\n\n; Certificate\n\n(define-fun cert ({parameters}) Bool {body})\n\n\n; Check\n\n\
+             (declare-const p0@0 Int)\n(assert (>= p0@0 0))\n"
+        );
+        let cancel = AtomicBool::new(false);
+        let budget =
+            Budget { steps: u64::MAX, time: Duration::from_secs(60), memory_bytes: 1 << 30, cancel: &cancel };
+        let claim = Claim { examination: "ReachabilityCardinality", property: claim.0, value: claim.1 };
+        convert_proof(&archive, &text, claim, &budget).map_err(|error| error.to_string())
+    }
+
+    const PLACES: [&str; 4] = ["p0", "p1", "p2", "p3"];
+
+    #[test]
+    fn an_invariant_of_smpt_becomes_a_certificate() {
+        for (body, claim) in [
+            ("(and (<= (+ p0 p1) 1) (not (>= p2 1)))", ("f3", true)),
+            ("(and (<= (+ p0 p1) 1) (not (>= p2 1)))", ("f1", false)),
+            ("(or (< p0 1) (< p1 1))", ("f9", true)),
+            ("(and (or (= p0 0) (= p1 0)) (<= p0 1) (<= p1 1) (= p2 0) (>= p3 1))", ("f10", false)),
+            // The state equation with the constraints of a trap.
+            (
+                "(exists ((t0 Int)(t1 Int)(t2 Int)(t3 Int)) (and (and (>= t0 0)(>= t1 0)(>= t2 0)(>= t3 0) (and \
+                 (= p0 (+ (* t0 -1) t1 (* t3 -2) 1))(= p1 (+ t0 (* t1 -1)))(= p2 (+ (* t2 -1) t3))(= p3 (+ t2 1)))) \
+                 (> p3 0)))",
+                ("f10", false),
+            ),
+        ] {
+            let body = body.replace("-1)", "(- 1))").replace("-2)", "(- 2))");
+            let certificate = convert("Switch-PT-1", &PLACES, &body, claim)
+                .unwrap_or_else(|error| panic!("{body}: {error}"));
+            assert_eq!(certificate.value, Value::Truth(claim.1));
+        }
+    }
+
+    #[test]
+    fn what_an_invariant_does_not_show_is_refused() {
+        for (body, claim, message) in [
+            (
+                "(<= p1 0)",
+                ("f5", true),
+                "no proof was found that the clause \"-1 p1 >= 0\" still holds after t0",
+            ),
+            ("(<= p0 0)", ("f9", true), "the clause \"-1 p0 >= 0\" does not hold in the initial marking"),
+            ("(>= p0 0)", ("f4", false), "no proof was found that it excludes what the formula is about"),
+            ("(>= p0 0)", ("f4", true), "f4 TRUE: an invariant shows only"),
+            ("(>= p0 0)", ("f99", true), "ReachabilityCardinality has no property \"f99\""),
+            ("\n(>= p9 0)", ("f9", true), "line 6: \"p9\" is neither a parameter of cert"),
+        ] {
+            let error = convert("Switch-PT-1", &PLACES, body, claim).unwrap_err();
+            assert!(error.starts_with(message), "{error}\nexpected: {message}");
+        }
+        let error = convert("Switch-PT-1", &["p0", "p9"], "true", ("f9", true)).unwrap_err();
+        assert!(error.starts_with("line 5: \"p9\" is not a place of the net"), "{error}");
+        let error = convert("Turn-COL-1", &["at"], "true", ("t0", true)).unwrap_err();
+        assert!(error.ends_with("proofs of coloured nets are not read"), "{error}");
+    }
+}
