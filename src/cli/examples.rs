@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
 /// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 29] = [
+pub const EXAMPLES: [(&str, &str); 30] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json\n\
@@ -55,12 +55,18 @@ pub const EXAMPLES: [(&str, &str); 29] = [
         "  mcc-harness check-witness witness.json --instances models\n  \
          mcc-harness check-witness witness.json --instances GPPP-PT-C0010N1000000000.tgz --format json\n\
          A trace of verifypn:\n  \
-         mcc-harness check-witness trace.xml --instances DiningTable-PT-03.tgz --claim ReachabilityDeadlock DiningTable-PT-03-ReachabilityDeadlock-0 TRUE",
+         mcc-harness check-witness trace.xml --instances DiningTable-PT-03.tgz --claim ReachabilityDeadlock DiningTable-PT-03-ReachabilityDeadlock-0 TRUE\n\
+         A firing sequence of TINA:\n  \
+         mcc-harness check-witness deadlock.scn --instances DiningTable-PT-03.tgz --claim ReachabilityDeadlock DiningTable-PT-03-ReachabilityDeadlock-0 TRUE",
     ),
     (
         "check-certificate",
         "  mcc-harness check-certificate certificate.json --instances models\n  \
          mcc-harness check-certificate certificate.json --instances TokenRing-PT-010.tgz --format json",
+    ),
+    (
+        "convert-proof",
+        "  mcc-harness convert-proof proof.smt2 --instance DiningTable-PT-03.tgz --claim ReachabilityCardinality DiningTable-PT-03-ReachabilityCardinality-00 TRUE --out 00.certificate.json",
     ),
     (
         "report",

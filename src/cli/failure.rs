@@ -5,6 +5,7 @@ use super::Exit;
 use mcc_archive::ArchiveError;
 use mcc_base::files::{is_full, is_wrong_path};
 use mcc_certify::command::CertificationError;
+use mcc_certify::{ConvertError, EngineError};
 use mcc_judge::WriteError;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::oracle::OracleError;
@@ -57,6 +58,7 @@ fn known(error: &(dyn Error + 'static)) -> Option<Exit> {
     run.or_else(|| error.downcast_ref().map(cluster))
         .or_else(|| error.downcast_ref().map(qualify))
         .or_else(|| error.downcast_ref().map(certification))
+        .or_else(|| error.downcast_ref().map(convert))
         .or_else(|| error.downcast_ref().map(store))
         .or_else(|| error.downcast_ref().map(archive))
         .or_else(|| error.downcast_ref().map(record))
@@ -173,6 +175,15 @@ fn qualify(error: &QualifyError) -> Exit {
         | QualifyError::Dispute(_)
         | QualifyError::Oracle(_) => Exit::Usage,
     }
+}
+
+/// A proof that is not found, or that the checker refuses, is a failed check of good input.
+fn convert(error: &ConvertError) -> Exit {
+    let is_unproved = matches!(
+        error,
+        ConvertError::Unproved(_) | ConvertError::Check(_) | ConvertError::Engine(EngineError::Stop(_))
+    );
+    usage_or_failed(!is_unproved)
 }
 
 fn certification(error: &CertificationError) -> Exit {

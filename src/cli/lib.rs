@@ -9,6 +9,7 @@ mod collect;
 mod compare_campaigns;
 mod compare_runs;
 mod completions;
+mod convert_proof;
 mod demo;
 mod doctor;
 mod edition;
@@ -84,6 +85,7 @@ enum Command {
     Certify(certify::Args),
     CheckWitness(WitnessArgs),
     CheckCertificate(CertificateArgs),
+    ConvertProof(convert_proof::Args),
     Report(report::Args),
     Explain(explain::Args),
     Qualify(qualify::Args),
@@ -145,6 +147,7 @@ impl Command {
             Self::Certify(args) => certify::run(args),
             Self::CheckWitness(args) => check::show(args.check()),
             Self::CheckCertificate(args) => check::show(args.check()),
+            Self::ConvertProof(args) => convert_proof::run(args),
             Self::Report(args) => report::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Qualify(args) => qualify::run(args),

@@ -187,7 +187,7 @@ fn page(answers: &Answers, findings: &[Finding]) -> Page {
         let interval = answers.intervals[position].as_ref().map(ToString::to_string);
         let value = answers.values[position].as_ref().map(ToString::to_string).or(interval);
         let value = value.unwrap_or_else(|| no_value.to_owned());
-        let line = answers.lines[position].map_or(String::new(), |line| format!("line {line}"));
+        let line = answers.line(position).map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
         let _ = writeln!(out, "{}", row.trim_end());
@@ -216,7 +216,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
                 "value": answers.values[position],
                 "interval": answers.intervals[position],
                 "given_up": answers.cannot_compute[position],
-                "line": answers.lines[position],
+                "line": answers.line(position),
                 "techniques": answers.techniques[position],
             })
         })

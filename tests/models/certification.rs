@@ -666,3 +666,47 @@ fn a_wrong_value_of_own_runs_comes_with_its_evidence() {
     }
     assert!(!notes.iter().any(|note| note.contains("ReachabilityCardinality")), "{notes:#?}");
 }
+
+/// Synthetic files in the formats of other tools, as their documentation describes them.
+#[test]
+fn files_of_tina_and_smpt_are_evidence_too() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let instance = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/evidence/instances/Switch-PT-1");
+    let of_instance = |claim: &str| format!("{} --claim ReachabilityCardinality {claim}", instance.display());
+    write("found.scn", "# from play\nt0 {t1}\nt0\n");
+    write("timed.scn", "t0@0.5 t1@1\n");
+    write("other.scn", "t0\nt1 t9\n");
+    let witness = |file: &str, claim: &str| {
+        harness(folder.path(), &format!("check-witness {file} --instances {}", of_instance(claim))).assert()
+    };
+    witness("found.scn", "f4 TRUE").success().stdout("accepted: f4 is TRUE with 3 firings\n");
+    witness("timed.scn", "f4 TRUE").code(1).stdout(predicates::str::starts_with("refused: f4 TRUE"));
+    let unknown = "other.scn: line 2: the net has no transition \"t9\"";
+    witness("other.scn", "f4 TRUE").code(2).stderr(predicates::str::contains(unknown));
+    let cert = |body: &str| {
+        let places: String = (0..4).map(|place| format!("(p{place} Int)")).collect();
+        format!("(set-logic LIA)\n\n; Certificate\n\n(define-fun cert ({places}) Bool {body})\n\n; Check\n")
+    };
+    write("invariant.smt2", &cert("(and (<= (+ p0 p1) 1) (= p2 0))"));
+    write("weak.smt2", &cert("(<= p1 0)"));
+    write("reduced.smt2", &cert("(<= a1 0)"));
+    let convert = |file: &str, claim: &str| {
+        let out = format!("--out {claim}.json").replace(' ', "-").replace("--out-", "--out ");
+        harness(folder.path(), &format!("convert-proof {file} --instance {} {out}", of_instance(claim)))
+            .assert()
+    };
+    convert("invariant.smt2", "f3 TRUE").success();
+    let check = format!("check-certificate f3-TRUE.json --instances {}", instance.display());
+    harness(folder.path(), &check)
+        .assert()
+        .success()
+        .stdout(predicates::str::starts_with("accepted: f3 is TRUE"));
+    let again = "f3-TRUE.json: cannot be written; give a new file";
+    convert("invariant.smt2", "f3 TRUE").code(2).stderr(predicates::str::contains(again));
+    let unproved = "weak.smt2: no proof was found that the clause \"-1 p1 >= 0\" still holds after t0";
+    convert("weak.smt2", "f9 TRUE").code(1).stderr(predicates::str::contains(unproved));
+    let unknown = "reduced.smt2: line 5: \"a1\" is neither a parameter of cert nor bound";
+    convert("reduced.smt2", "f9 TRUE").code(2).stderr(predicates::str::contains(unknown));
+    assert!(!folder.path().join("f9-TRUE.json").exists());
+}
