@@ -4,25 +4,19 @@ use crate::driver_check::Checks;
 use crate::engine::{Answer, Evidence, Outcome, Value};
 use crate::formula::Names;
 use crate::parts::{decompose, truth};
-use crate::proof_certificate::Proved;
+use crate::proof_certificate::Question;
 use mcc_checker::{Certificate, Lemma, Part, ProofStep, VERSION};
 use mcc_model::{Archive, Expr, Formula};
+use std::collections::HashMap;
 
-/// The certificate of a formula by evidence for its parts, if that decides it.
+/// The certificate of a formula by evidence for its parts, if that decides it. `answers` are those of its parts.
 pub(crate) fn compose(
     archive: &Archive,
     checks: &Checks<'_>,
     answer: &Answer,
-    answers: &[Answer],
-    proofs: &[Proved],
+    answers: &[&Answer],
+    proofs: &HashMap<Question<'_>, &Certificate>,
 ) -> Option<Certificate> {
-    let is_part = |other: &&Answer| {
-        other.part.is_some() && other.examination == answer.examination && other.id == answer.id
-    };
-    let answers: Vec<&Answer> = answers.iter().filter(is_part).collect();
-    if answers.is_empty() {
-        return None;
-    }
     let properties = archive.properties(&answer.examination).ok()??;
     let Formula::Boolean(formula) = properties.into_iter().find(|property| property.id == answer.id)?.formula
     else {
@@ -36,13 +30,8 @@ pub(crate) fn compose(
         _ => None,
     };
     let proof = |number: usize| {
-        let is_of = |proved: &&Proved| {
-            let certificate = &proved.certificate;
-            proved.part == Some(number)
-                && certificate.examination == answer.examination
-                && certificate.property == answer.id
-        };
-        let certificate = &proofs.iter().find(is_of)?.certificate;
+        let question = (answer.examination.as_str(), answer.id.as_str(), Some(number));
+        let certificate = *proofs.get(&question)?;
         let mcc_checker::Value::Truth(truth) = certificate.value else { return None };
         // Parts are about markings.
         certificate.method.is_none().then_some((truth, certificate))

@@ -8,6 +8,7 @@ use crate::proof_certificate::prove;
 use mcc_checker::{Certificate, Witness};
 use mcc_model::Archive;
 use num_bigint::BigUint;
+use std::collections::HashMap;
 
 /// Share of the time for exploration and search; structural proofs have the rest, and what the search leaves.
 const SEARCH: f64 = 0.75;
@@ -78,21 +79,27 @@ pub fn certify(
         certificates => certificates?,
     };
     let checks = Checks::new(archive, budget)?;
+    let by_question: HashMap<_, &Certificate> =
+        certificates.iter().map(|proved| (proved.question(), &proved.certificate)).collect();
+    let mut parts: HashMap<(&str, &str), Vec<&Answer>> = HashMap::new();
+    for answer in answers.iter().filter(|answer| answer.part.is_some()) {
+        parts.entry((&answer.examination, &answer.id)).or_default().push(answer);
+    }
     let of_parts: Vec<Option<Certificate>> = answers
         .iter()
         .map(|answer| match &answer.outcome {
             Outcome::Decided { evidence: Evidence::Witness(_), .. } => None,
             _ if answer.part.is_some() => None,
-            _ => compose(archive, &checks, answer, &answers, &certificates),
+            _ => {
+                let parts = parts.get(&(answer.examination.as_str(), answer.id.as_str()))?;
+                compose(archive, &checks, answer, parts, &by_question)
+            }
         })
         .collect();
     let whole = answers.into_iter().zip(of_parts).filter(|(answer, _)| answer.part.is_none());
     let findings = whole.map(|(Answer { examination, id, outcome, initially, .. }, of_parts)| {
-        let certificate = certificates.iter().find(|proved| {
-            let proof = &proved.certificate;
-            proved.part.is_none() && proof.examination == examination && proof.property == id
-        });
-        let certificate = certificate.map(|proved| proved.certificate.clone()).or(of_parts);
+        let certificate = by_question.get(&(examination.as_str(), id.as_str(), None));
+        let certificate = certificate.map(|certificate| Certificate::clone(certificate)).or(of_parts);
         let known = known(&checks, &examination, &id, outcome, certificate);
         let initially = initially.and_then(|number| {
             let witness =

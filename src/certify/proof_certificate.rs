@@ -18,12 +18,22 @@ use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// A certificate of a property, or of a part of its formula.
 pub(crate) struct Proved {
     pub(crate) part: Option<usize>,
     pub(crate) certificate: Certificate,
+}
+
+/// An examination, the id of a property, and the number of a part of its formula.
+pub(crate) type Question<'a> = (&'a str, &'a str, Option<usize>);
+
+impl Proved {
+    pub(crate) fn question(&self) -> Question<'_> {
+        (&self.certificate.examination, &self.certificate.property, self.part)
+    }
 }
 
 /// Proves values of an instance by place invariants, traps and the state equation, as far as the budget allows. Returns a
@@ -34,7 +44,7 @@ pub(crate) struct Proved {
 /// The archive cannot be read, or the net alone needs more than the budget.
 pub(crate) fn prove(
     archive: &Archive,
-    wanted: &[(&str, &str, Option<usize>)],
+    wanted: &[Question<'_>],
     budget: &Budget<'_>,
 ) -> Result<Vec<Proved>, EngineError> {
     let limits = Limits::new(budget);
@@ -43,6 +53,7 @@ pub(crate) fn prove(
     let mut questions = Vec::new();
     let mut examinations: Vec<&str> = wanted.iter().map(|(examination, ..)| *examination).collect();
     examinations.dedup();
+    let wanted: HashSet<_> = wanted.iter().copied().collect();
     for examination in examinations {
         for question in questions::read(archive, examination, &names)?.questions {
             if wanted.contains(&(examination, question.id.as_str(), question.part)) {

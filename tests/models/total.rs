@@ -88,7 +88,7 @@ fn wrong_lines_of_a_total_examination_are_named() {
         "3: the examination has no id p1",
         "4: the examination has no id t01",
         "5: `7` is not a value for t1",
-        "6: t1 is open without an interval",
+        "6: `?` of t1 is not an interval: the line is ignored",
         "8: t2 was T in line 7 and is F now",
     ];
     assert_eq!(found.len(), expected.len(), "{found:#?}");
@@ -114,8 +114,9 @@ fn an_open_bound_has_the_last_interval() {
     assert_eq!(values, [None, Some("1".to_owned()), Some("inf".to_owned()), Some("1".to_owned())]);
     let found = problems(&answers);
     assert_eq!(found.len(), 3, "{found:#?}");
-    assert!(found[0].starts_with("7: p3 is 1, but was 2 to 9"), "{found:#?}");
-    assert!(found[1].starts_with("8: p4 is open without") && found[2].starts_with("9: p5 is open without"));
+    assert!(found[0].starts_with("7: p3 is 1, but was 2 to 9 in line 6"), "{found:#?}");
+    assert!(found[1].starts_with("8: `? 9 2` of p4 is not") && found[2].starts_with("9: `? 1` of p5 is not"));
+    assert_eq!([0, 1, 4].map(|position| answers.line(position)), [Some(2), Some(4), None]);
 }
 
 #[test]

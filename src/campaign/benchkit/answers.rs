@@ -22,6 +22,7 @@ use super::{Questions, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::{Severity, position_order};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 
 /// How lines are read where the protocol leaves a choice.
@@ -113,6 +114,17 @@ impl Answers {
         Self::read(BufReader::with_capacity(BLOCK, file), questions, reading)
     }
 
+    /// The line of the value that counts, or else of the interval.
+    pub fn line(&self, position: usize) -> Option<u64> {
+        let interval = || self.intervals.get(position)?.as_ref().map(|interval| interval.line);
+        self.lines[position].or_else(interval)
+    }
+
+    /// The positions by id.
+    pub fn positions(&self) -> BTreeMap<&str, usize> {
+        self.ids.iter().enumerate().map(|(position, id)| (id.as_str(), position)).collect()
+    }
+
     /// Whether there is no well-formed answer: neither a value, an interval nor a declaration (E-1.7).
     pub fn is_empty(&self) -> bool {
         self.declared.is_none()
@@ -156,7 +168,7 @@ pub(super) struct Reader<'a> {
     declared_line: u64,
     anomalies: Vec<Anomaly>,
     dropped: u64,
-    line: u64,
+    pub(super) line: u64,
 }
 
 impl<'a> Reader<'a> {

@@ -12,15 +12,17 @@ pub struct Interval {
     pub least: BigUint,
     /// The number is not more; None: it has no known limit.
     pub most: Option<BigUint>,
+    /// The line of the output, from 1.
+    pub line: u64,
 }
 
 impl Interval {
     /// Parses the two ends, of which the second may be `inf`. None: they are not such numbers, or the first is larger.
-    pub(super) fn parse(least: &str, most: &str) -> Option<Self> {
+    pub(super) fn parse(least: &str, most: &str, line: u64) -> Option<Self> {
         let Ok(Value::Number(least)) = least.parse() else { return None };
         match most.parse() {
-            Ok(Value::Infinite) => Some(Self { least, most: None }),
-            Ok(Value::Number(most)) if least <= most => Some(Self { least, most: Some(most) }),
+            Ok(Value::Infinite) => Some(Self { least, most: None, line }),
+            Ok(Value::Number(most)) if least <= most => Some(Self { least, most: Some(most), line }),
             _ => None,
         }
     }

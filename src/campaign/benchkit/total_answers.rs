@@ -42,7 +42,9 @@ impl Reader<'_> {
                 let interval = self.find(id).and_then(|position| self.positions[position].interval.as_ref());
                 let both = given.zip(interval).filter(|(given, interval)| !interval.contains(given));
                 if let Some((given, interval)) = both {
-                    let problem = format!("{} is {given}, but was {interval}: the value counts", cut(id));
+                    let (id, line) = (cut(id), interval.line);
+                    let problem =
+                        format!("{id} is {given}, but was {interval} in line {line}: the value counts");
                     self.error(problem, "print an interval only if the value is in it");
                 }
                 let usual = [FORMULA.as_bytes(), id, value, TECHNIQUES];
@@ -59,17 +61,18 @@ impl Reader<'_> {
     /// Sets the interval of an open number.
     fn interval(&mut self, id: &[u8], ends: &[&[u8]]) {
         let Some(position) = self.find(id) else { return self.unknown_id(id) };
+        let written = [&[b"?".as_slice()], ends].concat().join(&b' ');
         let text = |word| str::from_utf8(word).ok();
         let interval = match ends {
             [least, most] if self.questions.total.is_some_and(Total::is_number) => {
-                text(least).zip(text(most)).and_then(|(least, most)| Interval::parse(least, most))
+                text(least).zip(text(most)).and_then(|(least, most)| Interval::parse(least, most, self.line))
             }
             _ => None,
         };
         match interval {
             Some(interval) => self.positions[position].interval = Some(interval),
             None => self.error(
-                format!("{} is open without an interval: the line is ignored", cut(id)),
+                format!("`{}` of {} is not an interval: the line is ignored", cut(&written), cut(id)),
                 "write BOUND, the object, ?, the least and the largest possible number (or inf), or no line",
             ),
         }

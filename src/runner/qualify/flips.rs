@@ -63,9 +63,12 @@ pub fn different_values(run: &str, answers: [&[Answers]; 2]) -> (Vec<DifferentVa
     let mut seen = BTreeSet::new();
     let ids =
         answers.iter().copied().flatten().flat_map(|answers| &answers.ids).filter(|id| seen.insert(*id));
+    let indexed = answers.map(|answers| -> Vec<_> {
+        answers.iter().map(|repetition| (repetition, repetition.positions())).collect()
+    });
     let (mut different, mut answered) = (vec![], 0);
     for id in ids.collect::<Vec<_>>() {
-        let counts = answers.map(|answers| counts(answers, id));
+        let counts = indexed.each_ref().map(|answers| counts(answers, id));
         let [a, b] = counts.each_ref().map(|counts| counts.keys().flatten().collect::<BTreeSet<_>>());
         answered += usize::from(!a.is_empty() || !b.is_empty());
         let difference = match (a.len(), b.len()) {
@@ -90,12 +93,15 @@ pub fn different_values(run: &str, answers: [&[Answers]; 2]) -> (Vec<DifferentVa
     (different, answered)
 }
 
+/// The answers of a repetition, with its positions by id.
+type Indexed<'a> = (&'a Answers, BTreeMap<&'a str, usize>);
+
 /// How many repetitions gave each value of a position.
-fn counts<'a>(answers: &'a [Answers], id: &str) -> BTreeMap<Option<&'a Value>, usize> {
+fn counts<'a>(answers: &[Indexed<'a>], id: &str) -> BTreeMap<Option<&'a Value>, usize> {
     let mut counts = BTreeMap::new();
-    for repetition in answers {
-        let position = repetition.ids.iter().position(|known| known == id);
-        *counts.entry(position.and_then(|position| repetition.values[position].as_ref())).or_default() += 1;
+    for (repetition, positions) in answers {
+        let position = positions.get(id);
+        *counts.entry(position.and_then(|position| repetition.values[*position].as_ref())).or_default() += 1;
     }
     counts
 }

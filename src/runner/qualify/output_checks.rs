@@ -27,7 +27,7 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
             .or_else(|| wrong_interval(answers, run_questions, position))
             .or_else(|| overflow(answers, position));
         if let Some(finding) = finding {
-            findings.push(finding.at("stdout", answers.lines[position]));
+            findings.push(finding.at("stdout", answers.line(position)));
         }
     }
     findings.sort_by_key(|finding| finding.line);
@@ -170,14 +170,14 @@ pub fn differing_values(attempts: &[Answers]) -> Vec<Finding> {
         return Vec::new();
     }
     let ids: BTreeSet<_> = attempts.iter().flat_map(|answers| &answers.ids).collect();
-    let answer = |answers: &Answers, id: &String| {
-        let position = answers.ids.iter().position(|known| known == id)?;
-        Some((answers.values[position].clone()?, answers.lines[position]))
+    let positions: Vec<_> = attempts.iter().map(Answers::positions).collect();
+    let answer = |n: usize, id: &String| {
+        let (answers, position) = (&attempts[n], *positions[n].get(id.as_str())?);
+        Some((answers.values[position].as_ref()?, answers.lines[position]))
     };
     let mut findings = vec![];
     for id in ids {
-        let given =
-            attempts.iter().enumerate().filter_map(|(n, answers)| Some((n + 1, answer(answers, id)?)));
+        let given = (0..attempts.len()).filter_map(|n| Some((n + 1, answer(n, id)?)));
         let given: Vec<_> = given.collect();
         let Some((first, (value, _))) = given.first() else { continue };
         if let Some((n, (other, line))) = given.iter().find(|(_, (other, _))| other != value) {

@@ -56,10 +56,9 @@ pub fn check_run(
 
 /// Answers that were printed only on stderr, which does not count.
 fn on_stderr(answers: &Answers, stderr: &Answers) -> Option<Finding> {
-    let is_only = |id: &String| {
-        let there = answers.ids.iter().position(|known| known == id);
-        there.is_none_or(|there| answers.values[there].is_none())
-    };
+    let positions = answers.positions();
+    let is_only =
+        |id: &String| positions.get(id.as_str()).is_none_or(|there| answers.values[*there].is_none());
     let only: Vec<_> = (0..stderr.ids.len())
         .filter(|position| stderr.values[*position].is_some() && is_only(&stderr.ids[*position]))
         .map(|position| (&stderr.ids[position], stderr.lines[position]))
