@@ -106,3 +106,26 @@ fn refuted_values_are_those_of_the_repository() {
         "run scripts/refuted PROGRAM > docs/refuted.md"
     );
 }
+
+/// They are stated in steps of 50 lines.
+#[test]
+fn the_stated_sizes_of_the_checkers_are_those_of_the_script() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let counted = assert_cmd::Command::new(root.join("scripts/size")).arg("--checker").assert().success();
+    let counted = String::from_utf8_lossy(&counted.get_output().stdout).into_owned();
+    let page = fs::read_to_string(root.join("docs/evidence/README.md")).unwrap();
+    for (part, stated) in [
+        ("for evidence ", "about {}, of which"),
+        ("for evidence, in src/checker", "of which {} are in `src/checker`"),
+        ("the explorer", "`mcc-check` has about {} lines more"),
+        ("scripts/replayer.py", "standard Python only | about {} |"),
+    ] {
+        let line = counted.lines().find(|line| line.starts_with(part)).unwrap();
+        let number: u32 = line.split_whitespace().rev().nth(1).unwrap().replace(',', "").parse().unwrap();
+        let number = (number + 25) / 50 * 50;
+        let number =
+            if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) };
+        let stated = stated.replace("{}", &number);
+        assert!(page.contains(&stated), "docs/evidence/README.md does not state \"{stated}\"");
+    }
+}

@@ -121,6 +121,42 @@ def of_terms(name, *terms):
 
 X, Y = variable("x"), variable("y")
 
+
+def terms_net():
+    """A net with the sorts and operators that the other nets do not have. Each transition moves a token from src to out, if its
+    guard allows the colour. The places and arcs in `toolspecific` are no part of the net."""
+    usersort = lambda sort: f"<usersort declaration='{sort}'/>"
+    truth = lambda value: f"<booleanconstant value='{value}'/>"
+    e, b, (e0, e1, e2) = variable("e"), variable("b"), (f"<useroperator declaration='e{n}'/>" for n in range(3))
+    all_of, nothing = element("all", usersort("E")), element("empty", usersort("E"))
+    equal = lambda colour: of_terms("equality", e, colour)
+    two = of_terms("scalarproduct", "<numberconstant value='2'><positive/></numberconstant>", e)
+    # By id: the guard, what is taken from src and put on out.
+    moves = {
+        "below": (of_terms("ltp", e, e1), e, e), "upto": (of_terms("lessthanorequal", e, e1), e, e),
+        "above": (of_terms("greaterthan", e, e1), e, e), "over": (of_terms("gtp", e, e0), e, e),
+        "ends": (of_terms("or", equal(e0), equal(e2)), e, e), "other": (of_terms("not", equal(e1)), e, e),
+        "always": (truth("true"), e, e), "never": (truth("false"), e, e), "pair": ("", two, e),
+        "middle": ("", of_terms("subtract", all_of, e0, e2), e1), "none": ("", nothing, nothing),
+    }
+    constants = "".join(f"<feconstant id='e{n}' name='e{n}'/>" for n in range(3))
+    parts = [f"<declaration><structure><declarations><namedsort id='E' name='E'><finiteenumeration>{constants}</finiteenumeration></namedsort>"
+             f"<variabledecl id='e' name='e'>{usersort('E')}</variabledecl><variabledecl id='b' name='b'><bool/></variabledecl>"
+             "</declarations></structure></declaration>",
+             "<toolspecific tool='other' version='1'><place id='ghost'/><transition id='spook'/></toolspecific>", "<page id='g'>"]
+    place = lambda name, sort, marking: f"<place id='{name}'><type>{element('structure', sort)}</type>" + (
+        element("hlinitialMarking", element("structure", marking)) if marking else "") + "<toolspecific tool='other' version='1'><transition id='spook'/></toolspecific></place>"
+    parts += [place("src", usersort("E"), all_of), place("out", usersort("E"), ""), place("flag", "<bool/>", truth("false"))]
+    arc = lambda number, source, target, term: (
+        f"<arc id='a{number}' source='{source}' target='{target}'>{element('hlinscription', element('structure', term))}</arc>")
+    for number, (name, (guard, taken, put)) in enumerate(moves.items()):
+        condition = element("condition", element("structure", guard)) if guard else ""
+        parts += [f"<transition id='{name}'>{condition}</transition>", arc(2 * number, "src", name, taken), arc(2 * number + 1, name, "out", put)]
+    guard = element("condition", element("structure", of_terms("lessthan", b, truth("true"))))
+    parts += [f"<transition id='flip'>{guard}</transition>", arc(90, "flag", "flip", b), arc(91, "flip", "flag", truth("true"))]
+    inside = "\n".join(parts)
+    return f"<pnml><net id='Terms-COL-1' type='symmetricnet'>\n{inside}\n</page></net></pnml>"
+
 # p0 and p1 share one token. t2 needs a token on p2, which only t3 could put there; t3 needs two tokens on p0.
 # Finish: two tokens move from s to d, one after the other; then nothing is enabled.
 # Large: numbers above 2^63 and sums above 2^64; two arcs join a and t. Empty: no transition. Source: one that needs nothing.
@@ -154,6 +190,9 @@ MODELS = {
     "Pump-COL-1": coloured_net(
         "Pump-COL-1", {"at": "a", "store": ""},
         {"pump": ("", [("at", X)], [("at", of_terms("successor", X)), ("store", X)]), "drain": ("", [("store", CONSTANT["a"])], [])}),
+    "Terms-COL-1": terms_net(),
+    # A transition that is always enabled, and no place.
+    "Bare-PT-1": plain_net("Bare-PT-1", {}, {"t": ([], [])}),
     "Ring-COL-1": coloured_net(
         "Ring-COL-1", {"at": "a", "seen": "", "still": "bc"},
         {"move": ("", [("at", X)], [("at", of_terms("successor", X))]),
@@ -198,6 +237,11 @@ FORMULAS = {
             "c12": either(every(later(le(1, tokens("p2")))), invariant(both(le(tokens("p2"), 0), le(tokens("p0"), 1)))),
             "c13": reachable(either(le(1, tokens("p2")), some(always(le(1, tokens("p3")))))),
             "c14": every(following(both(le(1, tokens("p1")), every(later(le(1, tokens("p2"))))))),
+            # Disjunctions: EX is distributed; EG and AF are not. A conjunction in EF is not.
+            "c15": some(following(either(le(1, tokens("p2")), every(later(le(1, tokens("p1"))))))),
+            "c16": some(always(either(le(1, tokens("p3")), invariant(le(1, tokens("p2")))))),
+            "c17": every(later(either(le(1, tokens("p2")), invariant(le(1, tokens("p0")))))),
+            "c18": both(no(reachable(both(le(1, tokens("p0")), le(1, tokens("p1"))))), some(following(le(1, tokens("p1"))))),
         },
         "CTLFireability": {"d0": reachable(fireable("t1")), "d1": invariant(fireable("t0"))},
         "LTLCardinality": {
@@ -208,6 +252,10 @@ FORMULAS = {
             "l8": every(always(le(1, tokens("p3")))),
             "l9": both(always(le(1, tokens("p3"))), le(1, tokens("p0")), always(le(tokens("p2"), 0))),
             "l10": every(both(always(le(1, tokens("p3"))), always(later(le(1, tokens("p2")))))),
+            "l11": some(both(later(le(1, tokens("p1"))), always(le(1, tokens("p3"))))),
+            "l12": some(either(always(le(1, tokens("p2"))), later(le(1, tokens("p1"))))),
+            "l13": every(either(always(le(1, tokens("p0"))), later(le(1, tokens("p2"))))),
+            "l14": either(always(le(1, tokens("p0"))), later(le(1, tokens("p2")))),
         },
         "LTLFireability": {"m0": every(always(later(fireable("t0")))), "m1": every(later(always(fireable("t1"))))},
     },
@@ -231,7 +279,14 @@ FORMULAS = {
         },
         "UpperBounds": {"w0": bound("b"), "w1": bound("a", "b"), "w2": bound("a")},
     },
-    "Empty-PT-1": {}, "Pair-PT-1": {}, "Both-PT-1": {}, "Never-COL-1": {},
+    "Bare-PT-1": {}, "Empty-PT-1": {}, "Pair-PT-1": {},
+    "Terms-COL-1": {
+        "ReachabilityCardinality": {"a": reachable(le(1, tokens("out"))), "b": invariant(le(tokens("flag"), 1)), "c": reachable(le(2, tokens("out")))},
+        "ReachabilityFireability": {"d": reachable(both(no(fireable("flip")), le(1, tokens("flag")))), "e": invariant(no(fireable("never"))),
+                                    "f": reachable(fireable("pair"))},
+        "UpperBounds": {"g": bound("src", "out")},
+    },
+ "Both-PT-1": {}, "Never-COL-1": {},
     "Choice-PT-1": {"ReachabilityDeadlock": {"dead": invariant(no(DEADLOCK))}, "ReachabilityFireability": {"j0": reachable(fireable("t0"))}},
     "Turn-COL-1": {"ReachabilityCardinality": {"t0": invariant(le(tokens("at"), 1))}, "UpperBounds": {"t1": bound("at")}},
     "Source-PT-1": {
@@ -1104,6 +1159,94 @@ def sharper():
         add(name, changed(file, *changes), "refused", reason)
 
 
+def undecided():
+    """Files that decide rules which no other vector decides."""
+    switch = lambda exam, key, value: ("Switch-PT-1", exam, key, value)
+    ctl, ltl = "CTLCardinality", "LTLCardinality"
+    around = run("t0", "t1", loop=0)
+    # By name: a formula, the only part with evidence, its value, and its run; then another number that the part does not have.
+    for name, exam, key, value, number, shown, wrong, reason in [
+        ("ex-or", ctl, "c15", "TRUE", 1, run("t0"), 0, "EX of a disjunction has two parts"),
+        ("eg-or", ctl, "c16", "TRUE", 0, around, 1, "EG of a disjunction is one part"),
+        ("af-or", ctl, "c17", "FALSE", 0, around, 1, "AF of a disjunction is one part"),
+        ("e-and", ltl, "l11", "TRUE", 0, around, 1, "a conjunction behind exists-path is one part"),
+        ("e-or", ltl, "l12", "TRUE", 1, run("t0"), 0, "a disjunction behind exists-path has two parts"),
+        ("a-or", ltl, "l13", "FALSE", 0, around, 1, "a disjunction behind all-paths is one part"),
+        ("ltl-or", ltl, "l14", "FALSE", 0, around, 1, "a formula without quantifier is behind all-paths"),
+    ]:
+        file = certificate(f"parts-{name}", *switch(exam, key, value), reason, [], [], parts=[part(number, value, shown)])
+        add(f"parts-{name}-number", changed(file, (["parts", 0, "part"], wrong)), "refused", reason)
+    # Clauses of an invariant in the proof of a part, of siphons, and for a dead transition.
+    exclusive = clause(at_most(0, weight("p0")), at_most(0, weight("p1")))
+    shared = at_most(1, weight("p0"), weight("p1"))
+    lemma = {"invariant": {"clauses": [exclusive], "proof": [closed([0], [1]), closed([0], [2])]}}
+    by_clause = [cases(0), closed([], [0, 2]), closed([], [1, 2])]
+    file = certificate("parts-invariant", *switch(ctl, "c18", "TRUE"), "clauses follow the condition of each part", [shared, lemma], [],
+                       parts=[part(0, "FALSE", by_clause), part(1, "TRUE", run("t0"))])
+    add("parts-invariant-first", changed(file, (["parts", 0, "proof"], [cases(0), closed([], [1, 0]), closed([], [2, 0])])), "refused",
+        "the assumption of a case follows those of the condition")
+    add("parts-invariant-none", changed(file, (["lemmas"], [shared])), "refused", "no invariant, so no disjunction")
+    dead = {"invariant": {"clauses": [clause(at_most(0, weight("p2")))], "proof": []}}
+    file = certificate("invariant-dead", *switch("ReachabilityCardinality", "f1", "FALSE"), "the lemma shows that t3 is dead, so no firing is left to refute",
+                       [shared, dead], [closed([], [0, 1])])
+    at = ["lemmas", 1, "invariant", "proof"]
+    add("invariant-dead-refuted", changed(file, (at, [closed([0], [0])])), "refused", "a node for a transition that is left out")
+    add("invariant-dead-later", changed(file, (["lemmas"], [dead, shared])), "refused", "only the lemmas before count")
+    siphon = json.loads(FILES["siphons-deadlock"][4])
+    add("siphons-with-closed", changed(siphon, (["lemmas"], [closed_set(["a", "b", "c"], (1, 0, 0), (0, 1, 0), (0, 0, 1)), *siphon["lemmas"]])),
+        "accepted", "lemmas may have any kind")
+    add("siphons-closed-node", changed(siphon, (["lemmas"], [closed_set(["a", "b", "c"], (1, 0, 0), (0, 1, 0), (0, 0, 1)), *siphon["lemmas"]]),
+                                       (["proof"], [{"closed": 0}])), "refused", "the proof has no lemmas")
+    kept = {"invariant": {"clauses": [], "proof": []}}
+    add("siphons-with-invariant", changed(siphon, (["lemmas"], [kept, *siphon["lemmas"]])), "accepted", "lemmas may have any kind")
+    never = {"invariant": {"clauses": [clause(at_most(2, *(weight(place) for place in "abc")))], "proof": []}}
+    add("siphons-invariant-clause", changed(siphon, (["lemmas"], [never, *siphon["lemmas"]])), "accepted", "no transition increases the sum")
+    add("siphons-invariant-assumption", changed(siphon, (["lemmas"], [never, *siphon["lemmas"]]), (["proof"], [closed([], [3, 4, 6, 7, (8, "1/9")])])),
+        "refused", "the clause of an invariant is no assumption of a proof by siphons")
+    # Colours: StableMarking by each colour, OneSafe by the sum of a place.
+    turn = lambda exam, value: ("Turn-COL-1", exam, exam, value)
+    certificate("turn-safe", *turn("OneSafe", "TRUE"), "a disjunction of one part is that part; a sum over the colours", [at_most(1, weight("at"))], [closed([0], [0])])
+    file = {"version": 1, "instance": "Turn-COL-1", "value": "TRUE"}
+    add("turn-safe-by-colour", {**file, "examination": "OneSafe", "property": "OneSafe", "lemmas": [at_most(1, weight("at"))],
+                                "proof": [cases(0)] + [closed([0], [0])] * 3}, "refused", "a place is safe by its sum over all colours")
+    add("turn-stable-by-sum", {**file, "examination": "StableMarking", "property": "StableMarking", "subject": "at",
+                               "lemmas": [at_most(1, weight("at")), at_most(-1, weight("at", -1))],
+                               "proof": [cases(0), closed([1], [0]), closed([0], [0])]}, "refused", "the number of tokens of each colour must stay the same")
+    # No places.
+    for key in ("MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"):
+        word = key[10:].lower().replace("_", "-")
+        witness(f"bare-{word}", "Bare-PT-1", "StateSpace", key, "0", "without places, the largest number is 0", run())
+        proof = [cases(0)] if key == "MAX_TOKEN_IN_PLACE" else [closed([], [0])]
+        certificate(f"bare-{word}-certificate", "Bare-PT-1", "StateSpace", key, "0", "without places, no marking has a token", [], proof)
+    not_shown("bare-inf", "Bare-PT-1", "StateSpace", "MAX_TOKEN_PER_MARKING", "inf", "no token is added", run("t", repeat=0))
+    certificate("bare-safe", "Bare-PT-1", "OneSafe", "OneSafe", "TRUE", "no place", [], [cases(0)])
+    witness("bare-not-stable", "Bare-PT-1", "StableMarking", "StableMarking", "FALSE", "no place has to change", run(), needs_all=False)
+    # Operators of PNML.
+    terms = lambda exam, key, value: ("Terms-COL-1", exam, key, value)
+    for name, colours in [("below", "0"), ("upto", "01"), ("above", "2"), ("over", "12"), ("ends", "02"), ("other", "02"), ("always", "012"), ("never", "")]:
+        for colour in "012":
+            file = {"version": 1, "instance": "Terms-COL-1", "examination": "ReachabilityCardinality", "property": "a", "value": "TRUE",
+                    "runs": [run(step(name, e=f"e{colour}"))]}
+            fires = colour in colours
+            add(f"terms-{name}-{colour}", file, "accepted" if fires else "refused", f"the guard of {name} is {str(fires).lower()}")
+    witness("terms-middle", *terms("ReachabilityCardinality", "c", "TRUE"), "all colours but two, then another", run("middle", step("always", e="e0")))
+    not_shown("terms-middle-taken", *terms("ReachabilityCardinality", "c", "TRUE"), "the colour that is left was taken", run(step("always", e="e1"), "middle"))
+    not_shown("terms-none", *terms("ReachabilityCardinality", "a", "TRUE"), "no token is taken and put", run("none"))
+    not_shown("terms-pair", *terms("ReachabilityCardinality", "a", "TRUE"), "two tokens of a colour are needed", run(step("pair", e="e0")))
+    witness("terms-flip", *terms("ReachabilityFireability", "d", "TRUE"), "false comes before true", run(step("flip", b="false")))
+    not_shown("terms-flip-true", *terms("ReachabilityFireability", "d", "TRUE"), "the guard is false for true", run(step("flip", b="false"), step("flip", b="true")))
+    not_shown("terms-flip-name", *terms("ReachabilityFireability", "d", "TRUE"), "no such colour", run(step("flip", b="0")))
+    all_e = [at_most(1, weight("src", 1, f"e{n}")) for n in range(3)]
+    certificate("terms-never", *terms("ReachabilityFireability", "e", "TRUE"), "no binding satisfies the guard", [], [cases(0)])
+    certificate("terms-pair-certificate", *terms("ReachabilityFireability", "f", "FALSE"), "a case for each colour", all_e, [cases(0)] + [closed([n], [0]) for n in range(3)])
+    certificate("terms-flag", *terms("ReachabilityCardinality", "b", "TRUE"), "both colours of bool", [at_most(1, weight("flag", 1, "true"), weight("flag", 1, "false"))], [closed([0], [0])])
+    certificate("terms-bound", *terms("UpperBounds", "g", "3"), "each transition moves one token, takes two or none", [at_most(3, weight("src"), weight("out"))], [closed([0], [0])])
+    quasi = terms("QuasiLiveness", "QuasiLiveness", "FALSE")
+    for name, shown, reason in [("never", True, "never has no binding"), ("spook", False, "an element in toolspecific is no transition")]:
+        file = {"version": 1, "instance": quasi[0], "examination": quasi[1], "property": quasi[2], "value": quasi[3], "subject": name, "lemmas": [], "proof": [cases(0)]}
+        add(f"terms-quasi-{name}", file, "accepted" if shown else "refused", reason)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1126,6 +1269,7 @@ def main():
     totals()
     headers()
     sharper()
+    undecided()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:
