@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Make a certificate from an invariant that SMPT exported.
 ///
-/// Reads the function cert of a file that SMPT wrote with --export-proof, proves anew that it holds in all reachable markings and
+/// Reads the function cert of a file that SMPT wrote with --export-proof, proves that it holds in all reachable markings and
 /// excludes what the formula is about, and writes a certificate that check-certificate accepts. Exits with 1 if no proof was
 /// found. For formulas of reachability on P/T nets (docs/evidence/README.md#files-of-other-tools).
 #[derive(clap::Args)]

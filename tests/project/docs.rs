@@ -123,8 +123,11 @@ fn the_stated_sizes_of_the_checkers_are_those_of_the_script() {
         let line = counted.lines().find(|line| line.starts_with(part)).unwrap();
         let number: u32 = line.split_whitespace().rev().nth(1).unwrap().replace(',', "").parse().unwrap();
         let number = (number + 25) / 50 * 50;
-        let number =
-            if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) };
+        let number = if number < 1000 {
+            number.to_string()
+        } else {
+            format!("{},{:03}", number / 1000, number % 1000)
+        };
         let stated = stated.replace("{}", &number);
         assert!(page.contains(&stated), "docs/evidence/README.md does not state \"{stated}\"");
     }
