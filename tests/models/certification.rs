@@ -681,7 +681,7 @@ fn files_of_tina_and_smpt_are_evidence_too() {
         harness(folder.path(), &format!("check-witness {file} --instances {}", of_instance(claim))).assert()
     };
     witness("found.scn", "f4 TRUE").success().stdout("accepted: f4 is TRUE with 3 firings\n");
-    witness("timed.scn", "f4 TRUE").code(1).stdout(predicates::str::starts_with("refused: f4 TRUE"));
+    witness("timed.scn", "f1 TRUE").code(1).stdout(predicates::str::starts_with("refused: f1 TRUE"));
     let unknown = "other.scn: line 2: the net has no transition \"t9\"";
     witness("other.scn", "f4 TRUE").code(2).stderr(predicates::str::contains(unknown));
     let cert = |body: &str| {
