@@ -1,9 +1,8 @@
-//! The project itself: documents, language, structure, scripts.
+//! The project itself: documents, structure, scripts.
 
 mod architecture;
 mod docs;
 mod fetched_data;
-mod language;
 mod rules;
 mod summary;
 #[path = "../support/mod.rs"]
