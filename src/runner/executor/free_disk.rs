@@ -41,6 +41,7 @@ impl Executor<'_> {
             per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_space()?);
             limits.insert(entry.clone(), limit);
         }
+        let per_machine = per_machine + self.instance_disk_space()?;
         let folder = record.dir();
         let free = free_bytes(folder).on("find the free space of", folder)?;
         Ok(FreeDisk { limits, per_machine, free })

@@ -9,6 +9,7 @@ mod error;
 mod evidence_files;
 mod free_disk;
 mod host_watch;
+mod instance_disk;
 mod limits;
 mod queue;
 mod usage;
@@ -372,12 +373,13 @@ impl Scheduler<'_> {
             let machines_before = self.shared().leases.machines_on_socket(&lease);
             attempt.disks = disks.digests_of(&run.entry);
             let make = || {
-                executor.check_disks().and_then(|()| {
-                    match executor.use_saved_state(&mut spec, &attempt.disks) {
-                        Ok(()) => executor.examine(run, &spec, &dir, self.canary, enter),
-                        Err(ended) => Ok(*ended),
-                    }
-                })
+                executor.check_disks()?;
+                let prepared =
+                    executor.use_instance_disk(&mut spec, (run.instance.as_str(), &dir), &mut attempt.disks);
+                match prepared.and_then(|()| executor.use_saved_state(&mut spec, &attempt.disks)) {
+                    Ok(()) => executor.examine(run, &spec, &dir, self.canary, enter),
+                    Err(ended) => Ok(*ended),
+                }
             };
             // A panic ends this attempt as an infrastructure failure, not the campaign.
             let ended = catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
@@ -472,10 +474,8 @@ impl Executor<'_> {
         let content_key = format!("{digests}{}", self.settings.host.qemu.version);
         let saved = states.get_or_boot(machine, &content_key, self.settings.hosts.boot_deadline).map_err(
             |error| {
-                let (state, reason) = (State::Preparing.to_string(), error.to_string());
                 let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
-                let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });
-                Box::new(AttemptResult { by_signal, ..ended })
+                Box::new(AttemptResult { by_signal, ..not_prepared(&error) })
             },
         )?;
         machine.start = Start::Restore(saved);
@@ -547,6 +547,12 @@ impl Executor<'_> {
         let mut last = attempts.iter().rev().take(retries as usize);
         Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
     }
+}
+
+/// The result of an attempt whose machine could not be prepared.
+fn not_prepared(error: &dyn std::error::Error) -> AttemptResult {
+    let (state, reason) = (State::Preparing.to_string(), error.to_string());
+    AttemptResult::without_machine(Outcome::Infrastructure { state, reason })
 }
 
 /// The message of a panic.
