@@ -111,6 +111,8 @@ struct Scheduler<'a> {
 struct SchedulerState {
     open: VecDeque<QueuedRun>,
     leases: Leases,
+    /// The leases that are held.
+    running: usize,
     /// Number of consecutive infrastructure failures.
     consecutive_failures: u32,
     /// The entries that are held or released.
@@ -165,15 +167,11 @@ impl<'a> Executor<'a> {
                 leases.release(lease);
             }
         }
-        let space = &self.free_disk;
-        if space.machines() == 0 && open.iter().any(|run| run.competes) {
-            let path = record.dir().to_owned();
-            return Err(ExecutorError::NoSpace { path, free: space.free, needed: space.per_machine });
-        }
         let jobs = self.jobs(&leases).min(open.len());
         let shared = SchedulerState {
             open: canaries,
             leases,
+            running: 0,
             consecutive_failures: 0,
             holds: record.holds()?,
             streaks: Streaks::default(),
@@ -218,10 +216,7 @@ impl Scheduler<'_> {
             let run = self.executor.settings.record.run_at(open.position).map_err(ExecutorError::from);
             let ended = run.and_then(|run| {
                 if self.is_held(&run.entry) {
-                    if let Some(lease) = lease {
-                        self.shared().leases.release(lease);
-                        self.changed.notify_all();
-                    }
+                    lease.into_iter().for_each(|lease| drop(self.release(lease)));
                     Ok(())
                 } else {
                     self.run_until_recorded(&run, lease)
@@ -267,11 +262,24 @@ impl Scheduler<'_> {
     }
 
     fn lease(&self, shared: &mut SchedulerState, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
-        Ok(shared.leases.lease(
-            vcpus,
-            self.executor.leased_memory_mib(),
-            self.executor.settings.host.policy,
-        )?)
+        if !self.executor.has_space(shared.running)? {
+            return Ok(None);
+        }
+        let (memory_mib, policy) = (self.executor.leased_memory_mib(), self.executor.settings.host.policy);
+        let lease = shared.leases.lease(vcpus, memory_mib, policy)?;
+        shared.running += usize::from(lease.is_some());
+        Ok(lease)
+    }
+
+    /// Returns the number of machines on the socket, and marks.
+    fn release(&self, lease: Lease) -> (Option<u32>, Vec<Mark>) {
+        let mut shared = self.shared();
+        let machines = shared.leases.machines_on_socket(&lease);
+        let marks = shared.leases.release(lease);
+        shared.running -= 1;
+        drop(shared);
+        self.changed.notify_all();
+        (machines, marks)
     }
 
     /// Makes attempts at a run until it is recorded.
@@ -387,11 +395,7 @@ impl Scheduler<'_> {
                 let state = entered.to_string();
                 Ok(AttemptResult::without_machine(Outcome::Infrastructure { state, reason }))
             });
-            let mut shared = self.shared();
-            let machines_after = shared.leases.machines_on_socket(&lease);
-            let leased = shared.leases.release(lease);
-            drop(shared);
-            self.changed.notify_all();
+            let (machines_after, leased) = self.release(lease);
             let ended = ended?;
             // If a disk changed during the attempt, it is unknown what the tool read.
             executor.check_disks()?;
