@@ -2,7 +2,7 @@
 
 use super::{ArchiveError, io_at};
 use mcc_base::digest;
-use mcc_store::{Attempt, Disk, Record};
+use mcc_store::{Attempt, Disk, INSTANCE_DISK, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -59,7 +59,8 @@ pub fn disks_of(
         let run = run?;
         if entries.contains(run.run.entry.as_str()) {
             machine_paths.extend(machine_files(&run.last));
-            disks.extend(run.last.disks.into_iter().map(|disk| (disk.sha256.clone(), disk)));
+            let kept = run.last.disks.into_iter().filter(|disk| disk.role != INSTANCE_DISK);
+            disks.extend(kept.map(|disk| (disk.sha256.clone(), disk)));
         }
     }
     let mut finder = DiskFinder::default();

@@ -60,6 +60,8 @@ pub struct Campaign {
     pub start: Start,
     /// Whether tools get `GenericPropertiesVerdict.xml` of an instance.
     pub generic_properties: GenericProperties,
+    /// The instances on the inputs disk of a guest.
+    pub inputs_visible: InputsVisible,
     /// Whether witnesses and certificates of tools are kept in the record.
     pub tool_evidence: bool,
     /// Whether the instructions of the machines are counted where that is possible.
@@ -131,6 +133,17 @@ pub enum GenericProperties {
     Keep,
     /// No. Digests in the record are those of the complete archives.
     Remove,
+}
+
+/// The instances on the inputs disk of a guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputsVisible {
+    /// All of the campaign (E-5.6).
+    #[default]
+    All,
+    /// That of the run.
+    Instance,
 }
 
 /// How the machine of every run starts.
@@ -280,6 +293,9 @@ pub const EVIDENCE_SETTING: &str = "tool_evidence";
 /// The setting of a record whose attempts have counts of instructions.
 pub const INSTRUCTIONS_SETTING: &str = "count_instructions";
 
+/// The setting of a record whose guests see the instance of their run only.
+pub const INPUTS_SETTING: &str = "inputs_visible";
+
 /// The setting of a record whose guests were deterministic.
 pub const DETERMINISTIC_SETTING: &str = "deterministic guest";
 
@@ -354,6 +370,9 @@ impl Campaign {
         }
         if self.generic_properties != GenericProperties::default() {
             settings.insert("generic_properties".to_owned(), "remove".to_owned());
+        }
+        if self.inputs_visible != InputsVisible::default() {
+            settings.insert(INPUTS_SETTING.to_owned(), "instance".to_owned());
         }
         if self.tool_evidence {
             settings.insert(EVIDENCE_SETTING.to_owned(), "keep".to_owned());

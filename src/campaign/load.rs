@@ -2,8 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, GenericProperties, GuestSettings, Hosts, Kind, Overrides, Phase, Publication,
-    SlurmSettings, Start, Tool,
+    Campaign, Channel, GenericProperties, GuestSettings, Hosts, InputsVisible, Kind, Overrides, Phase,
+    Publication, SlurmSettings, Start, Tool,
 };
 use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;
@@ -63,6 +63,7 @@ struct RawCampaign {
     start: Option<Spanned<Start>>,
     #[serde(default)]
     generic_properties: GenericProperties,
+    inputs_visible: Option<Spanned<InputsVisible>>,
     #[serde(default)]
     tool_evidence: bool,
     #[serde(default)]
@@ -198,9 +199,9 @@ impl Campaign {
             line,
             message,
         })?;
-        if let Some(start) = raw.start.as_ref().filter(|start| *start.get_ref() == Start::Restore)
-            && let Some(original) = tools.iter().find(|tool| tool.channel != Channel::Agent)
-        {
+        let original = tools.iter().find(|tool| tool.channel != Channel::Agent);
+        let restore = raw.start.as_ref().filter(|start| *start.get_ref() == Start::Restore);
+        if let (Some(start), Some(original)) = (restore, original) {
             let message = format!(
                 "start = \"restore\": clock and random pool of the original disk of {} cannot be refreshed; put \
                  such tools into another campaign with start = \"boot\"",
@@ -208,9 +209,25 @@ impl Campaign {
             );
             return Err(source.wrong(start, message));
         }
+        if let Some(visible) = raw.inputs_visible.as_ref().filter(|set| *set.get_ref() != InputsVisible::All)
+        {
+            let problem = match (restore, original) {
+                (Some(_), _) => {
+                    "a restored machine has the inputs disk of the machine that was saved; remove start = \"restore\""
+                        .to_owned()
+                }
+                (None, Some(Tool { entry, .. })) => format!(
+                    "programs on the original disk of {entry} could compute on the instance while it boots, before its \
+                     limits apply; put such tools into another campaign"
+                ),
+                (None, None) => String::new(),
+            };
+            if !problem.is_empty() {
+                return Err(source.wrong(visible, format!("inputs_visible = \"instance\": {problem}")));
+            }
+        }
         only_agents_under_libvirt(&source, &raw)?;
         if let Some(guest) = raw.guest.as_ref().filter(|guest| guest.get_ref().deterministic) {
-            let original = tools.iter().find(|tool| tool.channel != Channel::Agent);
             let problem = match original {
                 _ if raw.phase != Phase::Qualification => {
                     "tools of a contest run in guests with random addresses; remove it, or set phase = \"qualification\""
@@ -241,6 +258,7 @@ impl Campaign {
             phase: raw.phase,
             start: raw.start.map(Spanned::into_inner).unwrap_or_default(),
             generic_properties: raw.generic_properties,
+            inputs_visible: raw.inputs_visible.map(Spanned::into_inner).unwrap_or_default(),
             tool_evidence: raw.tool_evidence,
             count_instructions: raw.count_instructions,
             guest: raw.guest.map(Spanned::into_inner).unwrap_or_default(),

@@ -11,7 +11,7 @@ use askama::Template;
 use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::{CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
-use mcc_store::{DisturbedRuns, MeasuredHost};
+use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,7 +190,8 @@ impl RecordFacts {
             None => (at.clone(), at),
             Some((first, last)) => (first.min(at.clone()), last.max(at)),
         });
-        for disk in &attempt.disks {
+        // One for each instance would hide the others; the page of a run has it.
+        for disk in attempt.disks.iter().filter(|disk| disk.role != INSTANCE_DISK) {
             let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
             self.disks.entry(key).or_default().insert(entry.into());
         }

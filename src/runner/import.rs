@@ -108,11 +108,12 @@ pub enum ImportError {
 }
 
 /// Keys of the campaign file that decide what runs and how; the others are paths, or describe other hosts.
-const KEPT: [&str; 8] = [
+const KEPT: [&str; 9] = [
     "phase",
     "examinations",
     "start",
     "generic_properties",
+    "inputs_visible",
     "tool_evidence",
     "count_instructions",
     "guest",

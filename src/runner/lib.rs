@@ -77,8 +77,8 @@ impl<'a> CampaignRunner<'a> {
         let (jobs, space) = (executor.jobs(&leases), &executor.free_disk);
         let too_little_space = (jobs < wanted).then(|| {
             format!(
-                "runs at once: {jobs} instead of {wanted}, because {} MiB are free in {} and the writes of each machine to \
-                 its disk may take {} MiB (`disk_gib` below [limits])",
+                "runs at once: {jobs} instead of {wanted}, because {} MiB are free in {} and disk, output and logs of each \
+                 machine may take {} MiB (`disk_gib` and `output_bytes` below [limits])",
                 space.free >> 20,
                 record.dir().display(),
                 space.per_machine.div_ceil(1 << 20)

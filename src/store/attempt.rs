@@ -383,10 +383,14 @@ impl Sample {
     }
 }
 
+/// The role of an inputs disk that was made for one attempt, of the disk with the role `inputs`. It is in no archive,
+/// because it can be made again.
+pub const INSTANCE_DISK: &str = "instance";
+
 /// A file by its digest: a disk of a machine, or an output of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
-    /// `disk`, `kernel`, `initrd`, `inputs`, `stdout`, ...
+    /// `disk`, `kernel`, `initrd`, `inputs`, `instance`, `stdout`, ...
     #[serde(deserialize_with = "text_of::<Name, _>")]
     pub role: String,
     /// SHA-256, lower-case hex.

@@ -1,5 +1,7 @@
 //! Builds disk images with the recipes of `vm-images/`, which are bash scripts (see the README there).
 
+use super::disk_header::DiskError;
+use super::ext4_files::Ext4Files;
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
 use crate::host::find_program;
@@ -7,7 +9,7 @@ use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -120,6 +122,9 @@ pub enum BuildError {
     /// An image cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// An inputs disk is damaged, or lacks an instance.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// A disk with its own bootloader cannot be opened.
     #[error(transparent)]
     Original(#[from] OpenError),
@@ -367,6 +372,9 @@ pub(super) fn rootfs(
     Ok(text.lines().map(str::to_owned).collect())
 }
 
+/// The name of the disk in the folder of an inputs image.
+const INPUTS_DISK: &str = "inputs.ext4";
+
 /// Copies an instance archive from the first path to the second, perhaps without some of its files.
 pub type CopyArchive<'a> = &'a dyn Fn(&Path, &Path) -> io::Result<()>;
 
@@ -383,7 +391,7 @@ pub fn inputs(
     out: &Path,
     progress: Progress,
 ) -> Result<Image, BuildError> {
-    build_atomically(out, &["bash", "mke2fs", "debugfs"], |out| {
+    build_atomically(out, &INPUTS_PROGRAMS, |out| {
         progress(&format!("packing instances: {}", archives.len()));
         let staging = out.join(ARCHIVES);
         fs::create_dir(&staging).on("create", &staging)?;
@@ -399,9 +407,39 @@ pub fn inputs(
             instances,
             edition: edition.map(str::to_owned),
             left_out: left_out.map(str::to_owned),
-            ..ImageFacts::new("inputs", "inputs.ext4")
+            ..ImageFacts::new("inputs", INPUTS_DISK)
         })
     })
+}
+
+/// The programs that the recipe of an inputs disk needs.
+const INPUTS_PROGRAMS: [&str; 3] = ["bash", "mke2fs", "debugfs"];
+
+/// Makes the inputs disk `to` with the archive of one instance of the inputs disk `from`.
+///
+/// # Errors
+/// `from` is damaged or lacks the instance, a program is missing, or the recipe failed.
+pub fn instance_disk(from: &Ext4Files, instance: &str, to: &Path) -> Result<(), BuildError> {
+    check_programs(&INPUTS_PROGRAMS)?;
+    let parent = to.parent().unwrap_or(Path::new("/"));
+    // No other user can enter it: the recipe makes the archive readable for all.
+    let work = tempfile::Builder::new().prefix(BUILD_PREFIX).tempdir_in(parent).on("create", parent)?;
+    let archives = work.path().join(ARCHIVES);
+    fs::create_dir(&archives).on("create", &archives)?;
+    let name = format!("{instance}.tgz");
+    let path = archives.join(&name);
+    let mut archive = File::create_new(&path).on("create", &path)?;
+    if from.copy(&name, &mut archive)?.is_none() {
+        let problem = format!("it has no {name}; build it again (`mcc-harness image inputs`)");
+        return Err(DiskError::Refused { path: from.path.clone(), problem }.into());
+    }
+    recipe("inputs", INPUTS, work.path(), &[("ARCHIVES", archives.as_os_str())], &|_| {})?;
+    Ok(fs::rename(work.path().join(INPUTS_DISK), to).on("create", to)?)
+}
+
+/// Returns the free space that `instance_disk` needs at most for an archive of this length: for a copy of it, and for the disk.
+pub fn instance_disk_space(archive_bytes: u64) -> u64 {
+    archive_bytes.saturating_mul(3).saturating_add(16 << 20)
 }
 
 /// Checks that programs of `PROGRAMS` are installed.

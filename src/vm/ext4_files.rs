@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The files in the root folder of an inputs disk (`image inputs`).
 pub struct Ext4Files {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     disk: File,
     disk_bytes: u64,
     block_bytes: u64,
@@ -53,7 +53,14 @@ impl Ext4Files {
     /// # Errors
     /// The file cannot be read, or is not an ext4 file system as `image inputs` makes it.
     pub fn open(path: &Path) -> Result<Self, DiskError> {
-        let disk = open(path)?;
+        Self::read(open(path)?, path)
+    }
+
+    /// Reads the names on an open raw disk; `path` is for messages.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn read(disk: File, path: &Path) -> Result<Self, DiskError> {
         let length = disk.metadata().on("read", path)?.len();
         let superblock = read(&disk, SUPERBLOCK.0, SUPERBLOCK.1, path)?;
         let mut files = Self {
@@ -81,6 +88,15 @@ impl Ext4Files {
         let content = self.content(inode, REGULAR)?;
         self.write(&content, to)?;
         Ok(Some(content.bytes))
+    }
+
+    /// The length of the file `name` in bytes; None: there is none.
+    ///
+    /// # Errors
+    /// The disk cannot be read or is damaged.
+    pub fn bytes_of(&self, name: &str) -> Result<Option<u64>, DiskError> {
+        let inode = self.names.get(name);
+        inode.map(|inode| Ok(self.content(*inode, REGULAR)?.bytes)).transpose()
     }
 
     fn damaged(&self) -> DiskError {

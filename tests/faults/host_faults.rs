@@ -20,8 +20,11 @@ use std::time::{Duration, Instant};
 const ONE: &str = "tool-0/DiningTable-PT-03/ReachabilityDeadlock";
 
 /// A campaign of one run on the fake QEMU; `hosts` are further lines of `[hosts]`.
+/// So that the files of a run fit on a small disk.
+const SMALL_OUTPUT: &str = "[limits]\noutput_bytes = 300000\n";
+
 fn one_run(hosts: &str) -> Folder {
-    Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &format!("[hosts]\n{hosts}\n"))
+    Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &format!("{SMALL_OUTPUT}[hosts]\n{hosts}\n"))
 }
 
 /// State and reason of the attempts of a run that ended as infrastructure failures.
@@ -62,7 +65,7 @@ fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
 #[test]
 fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
-    let _disk = SmallDisk::at(&folder.results(), 4 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 8 << 20);
     let print = "power_on; ready; prepared; started
                  printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
     folder.fake_qemu(&format!("{FILL}; {print}; answer_until quit"));
@@ -75,7 +78,7 @@ fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
 #[test]
 fn a_full_record_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
-    let _disk = SmallDisk::at(&folder.results(), 4 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 8 << 20);
     folder
         .fake_qemu(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
     stops_and_resumes(&folder, &["record.db cannot be written", "full", "free space"], || {
@@ -124,7 +127,7 @@ fn real(hosts: &str) -> Folder {
 
 #[test]
 fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
-    let folder = real("[limits]\ndisk_gib = \"1/64\"");
+    let folder = real(&format!("{SMALL_OUTPUT}disk_gib = \"1/64\""));
     let _disk = SmallDisk::at(&folder.results(), 40 << 20);
     // Free space for the output, but not for the writes of the guest to its disk.
     folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast-1", 96 << 10));
@@ -168,7 +171,7 @@ fn corrupt(disk: &Path) {
 
 /// A campaign on the fake QEMU with a disk of 64 MiB.
 fn with_large_disk(jobs: u32) -> Folder {
-    let hosts = format!("[hosts]\njobs = {jobs}\n");
+    let hosts = format!("[hosts]\njobs = {jobs}\n{SMALL_OUTPUT}");
     let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..3], &hosts);
     let mut disk = campaign::EMPTY_QCOW2.to_vec();
     disk[24..32].copy_from_slice(&(64_u64 << 20).to_be_bytes());
@@ -183,7 +186,7 @@ fn too_little_space_on_the_host_lowers_the_runs_at_once() {
     let run = folder.run(&[]).success();
     let warning = stderr(&run);
     assert!(
-        warning.contains("runs at once: 2 instead of 3") && warning.contains("may take 65 MiB"),
+        warning.contains("runs at once: 2 instead of 3") && warning.contains("may take 70 MiB"),
         "{warning}"
     );
     assert_eq!(folder.runs().len(), 3);
@@ -198,15 +201,31 @@ fn a_host_without_space_for_one_machine_is_refused() {
     {
         let _disk = SmallDisk::at(&folder.results(), 32 << 20);
         let message = stderr(&folder.run(&[]).code(69));
-        for words in ["MiB are free", "65 MiB", "--out", "disk_gib"] {
+        for words in ["MiB are free", "70 MiB", "--out", "disk_gib", "output_bytes"] {
             assert!(message.contains(words), "{words} in {message}");
         }
         assert_eq!(folder.record().summary().unwrap().recorded, 0);
     }
     let campaign = fs::read_to_string(folder.path().join("campaign.toml")).unwrap();
-    let campaign = campaign + "[limits]\ndisk_gib = \"1/512\"\n";
+    let campaign = campaign + "disk_gib = \"1/512\"\n";
     fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
     let _disk = SmallDisk::at(&folder.results(), 32 << 20);
+    folder.run(&[]).success();
+    assert_eq!(folder.runs().len(), 3);
+}
+
+/// What a run leaves in the record stays, so the space is compared again before each start.
+#[test]
+fn a_run_does_not_start_without_space_for_its_output() {
+    let folder = with_large_disk(1);
+    let _disk = SmallDisk::at(&folder.results(), 90 << 20);
+    let fill = "command -p dd if=/dev/zero of=results/ballast bs=1M count=30 2>/dev/null";
+    folder.fake_qemu(&format!("{fill}; whole_run $'hello\\n'"));
+    let refused = folder.run(&[]).code(69);
+    assert!(stderr(&refused).contains("70 MiB") && stderr(&refused).contains("nothing recorded is lost"));
+    assert_eq!(folder.record().summary().unwrap().recorded, 1, "{}", stderr(&refused));
+    fs::remove_file(folder.results().join("ballast")).unwrap();
+    folder.fake_qemu("whole_run $'hello\\n'");
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 3);
 }

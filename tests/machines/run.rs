@@ -9,14 +9,14 @@ use campaign::{Folder, Judged, stderr, until};
 use mcc_harness::benchkit::Value;
 use mcc_harness::host::{Leases, Survey};
 use mcc_harness::judge::judgement::{Cell, Ending};
-use mcc_harness::store::{Attempt, Outcome, RunRecord};
+use mcc_harness::store::{Attempt, Outcome, Record, RunRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 /// Two entries on two fixtures in two examinations: 8 runs.
@@ -365,6 +365,85 @@ fn a_tool_gets_no_known_answers_if_the_campaign_removes_them() {
     .unwrap();
     let changed = folder.run(&[]).code(2);
     assert!(stderr(&changed).contains("generic_properties"), "{}", stderr(&changed));
+}
+
+/// A disk on which the program of the tool may read other disks: it belongs to root, with the setuid bit.
+fn let_its_program_be_root(disk: &Path) {
+    let raw = disk.with_extension("raw");
+    let convert = |from: [&Path; 2], formats: [&str; 2]| {
+        let mut convert = Command::new("qemu-img");
+        convert.args(["convert", "-f", formats[0], "-O", formats[1]]).args(from);
+        assert!(convert.status().unwrap().success());
+    };
+    convert([disk, &raw], ["qcow2", "raw"]);
+    let program = "/home/mcc/BenchKit/bin/cat-of-root";
+    for (field, value) in [("uid", "0"), ("gid", "0"), ("mode", "0104755")] {
+        let mut debugfs = Command::new("debugfs");
+        let set = format!("set_inode_field {program} {field} {value}");
+        assert!(debugfs.args(["-w", "-R", &set]).arg(&raw).status().unwrap().success());
+    }
+    convert([&raw, disk], ["raw", "qcow2"]);
+}
+
+/// `inputs_visible`: with "instance" neither a file nor a byte of the inputs disk names another instance.
+#[test]
+fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
+    let instances = ["DiningTable-PT-03", "TokenLoop-PT-03"];
+    let campaign = |visible: &str| {
+        let campaign = campaign::on_fixtures(&instances, &["StateSpace"], &[], "");
+        format!(
+            "inputs_visible = \"{visible}\"\n{campaign}[[tool]]\nentry = \"reader\"\nimage = \"reader\"\n\
+             kind = \"sequential\"\n[hosts]\njobs = 2\n"
+        )
+    };
+    let folder = Folder::new(&campaign("instance"));
+    let tool = folder.path().join("tool");
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    let script = "#!/bin/bash\ncat /dev/vdb > /dev/null 2>&1 && echo open=yes\n\
+        echo \"files=$(ls \"$(dirname \"$BIN_DIR\")/INPUTS\" | grep -v lost+found | tr '\\n' ' ')\"\n\
+        echo \"bytes=$(\"$BIN_DIR/cat-of-root\" /dev/vdb | grep -ao '[A-Za-z]*-PT-03' | sort -u | tr '\\n' ' ')\"\n";
+    fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
+    fs::copy("/bin/cat", tool.join("bin/cat-of-root")).unwrap();
+    images::with_tool(&tool, &folder.path().join("reader"));
+    let_its_program_be_root(&folder.path().join("reader/disk.qcow2"));
+    let printed = |instance: &str| folder.output(&format!("reader/{instance}/StateSpace"), 1, "stdout");
+    folder.run(&[]).success();
+    let runs = folder.runs();
+    for instance in instances {
+        let run = &runs[&format!("reader/{instance}/StateSpace")];
+        let roles: Vec<&str> = run.last.disks.iter().map(|disk| disk.role.as_str()).collect();
+        assert_eq!(roles, ["disk", "kernel", "initrd", "inputs", "instance"]);
+        let stdout = printed(instance);
+        assert_eq!(stdout, format!("files={instance}.tgz \nbytes={instance} \n"), "{:?}", run.last);
+    }
+    let disk = |instance: &str| {
+        runs[&format!("reader/{instance}/StateSpace")].last.disks.last().unwrap().sha256.clone()
+    };
+    assert_ne!(disk(instances[0]), disk(instances[1]));
+    assert!(folder.running_folders().is_empty());
+
+    // The archive has the disk of all instances; a replay makes that of the run again, with the same digest.
+    let harness = |args: &[&str]| assert_cmd::Command::from(folder.harness(args)).assert().success();
+    harness(&["export", "results", "--archive", "a.tar.zst", "--with-disks"]);
+    let run = format!("reader/{}/StateSpace", instances[1]);
+    harness(&["replay", "a.tar.zst", "--run", &run, "--allow-degraded", "--out", "again"]);
+    let again = Record::open_readonly(&folder.path().join("again/1")).unwrap();
+    let again = again.records().next().unwrap().unwrap();
+    assert_eq!(again.last.disks.last().unwrap().sha256, disk(instances[1]));
+
+    // Another setting is another campaign, and shows all instances.
+    fs::write(
+        folder.path().join("campaign.toml"),
+        fs::read_to_string(folder.path().join("campaign.toml")).unwrap().replace("\"instance\"", "\"all\""),
+    )
+    .unwrap();
+    let changed = folder.run(&[]).code(2);
+    assert!(stderr(&changed).contains("inputs_visible"), "{}", stderr(&changed));
+    fs::remove_dir_all(folder.results()).unwrap();
+    folder.run(&["--only", &run]).success();
+    let all = instances.map(|instance| format!("{instance}.tgz ")).concat();
+    let stdout = printed(instances[1]);
+    assert_eq!(stdout, format!("files={all}\nbytes={} \n", instances.join(" ")));
 }
 
 /// Examinations and their abbreviations in the names of oracle files.

@@ -336,6 +336,15 @@ fn a_buffer_until_the_end_is_found_in_a_native_run() {
     assert!(late.starts_with("ReachabilityCardinality stdout 1: all 2 values arrived"), "{late}");
 }
 
+/// `truncate` makes a file that could be read for hours, and would have kept the limits from being checked.
+#[test]
+fn a_native_tool_with_endless_output_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "#!/bin/bash\ntruncate -s 4T /proc/self/fd/1\nsleep 1000\n");
+    let found = findings(&report(&qualify_native(folder.path(), &["--examinations", "StateSpace"])));
+    assert!(found.iter().any(|finding| finding.contains("its output exceeded the limit")), "{found:?}");
+}
+
 #[test]
 fn exceeded_memory_is_reported_with_its_rule() {
     let mut run = Run::with_stdout("");

@@ -279,6 +279,18 @@ fn mistakes_in_a_campaign_are_refused_with_allowed_values() {
             17,
             &["deterministic = true", "tools of a contest run in guests with random addresses"],
         ),
+        (
+            "inputs = \"models\"",
+            "inputs = \"models\"\ninputs_visible = \"instance\"\nstart = \"restore\"",
+            4,
+            &["inputs_visible = \"instance\"", "a restored machine", "remove start"],
+        ),
+        (
+            "inputs = \"models\"",
+            "inputs = \"models\"\ninputs_visible = \"own\"",
+            4,
+            &["own", "all", "instance"],
+        ),
     ]);
 }
 
@@ -456,4 +468,16 @@ fn features_without_libvirt_support_are_refused_with_a_line() {
     assert!(said.contains("campaign.toml:4: start = \"restore\" needs the default backend"), "{said}");
     let ssh = folder(campaign("boot", "channel = \"ssh\"\nssh_key = \"campaign.toml\"")).refusal(&[]);
     assert!(ssh.contains("campaign.toml:9: channel = \"ssh\" needs the default backend"), "{ssh}");
+}
+
+#[test]
+fn an_original_disk_gets_no_disk_of_its_instance_before_its_limits_apply() {
+    let campaign = "edition = \"mcc-2018\"\ninputs = \"models\"\nexaminations = [\"UpperBounds\"]\n\
+                    inputs_visible = \"instance\"\n[[tool]]\nentry = \"a\"\nimage = \"a\"\nkind = \"sequential\"\n\
+                    channel = \"ssh\"\nssh_key = \"campaign.toml\"\n";
+    let said = Folder::new(&["Net-PT-1"], campaign).refusal(&[]);
+    assert!(
+        said.contains("campaign.toml:4: inputs_visible = \"instance\": programs on the original disk of a"),
+        "{said}"
+    );
 }

@@ -51,10 +51,11 @@ pub enum ExecutorError {
         /// The failure of its attempt.
         reason: String,
     },
-    /// The host has no free space for the writes of one machine.
+    /// The host has no free space for one machine.
     #[error(
-        "{}: {} MiB are free, but the writes of one machine to its disk may take {} MiB: free space, write the record to \
-         another disk (--out), or set a smaller `disk_gib` below [limits] of the campaign",
+        "{}: {} MiB are free, but disk, output and logs of one machine may take {} MiB: free space, write the record to \
+         another disk (--out), or set a smaller `disk_gib` or `output_bytes` below [limits] of the campaign; nothing recorded \
+         is lost",
         path.display(), free >> 20, needed.div_ceil(1 << 20)
     )]
     NoSpace {

@@ -1,9 +1,11 @@
 //! The space on the host's disk that machines may take. A guest can fill its share, so the shares of all machines that run
-//! at once must be free before the first one starts: no guest can then take the space of another one.
+//! at once must be free before the first one starts: no guest can then take the space of another one. What a run leaves in
+//! the record stays, so each start needs the space of one machine again.
 
 use super::{Executor, ExecutorError, RunSettings};
-use mcc_base::OnFile;
 use mcc_base::names::EntryName;
+use mcc_base::{OnFile, budgets};
+use mcc_campaign::EVIDENCE_SETTING;
 use nix::sys::statvfs::statvfs;
 use std::collections::BTreeMap;
 use std::io;
@@ -14,14 +16,14 @@ use std::path::Path;
 pub struct FreeDisk {
     /// Bytes that the writes of the machine of each entry to a disk may take.
     pub(super) limits: BTreeMap<EntryName, u64>,
-    /// Bytes that the overlays of one machine take at most.
+    /// Bytes that one machine takes at most: its overlays, its own inputs disk, and the files of `budgets::files`.
     pub per_machine: u64,
     /// Free bytes.
     pub free: u64,
 }
 
 impl FreeDisk {
-    /// The number of machines whose overlays fit at once.
+    /// The number of machines that fit at once.
     pub fn machines(&self) -> usize {
         let machines = self.free.checked_div(self.per_machine);
         machines.map_or(usize::MAX, |machines| usize::try_from(machines).unwrap_or(usize::MAX))
@@ -41,9 +43,26 @@ impl Executor<'_> {
             per_machine = per_machine.max(self.machine(entry, 1, Some(limit)).overlay_space()?);
             limits.insert(entry.clone(), limit);
         }
+        let keeps_evidence = record.facts().settings.contains_key(EVIDENCE_SETTING);
+        let files = budgets::files(edition.limits.output_bytes, edition.limits.wall_s, keeps_evidence);
+        let per_machine = per_machine.saturating_add(files).saturating_add(self.instance_disk_space()?);
         let folder = record.dir();
         let free = free_bytes(folder).on("find the free space of", folder)?;
         Ok(FreeDisk { limits, per_machine, free })
+    }
+
+    /// Whether the space of one more machine is free now, while `running` others run.
+    ///
+    /// # Errors
+    /// It is not, and none runs whose end would free some; or the folder cannot be read.
+    pub(super) fn has_space(&self, running: usize) -> Result<bool, ExecutorError> {
+        let (path, needed) = (self.settings.record.dir(), self.free_disk.per_machine);
+        let free = free_bytes(path).on("find the free space of", path)?;
+        match running {
+            _ if free >= needed => Ok(true),
+            0 => Err(ExecutorError::NoSpace { path: path.to_owned(), free, needed }),
+            _ => Ok(false),
+        }
     }
 }
 
@@ -63,5 +82,10 @@ mod tests {
             |free: u64, per_machine: u64| FreeDisk { limits: BTreeMap::new(), per_machine, free }.machines();
         assert_eq!([machines(99, 50), machines(100, 50), machines(49, 50)], [1, 2, 0]);
         assert_eq!(machines(0, 0), usize::MAX, "no entry has a machine");
+        // Two outputs, three logs and their rounding, an hour of samples; evidence only if it is kept.
+        let files = |keeps_evidence| budgets::files(1 << 30, 3600, keeps_evidence);
+        assert_eq!(files(false), (2 << 30) + (4 << 20) + 3600 * 128);
+        assert_eq!(files(true) - files(false), 32 << 20);
+        assert_eq!(budgets::files(u64::MAX, u64::MAX, true), u64::MAX);
     }
 }

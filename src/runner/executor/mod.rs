@@ -9,6 +9,7 @@ mod error;
 mod evidence_files;
 mod free_disk;
 mod host_watch;
+mod instance_disk;
 mod limits;
 mod queue;
 mod usage;
@@ -110,6 +111,8 @@ struct Scheduler<'a> {
 struct SchedulerState {
     open: VecDeque<QueuedRun>,
     leases: Leases,
+    /// The leases that are held.
+    running: usize,
     /// Number of consecutive infrastructure failures.
     consecutive_failures: u32,
     /// The entries that are held or released.
@@ -164,15 +167,11 @@ impl<'a> Executor<'a> {
                 leases.release(lease);
             }
         }
-        let space = &self.free_disk;
-        if space.machines() == 0 && open.iter().any(|run| run.competes) {
-            let path = record.dir().to_owned();
-            return Err(ExecutorError::NoSpace { path, free: space.free, needed: space.per_machine });
-        }
         let jobs = self.jobs(&leases).min(open.len());
         let shared = SchedulerState {
             open: canaries,
             leases,
+            running: 0,
             consecutive_failures: 0,
             holds: record.holds()?,
             streaks: Streaks::default(),
@@ -217,10 +216,7 @@ impl Scheduler<'_> {
             let run = self.executor.settings.record.run_at(open.position).map_err(ExecutorError::from);
             let ended = run.and_then(|run| {
                 if self.is_held(&run.entry) {
-                    if let Some(lease) = lease {
-                        self.shared().leases.release(lease);
-                        self.changed.notify_all();
-                    }
+                    lease.into_iter().for_each(|lease| drop(self.release(lease)));
                     Ok(())
                 } else {
                     self.run_until_recorded(&run, lease)
@@ -266,11 +262,24 @@ impl Scheduler<'_> {
     }
 
     fn lease(&self, shared: &mut SchedulerState, vcpus: u32) -> Result<Option<Lease>, ExecutorError> {
-        Ok(shared.leases.lease(
-            vcpus,
-            self.executor.leased_memory_mib(),
-            self.executor.settings.host.policy,
-        )?)
+        if !self.executor.has_space(shared.running)? {
+            return Ok(None);
+        }
+        let (memory_mib, policy) = (self.executor.leased_memory_mib(), self.executor.settings.host.policy);
+        let lease = shared.leases.lease(vcpus, memory_mib, policy)?;
+        shared.running += usize::from(lease.is_some());
+        Ok(lease)
+    }
+
+    /// Returns the number of machines on the socket, and marks.
+    fn release(&self, lease: Lease) -> (Option<u32>, Vec<Mark>) {
+        let mut shared = self.shared();
+        let machines = shared.leases.machines_on_socket(&lease);
+        let marks = shared.leases.release(lease);
+        shared.running -= 1;
+        drop(shared);
+        self.changed.notify_all();
+        (machines, marks)
     }
 
     /// Makes attempts at a run until it is recorded.
@@ -372,12 +381,13 @@ impl Scheduler<'_> {
             let machines_before = self.shared().leases.machines_on_socket(&lease);
             attempt.disks = disks.digests_of(&run.entry);
             let make = || {
-                executor.check_disks().and_then(|()| {
-                    match executor.use_saved_state(&mut spec, &attempt.disks) {
-                        Ok(()) => executor.examine(run, &spec, &dir, self.canary, enter),
-                        Err(ended) => Ok(*ended),
-                    }
-                })
+                executor.check_disks()?;
+                let prepared =
+                    executor.use_instance_disk(&mut spec, (run.instance.as_str(), &dir), &mut attempt.disks);
+                match prepared.and_then(|()| executor.use_saved_state(&mut spec, &attempt.disks)) {
+                    Ok(()) => executor.examine(run, &spec, &dir, self.canary, enter),
+                    Err(ended) => Ok(*ended),
+                }
             };
             // A panic ends this attempt as an infrastructure failure, not the campaign.
             let ended = catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
@@ -385,11 +395,7 @@ impl Scheduler<'_> {
                 let state = entered.to_string();
                 Ok(AttemptResult::without_machine(Outcome::Infrastructure { state, reason }))
             });
-            let mut shared = self.shared();
-            let machines_after = shared.leases.machines_on_socket(&lease);
-            let leased = shared.leases.release(lease);
-            drop(shared);
-            self.changed.notify_all();
+            let (machines_after, leased) = self.release(lease);
             let ended = ended?;
             // If a disk changed during the attempt, it is unknown what the tool read.
             executor.check_disks()?;
@@ -472,10 +478,8 @@ impl Executor<'_> {
         let content_key = format!("{digests}{}", self.settings.host.qemu.version);
         let saved = states.get_or_boot(machine, &content_key, self.settings.hosts.boot_deadline).map_err(
             |error| {
-                let (state, reason) = (State::Preparing.to_string(), error.to_string());
                 let by_signal = matches!(&error, SavedError::Machine(error) if error.is_by_signal());
-                let ended = AttemptResult::without_machine(Outcome::Infrastructure { state, reason });
-                Box::new(AttemptResult { by_signal, ..ended })
+                Box::new(AttemptResult { by_signal, ..not_prepared(&error) })
             },
         )?;
         machine.start = Start::Restore(saved);
@@ -547,6 +551,12 @@ impl Executor<'_> {
         let mut last = attempts.iter().rev().take(retries as usize);
         Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
     }
+}
+
+/// The result of an attempt whose machine could not be prepared.
+fn not_prepared(error: &dyn std::error::Error) -> AttemptResult {
+    let (state, reason) = (State::Preparing.to_string(), error.to_string());
+    AttemptResult::without_machine(Outcome::Infrastructure { state, reason })
 }
 
 /// The message of a panic.

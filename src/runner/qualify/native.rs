@@ -41,6 +41,9 @@ pub struct NativeRun {
 /// Time between two checks of the growing output of a tool.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Largest length of stdout, and of stderr: that of the contest. A longer one ends the run, and is truncated.
+const MAX_OUTPUT: u64 = 1 << 30;
+
 /// Runs `BenchKit_head.sh` of the folder `tool` on an instance, in the home folder `home`, and kills it `grace` after the
 /// wall limit. `home` is made for the run and removed after it. `stdout` and `stderr` are written to the folder `outputs`, and
 /// files of evidence, if the invocation keeps them.
@@ -106,18 +109,25 @@ fn run_in(
         }
     };
     let printed = &stdout;
-    let watch = move || -> io::Result<(Vec<Sample>, bool)> {
+    // A tool can also set the length of its output, to more than could ever be read.
+    let is_too_long =
+        || [&stdout, &stderr].iter().any(|path| path.metadata().is_ok_and(|found| found.len() > MAX_OUTPUT));
+    let watch = move || -> io::Result<(Vec<Sample>, Option<Outcome>)> {
         let mut samples = vec![];
         loop {
             let next = Duration::from_secs(1 + samples.len() as u64).min(limit);
             let wait = next.saturating_sub(started.elapsed()).min(LOOK_INTERVAL);
             let has_ended = until_ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+            if is_too_long() {
+                let _ = killpg(pid, Signal::SIGKILL);
+                return Ok((samples, Some(Outcome::OutputLimit)));
+            }
             if let Err(error) = look() {
                 let _ = killpg(pid, Signal::SIGKILL);
                 return Err(error);
             }
             if has_ended {
-                return Ok((samples, false));
+                return Ok((samples, None));
             }
             if started.elapsed() < next {
                 continue;
@@ -128,7 +138,7 @@ fn run_in(
             if started.elapsed() >= limit {
                 // Kills the process group of the tool. `wait` is called below.
                 let _ = killpg(pid, Signal::SIGKILL);
-                return Ok((samples, true));
+                return Ok((samples, Some(Outcome::WallLimit)));
             }
         }
     };
@@ -151,10 +161,11 @@ fn run_in(
         let keep = |name: &str, text: &str| fs::write(outputs.join(name), text);
         evidence::read_all(&benchkit.join("results"), keep)?;
     }
+    let is_cut = cut.is_some();
     let outcome = match (cut, status.code(), status.signal()) {
-        (true, ..) => Outcome::WallLimit,
-        (false, Some(exit_code), _) => Outcome::Finished { exit_code },
-        (false, None, signal) => Outcome::ToolCrash { signal: signal.unwrap_or(libc::SIGKILL) },
+        (Some(cut), ..) => cut,
+        (None, Some(exit_code), _) => Outcome::Finished { exit_code },
+        (None, None, signal) => Outcome::ToolCrash { signal: signal.unwrap_or(libc::SIGKILL) },
     };
     let ms = |time: libc::timeval| time.tv_sec as u64 * 1000 + time.tv_usec as u64 / 1000;
     let facts = RunFacts {
@@ -169,7 +180,11 @@ fn run_in(
         samples,
         ..RunFacts::default()
     };
-    let left_behind = !cut && !left_behind.is_empty();
+    for path in [&stdout, &stderr].into_iter().filter(|_| outcome == Outcome::OutputLimit) {
+        let file = File::options().write(true).open(path)?;
+        file.set_len(file.metadata()?.len().min(MAX_OUTPUT))?;
+    }
+    let left_behind = !is_cut && !left_behind.is_empty();
     Ok(NativeRun { outcome, marks: left_behind.then_some(Mark::LEFT_BEHIND).into_iter().collect(), facts })
 }
 
