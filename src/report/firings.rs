@@ -33,7 +33,9 @@ impl Firings {
         let witness = match Witness::read(text) {
             Ok(witness) => witness,
             Err(error) => {
-                firings.about.push(format!("This file is not a witness: {}.", show::visible(&error.to_string())));
+                firings
+                    .about
+                    .push(format!("This file is not a witness: {}.", show::visible(&error.to_string())));
                 return firings;
             }
         };
@@ -129,9 +131,8 @@ fn step_name(step: &Step) -> String {
 fn in_words(net: &Net, marking: &[u64]) -> String {
     let marked = net.places.iter().zip(marking).filter(|(_, tokens)| **tokens > 0);
     let text = listed(
-        marked.map(|(place, tokens)| {
-            format!("{} {}", fitting(&place.id, MAX_NAME), show::thousands(*tokens))
-        }),
+        marked
+            .map(|(place, tokens)| format!("{} {}", fitting(&place.id, MAX_NAME), show::thousands(*tokens))),
     );
     if text.is_empty() { "no tokens".into() } else { text }
 }

@@ -1,8 +1,8 @@
 //! The file of data of an instance: its judged values and runs and, with a record, their attempts and measurements.
 
 use super::certified;
-use super::firings::Firings;
 use super::contest::{self, Contest, Frame, Model, RunKey};
+use super::firings::Firings;
 use super::run::Recorded;
 use super::show::{self, visible};
 use super::site::NewSite;

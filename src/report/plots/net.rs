@@ -140,7 +140,8 @@ fn draw(net: &Net) -> Drawing {
         .collect();
     let x = across(&graph, &rows, &widths);
     let mut y = vec![0; x.len()];
-    for (level, &node) in (0..).zip(&rows).flat_map(|(level, row)| row.iter().map(move |node| (level, node))) {
+    for (level, &node) in (0..).zip(&rows).flat_map(|(level, row)| row.iter().map(move |node| (level, node)))
+    {
         y[node] = TOP + LEVEL * level;
     }
     let right = x.iter().zip(&widths).map(|(x, width)| x + width / 2.).fold(0., f64::max) + MARGIN;
@@ -274,7 +275,11 @@ mod tests {
         for text in ["Net of Net<1>", "<p>&⟨U+202E⟩", "3", "q", "t\"", "back", "2", "7"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
-        assert!(picture.description.ends_with("Tokens initially: 3 <p>&⟨U+202E⟩."), "{}", picture.description);
+        assert!(
+            picture.description.ends_with("Tokens initially: 3 <p>&⟨U+202E⟩."),
+            "{}",
+            picture.description
+        );
         assert!(picture.csv.contains("back,q,1"), "{}", picture.csv);
         assert_eq!(net("n".into(), "Net<1>", &small).expect("a picture"), picture);
     }
@@ -297,7 +302,11 @@ mod tests {
         // Between the first and the last of these places there are 3^9 paths each way, and arcs over all levels.
         let places = (0..30).map(|number| place(&format!("p{number}"), u64::from(number == 0))).collect();
         let transitions = (0..28).map(|number| {
-            transition(&format!("t{number}"), &[(number, 1), (29 - number, 1)], &[(number + 1, 1), (number + 2, 1), (0, 1)])
+            transition(
+                &format!("t{number}"),
+                &[(number, 1), (29 - number, 1)],
+                &[(number + 1, 1), (number + 2, 1), (0, 1)],
+            )
         });
         let begun = std::time::Instant::now();
         let tangled = of(places, transitions.collect());
