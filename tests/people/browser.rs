@@ -91,7 +91,8 @@ fn hostile() -> Judgement {
     // Evidence for the value of the page `value`.
     judgement.inputs.push(InputDigest { file: "certified.csv".into(), sha256: "0".repeat(64) });
     let ctl = judgement.examinations.iter().position(|name| name == "CTLCardinality");
-    let block = judgement.blocks.iter_mut().find(|of| Some(of.examination) == ctl && of.instance == 0);
+    let block =
+        judgement.blocks.iter_mut().find(|block| Some(block.examination) == ctl && block.instance == 0);
     let trusted = &mut block.expect("a block").trusted[1];
     trusted.certified = Some(Box::new(Certified {
         method: Method::Witness,

@@ -258,20 +258,23 @@ mod tests {
         Transition { id: id.into(), inputs: arcs(inputs), outputs: arcs(outputs) }
     }
 
-    fn of(places: Vec<Place>, transitions: Vec<Transition>) -> Net {
+    fn net_with(places: Vec<Place>, transitions: Vec<Transition>) -> Net {
         Net { id: "net".into(), kind: NetKind::PlaceTransition, places, transitions }
     }
 
     #[test]
     fn a_net_is_drawn_with_its_tokens_and_weights_and_the_same_bytes() {
-        let small = of(
+        let small = net_with(
             vec![place("<p>&\u{202e}", 3), place("q", 0)],
             vec![transition("t\"", &[(0, 2)], &[(1, 1)]), transition("back", &[(1, 1)], &[(0, 7), (1, 1)])],
         );
         let picture = net("n".into(), "Net<1>", &small).expect("a picture");
         let document = roxmltree::Document::parse(&picture.svg).expect("XML");
-        let texts: Vec<&str> =
-            document.descendants().filter(|of| of.has_tag_name("text")).filter_map(|of| of.text()).collect();
+        let texts: Vec<&str> = document
+            .descendants()
+            .filter(|node| node.has_tag_name("text"))
+            .filter_map(|node| node.text())
+            .collect();
         for text in ["Net of Net<1>", "<p>&⟨U+202E⟩", "3", "q", "t\"", "back", "2", "7"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
@@ -286,15 +289,15 @@ mod tests {
 
     #[test]
     fn a_net_that_is_empty_or_too_large_is_not_drawn() {
-        assert_eq!(net("n".into(), "n", &of(vec![], vec![])), None);
+        assert_eq!(net("n".into(), "n", &net_with(vec![], vec![])), None);
         let many = |count: usize| (0..count).map(|number| place(&format!("p{number}"), 1)).collect();
-        assert!(net("n".into(), "n", &of(many(59), vec![])).is_some());
-        assert_eq!(net("n".into(), "n", &of(many(60), vec![])), None);
+        assert!(net("n".into(), "n", &net_with(many(59), vec![])).is_some());
+        assert_eq!(net("n".into(), "n", &net_with(many(60), vec![])), None);
         let dense = (0..20).map(|_| transition("t", &[(0, 1), (1, 1), (2, 1), (3, 1)], &[(4, 1)])).collect();
-        assert!(net("n".into(), "n", &of(many(5), dense)).is_some());
+        assert!(net("n".into(), "n", &net_with(many(5), dense)).is_some());
         let tangle: Vec<(usize, u64)> = (0..20).map(|place| (place, 1)).collect();
         let tangle = (0..20).map(|_| transition("t", &tangle, &[])).collect();
-        assert_eq!(net("n".into(), "n", &of(many(20), tangle)), None);
+        assert_eq!(net("n".into(), "n", &net_with(many(20), tangle)), None);
     }
 
     #[test]
@@ -309,7 +312,7 @@ mod tests {
             )
         });
         let begun = std::time::Instant::now();
-        let tangled = of(places, transitions.collect());
+        let tangled = net_with(places, transitions.collect());
         assert!(net("n".into(), "n", &tangled).is_some());
         assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     }
@@ -325,14 +328,14 @@ mod tests {
                 (0..29).map(|number| transition(&format!("t{number}"), &[], &[])).collect();
             for (number, place, is_input, weight) in arcs {
                 let arc = Arc { place: place % places, weight };
-                let of = &mut transitions[number];
-                let arcs = if is_input { &mut of.inputs } else { &mut of.outputs };
+                let transition = &mut transitions[number];
+                let arcs = if is_input { &mut transition.inputs } else { &mut transition.outputs };
                 if arcs.iter().all(|other| other.place != arc.place) {
                     arcs.push(arc);
                 }
             }
             let all = (0..places).map(|number| place(&format!("p{number}"), number as u64 % 3)).collect();
-            let picture = net("n".into(), "n", &of(all, transitions)).expect("a picture");
+            let picture = net("n".into(), "n", &net_with(all, transitions)).expect("a picture");
             prop_assert!(roxmltree::Document::parse(&picture.svg).is_ok());
         }
     }
