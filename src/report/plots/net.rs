@@ -136,7 +136,7 @@ fn draw(net: &Net) -> Drawing {
     // An arc over several levels has a bend, without a width, on each level between.
     widths.resize(graph.num_nodes(), 0.);
     let rows: Vec<Vec<usize>> = (0..graph.dag.num_levels())
-        .map(|level| graph.dag.row(level).iter().map(|node| node.get_index()).collect())
+        .map(|level| graph.dag.row(level).iter().map(NodeHandle::get_index).collect())
         .collect();
     let x = across(&graph, &rows, &widths);
     let mut y = vec![0; x.len()];
