@@ -2,7 +2,7 @@ use super::record_source::{is_archive, no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_model::{Archive, ArchiveError, NetKind};
+use mcc_model::{Archive, ArchiveError};
 use mcc_report::{Model, SiteInput, Year, write_years};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,12 @@ pub struct Args {
     /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
-    /// Folder of instance archives (NAME.tgz) of the contest; adds the formulas and the size of the nets.
+    /// Folder of instance archives (NAME.tgz) of the contest; adds the formulas, and sizes and pictures of the nets.
     #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
     instances: Option<PathBuf>,
+    /// The folder of `certify` that was judged (`judge --certified`); adds the evidence, with --instances as readable runs.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
+    certified: Option<PathBuf>,
     /// Whether surprise models are left unnamed (M-6); `auto`: only while the record has open runs.
     #[arg(long, value_enum, default_value = "auto")]
     embargo: Embargo,
@@ -66,19 +69,7 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
     }
     let read = || -> Result<Model, ArchiveError> {
         let archive = Archive::open(&path)?;
-        let mut model = Model::default();
-        if archive.instance.kind() != NetKind::Coloured {
-            let net = archive.net()?;
-            let arcs =
-                net.transitions.iter().map(|transition| transition.inputs.len() + transition.outputs.len());
-            let tokens = net.places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.initial));
-            model.size = Some([
-                net.places.len() as u64,
-                net.transitions.len() as u64,
-                arcs.sum::<usize>() as u64,
-                tokens,
-            ]);
-        }
+        let mut model = Model { net: Some(archive.net()?), ..Model::default() };
         for examination in examinations {
             if let Some(properties) = archive.properties(examination)? {
                 let texts = properties.iter().map(|property| property.formula.to_string());
@@ -128,8 +119,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let read =
         |instance: &str| folder.map_or(Ok(None), |folder| model(folder, instance, &judgement.examinations));
     let record = record.as_ref();
-    let material =
-        SiteInput { judgement_dir: Some(judgement_dir), record, embargo, models: Some(&read), archive };
+    let material = SiteInput {
+        judgement_dir: Some(judgement_dir),
+        record,
+        embargo,
+        models: Some(&read),
+        certified: args.certified.as_deref(),
+        archive,
+    };
     let written = mcc_report::write_site(&judgement, material, all_cores(), &args.out)?;
     let hidden = match written.hidden {
         0 => String::new(),

@@ -4,13 +4,14 @@ use super::plots;
 use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
-use mcc_base::names::file_names;
+use mcc_base::names::{file_name, file_names};
 use mcc_campaign::{EntryPublication, benchkit};
 use mcc_edition::{AnswerKind, Status};
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
 use mcc_judge::places::{Places, Position};
+use mcc_model::Net;
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct SiteInput<'a> {
     pub embargo: bool,
     /// Reads the model of an instance; None if it is not there, an error with the place of a mistake.
     pub models: Option<&'a ModelReader<'a>>,
+    /// The folder of `certify` whose values were judged; adds its evidence.
+    pub certified: Option<&'a Path>,
     /// The file name of the archive that the site is made from, and its SHA-256.
     pub archive: Option<(&'a str, &'a str)>,
 }
@@ -39,8 +42,8 @@ pub type ModelReader<'a> = dyn Fn(&str) -> Result<Option<Model>, String> + Sync 
 /// What pages show of the model of an instance.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// The numbers of places, transitions and arcs, and of tokens in the initial marking; None for a coloured net.
-    pub size: Option<[u64; 4]>,
+    /// The net; of a coloured one only the graph.
+    pub net: Option<Net>,
     /// The formulas of each examination, by position, as text.
     pub formulas: BTreeMap<String, Vec<String>>,
 }
@@ -50,6 +53,7 @@ pub struct Contest<'a> {
     pub judgement: &'a Judgement,
     pub embargo: bool,
     pub models: Option<&'a ModelReader<'a>>,
+    pub certified: Option<&'a Path>,
     pub archive: Option<(&'a str, &'a str)>,
     pub has_record: bool,
     /// The entries that are shown: all but resigned ones (rule P-4).
@@ -147,6 +151,7 @@ impl<'a> Contest<'a> {
             judgement,
             embargo: material.embargo,
             models: material.models,
+            certified: material.certified,
             archive: material.archive,
             has_record: material.record.is_some(),
             entries,
@@ -247,6 +252,17 @@ impl<'a> Contest<'a> {
 
     pub fn instance_path(&self, instance: usize) -> String {
         format!("instances/{}.js", self.file_names.instances[instance])
+    }
+
+    /// The beginning of the paths of the picture of an instance's net.
+    pub fn net_name(&self, instance: usize) -> String {
+        format!("{}.net", self.file_names.instances[instance])
+    }
+
+    /// The path of a file of evidence in the site.
+    pub fn evidence_path(&self, instance: usize, file: &str) -> String {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        format!("evidence/{}/{}", self.file_names.instances[instance], file_name(name))
     }
 
     /// The link to the run on the page of its instance.

@@ -2,13 +2,18 @@
 
 use super::certified;
 use super::contest::{self, Contest, Frame, Model, RunKey};
+use super::firings::Firings;
 use super::run::Recorded;
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::{KeptAttempt, ReportError, script};
+use super::{KeptAttempt, ReportError, pictures, plots, script};
 use askama::Template;
+use mcc_base::files;
 use mcc_judge::judgement::{Block, Cell, Trusted, Weak};
+use mcc_model::{Net, NetKind};
 use serde::Serialize;
+use std::io::{self, Read as _, Seek as _};
+use std::path::{Component, Path};
 
 /// The page that shows the instance named in the fragment of its URL.
 #[derive(Template)]
@@ -27,6 +32,9 @@ struct InstanceData {
     /// The size of the net in words; empty if it is not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     net: String,
+    /// Path and description of the picture of the net; None if it is not known or too large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<(String, String)>,
 }
 
 /// One examination. Lists are indexed by position, or have the position as first part.
@@ -51,6 +59,9 @@ struct BlockData {
     /// Position, label of the evidence, and its explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     certified: Vec<(usize, &'static str, String)>,
+    /// Position, name and path of each file of evidence, and whether it is a witness, whose readable run is in PATH.js.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<(usize, String, String, bool)>,
     cells: Vec<CellData>,
 }
 
@@ -116,20 +127,27 @@ pub fn write(
     runs: &[(RunKey, Vec<KeptAttempt>)],
     site: &NewSite,
 ) -> Result<(), ReportError> {
-    let mut recorded = Recorded::default();
-    for (key, attempts) in runs {
-        recorded.add(contest, *key, attempts, site)?;
-    }
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
     let name = &contest.judgement.instances[instance].instance;
     let model = contest.models.map(|read| read(name)).transpose().map_err(ReportError::Model)?.flatten();
     let model = model.unwrap_or_default();
+    let mut recorded = Recorded::default();
+    for (key, attempts) in runs {
+        recorded.add(contest, *key, attempts, model.net.as_ref(), site)?;
+    }
+    let net = model.net.as_ref();
+    let picture = net.and_then(|net| plots::net(contest.net_name(instance), &visible(name), net));
+    if let Some(picture) = &picture {
+        pictures::write_one("instances", picture, site)?;
+    }
+    let blocks = blocks.map(|block| block_data(contest, block, &model, site));
     let data = InstanceData {
         instance: contest.shown_instance(instance)?,
         weight: contest.judgement.instances[instance].weight.to_string(),
-        blocks: blocks.map(|block| block_data(contest, block, &model)).collect(),
+        blocks: blocks.collect::<Result<_, _>>()?,
         recorded: contest.has_record.then_some(recorded),
-        net: model.size.map_or(String::new(), net_text),
+        net: net.map_or(String::new(), net_text),
+        picture: picture.map(|picture| (format!("instances/{}", picture.name), picture.description)),
     };
     site.file(&contest.instance_path(instance), &script::call("mcc_instance", &data))
 }
@@ -137,17 +155,59 @@ pub fn write(
 /// The longest formula that a page shows, in characters.
 const MAX_FORMULA: usize = 4000;
 
-/// The numbers of places, transitions, arcs and tokens of a net as words.
-fn net_text([places, transitions, arcs, tokens]: [u64; 4]) -> String {
+/// The numbers of places, transitions and arcs of a net as words, and of tokens if it is not coloured.
+fn net_text(net: &Net) -> String {
+    let arcs = net.transitions.iter().map(|transition| transition.inputs.len() + transition.outputs.len());
     let parts = [
-        show::counted(places, "place", "places"),
-        show::counted(transitions, "transition", "transitions"),
-        show::counted(arcs, "arc", "arcs"),
+        show::counted(net.places.len() as u64, "place", "places"),
+        show::counted(net.transitions.len() as u64, "transition", "transitions"),
+        show::counted(arcs.sum::<usize>() as u64, "arc", "arcs"),
     ];
+    if net.kind == NetKind::Coloured {
+        return format!("coloured, with {}", parts.join(", "));
+    }
+    let tokens = net.places.iter().fold(0_u64, |sum, place| sum.saturating_add(place.initial));
     format!("{}; initially {}", parts.join(", "), show::counted(tokens, "token", "tokens"))
 }
 
-fn block_data(contest: &Contest, block: &Block, model: &Model) -> BlockData {
+/// Copies the evidence of a block's values to the site, and writes the runs of its witnesses.
+fn evidence(
+    contest: &Contest,
+    block: &Block,
+    net: Option<&Net>,
+    site: &NewSite,
+) -> Result<Vec<(usize, String, String, bool)>, ReportError> {
+    let Some(folder) = contest.certified else { return Ok(vec![]) };
+    let mut links = Vec::new();
+    for (position, trusted) in block.trusted.iter().enumerate() {
+        let files = trusted.certified.iter().flat_map(|certified| certified.evidence.split(' '));
+        for name in files.filter(|name| !name.is_empty()) {
+            let from = folder.join(name);
+            let failed = |source| ReportError::Evidence { path: from.clone(), source };
+            if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
+                return Err(failed(io::Error::other("the judgement names a file outside of the folder")));
+            }
+            let mut file = files::open_own(&from).map_err(failed)?;
+            let path = contest.evidence_path(block.instance, name);
+            site.copy(&mut file, &path)?;
+            let is_witness = name.ends_with(".witness.json");
+            if is_witness {
+                let mut text = String::new();
+                file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(failed)?;
+                site.file(&format!("{path}.js"), &script::call("mcc_outputs", &Firings::read(&text, net)))?;
+            }
+            links.push((position, visible(name), path, is_witness));
+        }
+    }
+    Ok(links)
+}
+
+fn block_data(
+    contest: &Contest,
+    block: &Block,
+    model: &Model,
+    site: &NewSite,
+) -> Result<BlockData, ReportError> {
     let judgement = contest.judgement;
     let name = &judgement.instances[block.instance].instance;
     let prefix = format!("{name}-{}-", judgement.examinations[block.examination]);
@@ -171,7 +231,7 @@ fn block_data(contest: &Contest, block: &Block, model: &Model) -> BlockData {
         Some((end, _)) => format!("{}… (longer than a page shows)", visible(&text[..end])),
         None => visible(text),
     };
-    BlockData {
+    Ok(BlockData {
         examination: block.examination,
         formulas: formulas.into_iter().flatten().map(formula).collect(),
         ids: (!plain).then_some(ids),
@@ -180,8 +240,9 @@ fn block_data(contest: &Contest, block: &Block, model: &Model) -> BlockData {
         weak: block.trusted.iter().enumerate().filter_map(weak).collect(),
         reasons: block.trusted.iter().enumerate().filter_map(reasons).collect(),
         certified: certified::labels(contest, block),
+        evidence: evidence(contest, block, model.net.as_ref(), site)?,
         cells: block.cells.iter().filter_map(|cell| cell_data(contest, block, cell)).collect(),
-    }
+    })
 }
 
 /// None for an entry that is not shown because it resigned (rule P-4).

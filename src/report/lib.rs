@@ -9,6 +9,8 @@
 //! SITE/instances.html .js                      all instances
 //! SITE/instance.html                           one instance, examination, run or value, chosen by the URL's fragment
 //! SITE/instances/INSTANCE.js                   the data of an instance, for instance.html
+//! SITE/instances/INSTANCE.net.svg .csv         the picture of a small net
+//! SITE/evidence/INSTANCE/FILE .js              evidence of `certify`; a witness as a readable run
 //! SITE/evidence.html .js                       disagreements, weak evidence, sensitivity of podiums
 //! SITE/runs.html .js                           marked runs and infrastructure failures
 //! SITE/techniques.html                         values by stated technique (E-1.10)
@@ -31,6 +33,7 @@ mod certified;
 mod compare;
 mod contest;
 mod evidence;
+mod firings;
 mod host_state;
 mod index;
 mod instance;
@@ -130,6 +133,14 @@ pub enum ReportError {
     /// The model of an instance cannot be read.
     #[error("{0}; correct the archive, or remove it from the folder of --instances")]
     Model(String),
+    /// A file of evidence that the judgement names cannot be read.
+    #[error("{}: {source}; give --certified the folder of `certify` that was judged", path.display())]
+    Evidence {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be read.
+        source: std::io::Error,
+    },
     /// A page cannot be made from its template.
     #[error("cannot create the page {page}: {source}")]
     Template {

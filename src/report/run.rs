@@ -1,16 +1,20 @@
 //! The data of recorded runs: attempts, measurements, machine and raw outputs.
 
 use super::contest::{Contest, RunKey};
+use super::firings::Firings;
 use super::host_state;
 use super::output::{self, Excerpt};
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
+use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::files;
 use mcc_base::names::file_name;
 use mcc_edition::CpuReading;
+use mcc_model::Net;
 use mcc_store::{Attempt, Instructions, MemorySource, Outcome};
 use serde::Serialize;
+use std::io::{Read as _, Seek as _};
 
 /// The recorded runs on an instance. Lists that several runs have in common are kept once.
 #[derive(Default, Serialize)]
@@ -62,6 +66,9 @@ struct Output {
     size: String,
     skipped: String,
     sha256: String,
+    /// The run of a witness.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    firings: Option<Firings>,
     #[serde(flatten)]
     excerpt: Excerpt,
 }
@@ -73,6 +80,7 @@ impl Recorded {
         contest: &Contest,
         key: RunKey,
         attempts: &[KeptAttempt],
+        net: Option<&Net>,
         site: &NewSite,
     ) -> Result<(), ReportError> {
         let path = contest.run_path(key);
@@ -89,6 +97,13 @@ impl Recorded {
                 let mut file = files::open_own(from).map_err(failed)?;
                 site.copy(&mut file, &link)?;
                 if last {
+                    let firings = parse_name(name).filter(|(_, kind)| *kind == Kind::Witness).map(|_| {
+                        let mut content = Vec::new();
+                        file.rewind()?;
+                        file.by_ref().take(MAX_FILE).read_to_end(&mut content)?;
+                        Ok(Firings::read(&String::from_utf8_lossy(&content), net))
+                    });
+                    let firings = firings.transpose().map_err(failed)?;
                     let excerpt = output::excerpt(file).map_err(failed)?;
                     let digest = kept.attempt.outputs.iter().find(|output| output.role == *name);
                     outputs.push(Output {
@@ -97,6 +112,7 @@ impl Recorded {
                         size: show::bytes(excerpt.bytes),
                         skipped: show::bytes(excerpt.skipped),
                         sha256: digest.map_or(String::new(), |output| visible(&output.sha256)),
+                        firings,
                         excerpt,
                     });
                 }

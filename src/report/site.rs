@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
-const TOP_LEVEL: [&str; 29] = [
+const TOP_LEVEL: [&str; 30] = [
     "index.html",
     "results.html",
     "instance.html",
@@ -19,6 +19,7 @@ const TOP_LEVEL: [&str; 29] = [
     "instances.js",
     "evidence.html",
     "evidence.js",
+    "evidence",
     "runs.html",
     "runs.js",
     "techniques.html",

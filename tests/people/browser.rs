@@ -7,7 +7,9 @@ use crate::support::contest;
 use crate::support::data;
 
 use mcc_harness::campaign::Run;
-use mcc_harness::judge::judgement::Judgement;
+use mcc_harness::judge::certified::{Certified, CertifiedValue, Method};
+use mcc_harness::judge::judgement::{InputDigest, Judgement};
+use mcc_harness::model::{Arc, Net, NetKind, Place, Transition};
 use mcc_harness::report::{self, Model, SiteInput};
 use std::fs;
 use std::num::NonZeroUsize;
@@ -86,7 +88,64 @@ fn hostile() -> Judgement {
     let mut judgement = contest::small();
     judgement.entries[0].note = "<script>document.title = 'taken'</script>".into();
     judgement.blocks[0].cells[0].marks.push("<img src=http://example.org/x>".into());
+    // Evidence for the value of the page `value`.
+    judgement.inputs.push(InputDigest { file: "certified.csv".into(), sha256: "0".repeat(64) });
+    let ctl = judgement.examinations.iter().position(|name| name == "CTLCardinality");
+    let block =
+        judgement.blocks.iter_mut().find(|block| Some(block.examination) == ctl && block.instance == 0);
+    let trusted = &mut block.expect("a block").trusted[1];
+    trusted.certified = Some(Box::new(Certified {
+        method: Method::Witness,
+        value: CertifiedValue::Exactly(trusted.value.clone().expect("a value")),
+        evidence: "evidence/Philosophers-PT-000005/CTLCardinality-01.witness.json".into(),
+        detail: "a firing sequence of 60 steps".into(),
+    }));
     judgement
+}
+
+/// Five philosophers, one of whom has a hostile name.
+fn philosophers() -> Net {
+    let place = |(id, initial): (String, u64)| Place { id, initial };
+    let kinds = [("think", 1), ("left", 0), ("eat", 0), ("fork", 1)];
+    let name = |kind: &str, number: usize| {
+        if number == 4 { format!("{kind}</text><script>") } else { format!("{kind}_{number}") }
+    };
+    let places =
+        kinds.iter().flat_map(|&(kind, tokens)| (0..5).map(move |number| (name(kind, number), tokens)));
+    let arcs = |places: &[usize]| places.iter().map(|&place| Arc { place, weight: 1 }).collect();
+    let transitions = (0..5).flat_map(|number| {
+        let (think, left, eat) = (number, 5 + number, 10 + number);
+        let (own, other) = (15 + number, 15 + (number + 1) % 5);
+        [
+            ("take", vec![think, own], vec![left]),
+            ("take2", vec![left, other], vec![eat]),
+            ("put", vec![eat], vec![think, own, other]),
+        ]
+        .map(|(kind, from, to)| Transition {
+            id: name(kind, number),
+            inputs: arcs(&from),
+            outputs: arcs(&to),
+        })
+    });
+    Net {
+        id: "Philosophers-PT-000005".into(),
+        kind: NetKind::PlaceTransition,
+        places: places.map(place).collect(),
+        transitions: transitions.collect(),
+    }
+}
+
+/// A folder of `certify` with a firing sequence of 60 steps.
+fn certified(dir: &Path) -> PathBuf {
+    let folder = dir.join("evidence/Philosophers-PT-000005");
+    fs::create_dir_all(&folder).expect("a folder");
+    let steps = ["take_0", "take2_0", "put_0"].repeat(20);
+    let witness = serde_json::json!({
+        "version": 1, "instance": "Philosophers-PT-000005", "examination": "CTLCardinality",
+        "property": "Philosophers-PT-000005-CTLCardinality-01", "value": "FALSE", "runs": [{ "steps": steps }],
+    });
+    fs::write(folder.join("CTLCardinality-01.witness.json"), witness.to_string()).expect("a file");
+    dir.to_owned()
 }
 
 fn site_of(dir: &Path) -> PathBuf {
@@ -109,11 +168,17 @@ fn site_of(dir: &Path) -> PathBuf {
     let formulas: Vec<String> =
         (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
     let model =
-        Model { size: Some([25, 25, 80, 10]), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
+        Model { net: Some(philosophers()), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
     let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
     let archive = Some(("contest-2018.tar.zst", "0123456789abcdef"));
-    let material =
-        SiteInput { record: Some(&record), models: Some(&models), archive, ..SiteInput::default() };
+    let certified = certified(&dir.join("certified"));
+    let material = SiteInput {
+        record: Some(&record),
+        models: Some(&models),
+        certified: Some(&certified),
+        archive,
+        ..SiteInput::default()
+    };
     let threads = NonZeroUsize::new(2).expect("two");
     report::write_site(&judgement, material, threads, &site).expect("a site");
     // The site of another contest in a folder of it, which has fewer kinds of pages.
@@ -182,7 +247,11 @@ const PAGES: [(&str, &str, &str, &[&str]); 23] = [
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
             ">AG (tokens(fork, plate) ≤ 1)</pre>",
-            "25 places, 25 transitions, 80 arcs; initially 10 tokens.",
+            "20 places, 15 transitions, 50 arcs; initially 10 tokens.",
+            "<img src=\"instances/Philosophers-PT-000005.net.svg\"",
+            "A run of 60 steps from the initial marking.",
+            "think_0 1 → 0, left_0 0 → 1, fork_0 1 → 0",
+            "… 20 steps left out; ",
             "0123456789abcdef  contest-2018.tar.zst\" | sha256sum --check",
         ],
     ),

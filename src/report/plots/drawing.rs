@@ -164,7 +164,7 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
 }
 
 /// The visible text, truncated to at most `most` characters.
-pub(super) fn fitting(text: &str, most: usize) -> String {
+pub(crate) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
     if text.chars().count() > most { text.chars().take(most - 1).chain(['…']).collect() } else { text }
 }

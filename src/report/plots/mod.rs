@@ -6,6 +6,7 @@
 mod axis;
 mod confidence;
 mod drawing;
+mod net;
 mod overlap;
 mod progress;
 mod run;
@@ -16,7 +17,8 @@ pub(super) mod years;
 
 use super::tables;
 pub use confidence::confidence;
-pub(super) use drawing::STYLE;
+pub(super) use drawing::{STYLE, fitting};
+pub(super) use net::net;
 pub use progress::progress_of;
 pub use progress::{RecordedRun, progress};
 pub use run::samples;

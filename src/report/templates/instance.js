@@ -222,7 +222,7 @@ function drawInstancePage(part) {
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
     element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
-    model(),
+    model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
@@ -281,6 +281,7 @@ function drawValue({ instance, examination, position }, block) {
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     question(block, position),
     section("Explanation", ...explanation),
+    evidenceOf(block, position),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
     section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
     section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
@@ -291,7 +292,7 @@ function drawValue({ instance, examination, position }, block) {
 /** What is asked at a position: its formula and the net. */
 function question(block, position) {
   const formula = block.formulas?.[position];
-  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
+  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model(), netPicture());
 }
 
 /** The model with its size, and links to its other instances. */
@@ -299,6 +300,40 @@ function model() {
   const [, family, status] = names.instances[shown.instance];
   return element("p", {}, "Model ", element("a", { href: `instances.html#filter=${encodeURIComponent(family)}` }, family), ` (${status})`,
     shown.net ? `: ${shown.net}.` : ".");
+}
+
+/** The picture of a small net, which can be closed. */
+function netPicture() {
+  if (!shown.picture) return null;
+  const [path, description] = shown.picture;
+  return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),
+    element("figure", {}, element("img", { src: `${path}.svg`, alt: description }),
+      element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
+}
+
+/** The firings of a witness as sentences and a table; `link` leads to the whole file. */
+function drawFirings({ about, rows, left_out: leftOut }, link) {
+  // Without the net there are no changes and markings.
+  const filled = rows.slice(0, leftOut?.[0] ?? rows.length);
+  const gap = leftOut ? [[element("td", { class: "skipped", colspan: "4" }, `… ${thousands(leftOut[1])} steps left out; `, link, " has all …")]] : [];
+  const cells = row => [row[0], element("td", { class: "id" }, row[1]), element("td", { class: "id" }, row[2]), element("td", { class: "id" }, row[3])];
+  const all = [...filled.map(cells), ...gap, ...rows.slice(filled.length).map(cells)];
+  return [element("p", {}, about.join(" ")),
+    rows.length ? tableOf("The firing sequence", ["Step", "Transition that fires", "What it changes", "Places with tokens after it"], all, "firings") : null].filter(part => part);
+}
+
+/** The evidence of a value: its files, and the runs of its witnesses. */
+function evidenceOf(block, position) {
+  const files = (block.evidence ?? []).filter(([other]) => other === position);
+  if (!files.length) return null;
+  return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : " is a certificate that proves the value.");
+    if (!isWitness) return [file];
+    const place = element("div", {}, element("p", {}, "Loading …"));
+    load(`${path}.js`, firings => place.replaceChildren(...drawFirings(firings, element("a", { href: path }, "the file"))),
+      () => place.replaceChildren(element("p", {}, "The file of the firing sequence cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report.")));
+    return [file, place];
+  }));
 }
 
 /** The archive in commands: its file name if the site was made from it. */
@@ -446,6 +481,7 @@ function drawOutput(output) {
     linesOf(parts).flatMap((line, number) => [number ? "\n" : "", element("span", { class: "line", "data-line": numbered(number, parts) }, line)]));
   return [
     element("h3", {}, output.name, element("small", {}, ` ${output.size} · `, element("a", { href: output.link }, "raw file"))),
+    ...(output.firings ? drawFirings(output.firings, element("a", { href: output.link }, "the file")) : []),
     output.bytes === 0 ? element("p", { class: "muted" }, "Empty.") : text(output.head, output.name),
     ...(output.tail ? [element("p", { class: "skipped" }, `… ${output.skipped} left out; the raw file is complete …`), text(output.tail, `${output.name}, end`)] : []),
     element("p", { class: "digest" }, output.sha256 ? ["SHA-256 ", element("code", {}, output.sha256)] : ""),
