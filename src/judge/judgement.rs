@@ -12,6 +12,7 @@ use mcc_campaign::benchkit::Value;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
+use mcc_store::InstructionSource;
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -483,6 +484,9 @@ pub struct Cost {
     /// Instructions at addresses of the guest's kernel; None where they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_kernel: Option<u64>,
+    /// What counted the instructions; None where they were not counted, and in judgements of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_source: Option<InstructionSource>,
 }
 
 impl Cost {

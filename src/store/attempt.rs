@@ -201,11 +201,40 @@ impl Instructions {
         }
     }
 
+    /// Returns what counted them; None: nothing.
+    pub fn source(&self) -> Option<InstructionSource> {
+        match self {
+            Self::TcgPlugin { .. } => Some(InstructionSource::TcgPlugin),
+            Self::Perf { .. } => Some(InstructionSource::Perf),
+            Self::Absent { .. } => None,
+        }
+    }
+
     /// Returns the instructions at addresses of the kernel; None: they were not counted.
     pub fn kernel(&self) -> Option<u64> {
         match self {
             Self::TcgPlugin { kernel, .. } | Self::Perf { kernel, .. } => Some(*kernel),
             Self::Absent { .. } => None,
+        }
+    }
+}
+
+/// What counted instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstructionSource {
+    /// A plugin of QEMU.
+    TcgPlugin,
+    /// Perf events of the host's kernel.
+    Perf,
+}
+
+impl InstructionSource {
+    /// Returns its name in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TcgPlugin => "tcg-plugin",
+            Self::Perf => "perf",
         }
     }
 }
