@@ -451,6 +451,8 @@ pub enum Ending {
     OutputLimit,
     /// Terminated at the limit on writes to the disk.
     DiskLimit,
+    /// Terminated at the limit on instructions.
+    InstructionLimit,
     /// The tool ended abnormally.
     ToolCrash,
     /// A failure of host or harness; it is never attributed to the tool.

@@ -28,6 +28,8 @@ pub enum Outcome {
     OutputLimit,
     /// The writes of the tool to its disk reached their limit.
     DiskLimit,
+    /// The instructions of the machine reached their limit.
+    InstructionLimit,
     /// A signal ended the tool.
     ToolCrash {
         /// The number of the signal.
@@ -67,6 +69,7 @@ impl Outcome {
             Self::MemoryLimit => "memory-limit",
             Self::OutputLimit => "output-limit",
             Self::DiskLimit => "disk-limit",
+            Self::InstructionLimit => "instruction-limit",
             Self::ToolCrash { .. } => "tool-crash",
             Self::NotCompeting => "not-competing",
             Self::Infrastructure { .. } => "infrastructure",

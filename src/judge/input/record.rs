@@ -351,6 +351,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
         Outcome::DiskLimit => Ending::DiskLimit,
+        Outcome::InstructionLimit => Ending::InstructionLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
         Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
     }
