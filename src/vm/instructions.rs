@@ -113,10 +113,8 @@ pub fn check_instruction_limit(
                     let inherit = move || {
                         for file in [plugin, slots] {
                             // SAFETY: the files are open until the program has ended.
-                            fcntl(
-                                unsafe { BorrowedFd::borrow_raw(file) },
-                                FcntlArg::F_SETFD(FdFlag::empty()),
-                            )?;
+                            let file = unsafe { BorrowedFd::borrow_raw(file) };
+                            fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
                         }
                         Ok(())
                     };
