@@ -99,6 +99,7 @@ impl<'a> MachineSetup<'a> {
             housekeeping_cpus: vec![],
             disk_limit: None,
             count_instructions: false,
+            limit_instructions: false,
             fixed_addresses: false,
         }
     }

@@ -44,7 +44,7 @@ pub struct Part {
 const OUTPUTS: &str = "outputs/ENTRY/INSTANCE/EXAMINATION/NUMBER";
 
 /// Every file that an archive can have.
-pub const LAYOUT: [Part; 43] = [
+pub const LAYOUT: [Part; 44] = [
     all("archive.json", "version of this layout, edition, and the disks in this archive"),
     all("README.txt", "list of the content"),
     all("SHA256SUMS", "digests of all other files (check them: sha256sum -c SHA256SUMS)"),
@@ -80,6 +80,7 @@ pub const LAYOUT: [Part; 43] = [
     table(&schema::VIRTUAL).within("judgement"),
     table(&schema::FLAGS).within("judgement"),
     table(&schema::ARRIVALS).within("judgement"),
+    table(&schema::INSTRUCTIONS).optional().within("judgement"),
     Part { kind: Some(Kind::Team), ..table(&schema::TEAM_VALUES) },
     output("stdout", "what the tool printed"),
     output("stderr", "the error output of the tool"),

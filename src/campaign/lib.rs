@@ -193,6 +193,9 @@ pub struct Overrides {
     pub memory_reserve_mib: Option<u64>,
     /// Space that the writes of a run to its disks may take on the host, GiB.
     pub disk_gib: Option<Gib>,
+    /// Instructions that a run may execute.
+    #[serde(deserialize_with = "mcc_edition::instructions")]
+    pub instructions: Option<u64>,
 }
 
 /// Reads a limit with the bounds that editions have.
@@ -314,6 +317,7 @@ impl Campaign {
         limits.output_bytes = changes.output_bytes.map_or(limits.output_bytes, NonZeroU64::get);
         limits.memory_reserve_mib = changes.memory_reserve_mib.unwrap_or(limits.memory_reserve_mib);
         limits.disk_gib = changes.disk_gib.or(limits.disk_gib);
+        limits.instructions = changes.instructions.or(limits.instructions);
         edition
     }
 
@@ -332,6 +336,7 @@ impl Campaign {
                 after.memory_reserve_mib.to_string(),
             ),
             ("disk_gib", disk_space(before.disk_gib), disk_space(after.disk_gib)),
+            ("instructions", instructions(before.instructions), instructions(after.instructions)),
         ]
         .into_iter()
         .filter(|(_, before, after)| before != after)
@@ -408,6 +413,11 @@ impl Campaign {
             }
         }
     }
+}
+
+/// A limit of instructions for display.
+fn instructions(limit: Option<u64>) -> String {
+    limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string())
 }
 
 /// A disk limit for display.

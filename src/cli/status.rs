@@ -305,7 +305,14 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
             "{entry:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
             format!("{}/{}", tally.recorded, tally.planned),
             count(&["finished"]),
-            count(&["cpu-limit", "wall-limit", "memory-limit", "output-limit", "disk-limit"]),
+            count(&[
+                "cpu-limit",
+                "wall-limit",
+                "memory-limit",
+                "output-limit",
+                "disk-limit",
+                "instruction-limit"
+            ]),
             count(&["tool-crash"]),
             count(&["infrastructure"])
         )?;

@@ -235,6 +235,19 @@ pub struct Limits {
     /// `MAX_DISK_BYTES`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_gib: Option<Gib>,
+    /// Instructions that a run may execute: of user programs, or with the channel `ssh` all of its machine. None: there is no
+    /// limit.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "instructions")]
+    pub instructions: Option<u64>,
+}
+
+/// Deserializes a limit of instructions. The machine stops at most 30,000 instructions before it with four vCPUs, which is
+/// 0.003 % of the smallest limit (docs/measurement.md).
+///
+/// # Errors
+/// The number is not in the range.
+pub fn instructions<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    between::<1_000_000_000, MAX_INSTRUCTIONS, _, _>(from).map(Some)
 }
 
 /// The largest disk limit that no edition or campaign sets: 16 GiB.
@@ -321,7 +334,7 @@ fn cpu_model<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 // The bounds of limits are those of measurements.
-pub use mcc_base::figures::{MAX_BYTES, YEAR_S};
+pub use mcc_base::figures::{MAX_BYTES, MAX_INSTRUCTIONS, YEAR_S};
 
 /// Deserializes a number from MIN to MAX.
 ///

@@ -12,6 +12,7 @@ use mcc_campaign::benchkit::Value;
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
+use mcc_store::InstructionSource;
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -450,6 +451,8 @@ pub enum Ending {
     OutputLimit,
     /// Terminated at the limit on writes to the disk.
     DiskLimit,
+    /// Terminated at the limit on instructions.
+    InstructionLimit,
     /// The tool ended abnormally.
     ToolCrash,
     /// A failure of host or harness; it is never attributed to the tool.
@@ -483,6 +486,9 @@ pub struct Cost {
     /// Instructions at addresses of the guest's kernel; None where they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_kernel: Option<u64>,
+    /// What counted the instructions; None where they were not counted, and in judgements of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_source: Option<InstructionSource>,
 }
 
 impl Cost {

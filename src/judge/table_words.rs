@@ -26,12 +26,13 @@ pub const CERTIFIED_HEADER: [&str; 10] = [
 ];
 
 /// The endings that have their own word in `Status`. The others are `normal` there; `results` distinguishes them.
-pub(crate) const ENDINGS: [(&str, Ending); 8] = [
+pub(crate) const ENDINGS: [(&str, Ending); 9] = [
     ("cpu-limit", Ending::CpuLimit),
     ("wall-limit", Ending::WallLimit),
     ("memory-limit", Ending::MemoryLimit),
     ("output-limit", Ending::OutputLimit),
     ("disk-limit", Ending::DiskLimit),
+    ("instruction-limit", Ending::InstructionLimit),
     ("tool-crash", Ending::ToolCrash),
     ("infrastructure", Ending::Infrastructure),
     ("not-stated", Ending::NotStated),

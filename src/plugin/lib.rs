@@ -8,7 +8,9 @@
 mod counting;
 mod layout;
 
-pub use layout::{COUNTERS_ARGUMENT, SLOT_BYTES, Slot};
+pub use layout::{
+    COUNTERS_ARGUMENT, LIMIT_ALL, LIMIT_USER, Limit, SHARE, SLOT_BYTES, Slot, file_bytes, limit_at,
+};
 
 /// The plugin, a shared object.
 pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plugin.so"));

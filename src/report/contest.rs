@@ -472,7 +472,7 @@ impl CellCounts {
 
 /// Every ending with its code in the cells of tables and its text, in the order of the legend. The code is empty for an
 /// answer and where the source does not state the ending. Every ending has its own number and text (promise R6).
-pub const ENDINGS: [(Ending, &str, &str); 12] = [
+pub const ENDINGS: [(Ending, &str, &str); 13] = [
     (Ending::Answered, "", "answered"),
     (Ending::DidNotCompete, "DNC", "did not compete"),
     (Ending::CannotCompute, "CC", "cannot compute"),
@@ -482,6 +482,7 @@ pub const ENDINGS: [(Ending, &str, &str); 12] = [
     (Ending::MemoryLimit, "MEM", "killed for lack of memory"),
     (Ending::OutputLimit, "OUT", "stopped at the output limit"),
     (Ending::DiskLimit, "DISK", "stopped at the disk limit"),
+    (Ending::InstructionLimit, "INSTR", "stopped at the instruction limit"),
     (Ending::ToolCrash, "CRASH", "tool crashed"),
     (Ending::Infrastructure, "INFRA", "infrastructure failure, or not run yet; not scored"),
     (Ending::NotStated, "", "not stated in the judged table"),

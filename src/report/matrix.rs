@@ -4,6 +4,7 @@
 use super::contest::{self, CellCounts, Contest};
 use super::{show, tables};
 use mcc_judge::judgement::{Block, Cell, JudgementError};
+use mcc_store::InstructionSource;
 use serde::Serialize;
 
 /// A table of runs.
@@ -92,14 +93,15 @@ impl Matrix {
 
 /// The runs of an examination as CSV, one in a row. Columns: instance,family,status,tool,right,wrong,unjudged,values,
 /// ending,points,cpu_ms,wall_ms,memory_kib,marks; where instructions of a run were counted also
-/// instructions_user,instructions_kernel.
+/// instructions_user,instructions_kernel,instructions_source.
 pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
     let head = ["instance", "family", "status", "tool", "right", "wrong", "unjudged", "values", "ending"];
     let head = head.into_iter().chain(["points", "cpu_ms", "wall_ms", "memory_kib", "marks"]);
     let blocks = || contest.instances.iter().filter_map(|&instance| contest.block(examination, instance));
     let is_counted = |cell: &Cell| cell.cost.is_some_and(|cost| cost.instructions_user.is_some());
     let counted = blocks().any(|block| block.cells.iter().any(is_counted));
-    let head = head.chain(["instructions_user", "instructions_kernel"].into_iter().filter(|_| counted));
+    let more = ["instructions_user", "instructions_kernel", "instructions_source"];
+    let head = head.chain(more.into_iter().filter(|_| counted));
     let row = |(block, cell): (&Block, &Cell)| {
         let instance = &contest.judgement.instances[block.instance];
         let CellCounts { right, wrong, unjudged, all } = CellCounts::count(block, cell);
@@ -112,11 +114,11 @@ pub fn csv(contest: &Contest, examination: usize) -> Vec<u8> {
         let row = row.chain([cell.ending.to_string(), cell.points.to_string()]);
         let row = row.chain(costs.map(|value| value.map_or(String::new(), |value| value.to_string())));
         let row = row.chain([show::visible(&cell.marks.join(" "))]);
-        let instructions =
-            cell.cost.map_or([None; 2], |cost| [cost.instructions_user, cost.instructions_kernel]);
-        let instructions = instructions.into_iter().filter(|_| counted);
-        row.chain(instructions.map(|count| count.map_or(String::new(), |count| count.to_string())))
-            .collect::<Vec<_>>()
+        let cost = cell.cost.unwrap_or_default();
+        let counts = [cost.instructions_user, cost.instructions_kernel];
+        let counts = counts.map(|count| count.map_or(String::new(), |count| count.to_string()));
+        let source = cost.instructions_source.map_or("", InstructionSource::word).to_owned();
+        row.chain(counts.into_iter().chain([source]).filter(|_| counted)).collect::<Vec<_>>()
     };
     let cells = blocks().flat_map(|block| block.cells.iter().map(move |cell| (block, cell)));
     let shown = cells.filter(|(_, cell)| contest.entry_number(cell.entry).is_some());

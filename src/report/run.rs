@@ -224,6 +224,7 @@ pub fn outcome(outcome: &Outcome) -> String {
         Outcome::MemoryLimit => "memory-limit: killed for lack of memory in the guest".into(),
         Outcome::OutputLimit => "output-limit: stopped at the output limit".into(),
         Outcome::DiskLimit => "disk-limit: stopped at the limit of writes to the disk".into(),
+        Outcome::InstructionLimit => "instruction-limit: stopped at the limit of instructions".into(),
         Outcome::ToolCrash { signal } => format!("tool-crash: signal {signal}"),
         Outcome::NotCompeting => "not competing: no machine was started".into(),
         Outcome::Infrastructure { state, reason } => {

@@ -45,7 +45,7 @@ const TOP_LEVEL: [&str; 30] = [
 ];
 const MADE_BY: &str = "mcc-harness-site.json";
 /// The judgement's files that are published with the site.
-const DATA: [&str; 17] = [
+const DATA: [&str; 18] = [
     "judgement.json",
     "podiums.csv",
     "scores.csv",
@@ -57,6 +57,7 @@ const DATA: [&str; 17] = [
     "weak.csv",
     "flags.csv",
     "arrivals.csv",
+    "instructions.csv",
     "overrides.csv",
     "sensitivity.csv",
     "margins.csv",

@@ -64,6 +64,10 @@ impl<'a> CampaignRunner<'a> {
     /// The lease registry or the record cannot be read.
     pub fn new(mut settings: RunSettings<'a>) -> Result<Self, RunnerError> {
         let record = settings.record;
+        let Host { backend, accelerator, ref qemu, .. } = *settings.host;
+        if settings.edition.limits.instructions.is_some() {
+            mcc_vm::check_instruction_limit(backend, accelerator, qemu)?;
+        }
         let leases = settings.host.leases(settings.file, settings.stop)?;
         let record_summary = RecordSummary::at(record.dir())?;
         record_summary.add_run_times_to(&mut settings.history);

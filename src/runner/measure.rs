@@ -89,6 +89,7 @@ impl Measurement<'_> {
                 housekeeping_cpus: leases.housekeeping().to_vec(),
                 disk_limit: None,
                 count_instructions: true,
+                limit_instructions: false,
                 fixed_addresses: false,
             })
             .collect();

@@ -28,6 +28,8 @@ pub enum Outcome {
     OutputLimit,
     /// The writes of the tool to its disk reached their limit.
     DiskLimit,
+    /// The instructions of the machine reached their limit.
+    InstructionLimit,
     /// A signal ended the tool.
     ToolCrash {
         /// The number of the signal.
@@ -67,6 +69,7 @@ impl Outcome {
             Self::MemoryLimit => "memory-limit",
             Self::OutputLimit => "output-limit",
             Self::DiskLimit => "disk-limit",
+            Self::InstructionLimit => "instruction-limit",
             Self::ToolCrash { .. } => "tool-crash",
             Self::NotCompeting => "not-competing",
             Self::Infrastructure { .. } => "infrastructure",
@@ -201,11 +204,40 @@ impl Instructions {
         }
     }
 
+    /// Returns what counted them; None: nothing.
+    pub fn source(&self) -> Option<InstructionSource> {
+        match self {
+            Self::TcgPlugin { .. } => Some(InstructionSource::TcgPlugin),
+            Self::Perf { .. } => Some(InstructionSource::Perf),
+            Self::Absent { .. } => None,
+        }
+    }
+
     /// Returns the instructions at addresses of the kernel; None: they were not counted.
     pub fn kernel(&self) -> Option<u64> {
         match self {
             Self::TcgPlugin { kernel, .. } | Self::Perf { kernel, .. } => Some(*kernel),
             Self::Absent { .. } => None,
+        }
+    }
+}
+
+/// What counted instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InstructionSource {
+    /// A plugin of QEMU.
+    TcgPlugin,
+    /// Perf events of the host's kernel.
+    Perf,
+}
+
+impl InstructionSource {
+    /// Returns its name in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TcgPlugin => "tcg-plugin",
+            Self::Perf => "perf",
         }
     }
 }

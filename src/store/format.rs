@@ -13,7 +13,7 @@ use std::time::Duration;
 const APPLICATION_ID: i64 = 0x4d43_4348;
 /// The newest format that this program reads, SQLite's user version. A record of a newer format is refused.
 ///
-/// 5: the outcome `disk-limit`; the tables are those of 4.
+/// 5: the outcomes `disk-limit` and `instruction-limit`; the tables are those of 4.
 /// 4: an attempt's `room` is named `environment`; the old key is still read, and rows keep it.
 /// 3: what the summary of a million runs needs is indexed; the content is that of 2.
 /// 2: table `reruns`; samples are files in the folder of the outputs.

@@ -33,8 +33,8 @@ mod samples;
 mod seal;
 
 pub use attempt::{
-    Arrivals, Attempt, Disk, Environment, HostFacts, INSTANCE_DISK, Instructions, MemorySource, Outcome,
-    RunFacts, Sample,
+    Arrivals, Attempt, Disk, Environment, HostFacts, INSTANCE_DISK, InstructionSource, Instructions,
+    MemorySource, Outcome, RunFacts, Sample,
 };
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;

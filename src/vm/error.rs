@@ -104,6 +104,9 @@ pub enum VmError {
         /// The cause.
         problem: String,
     },
+    /// The limit of instructions cannot be enforced.
+    #[error("no limit of instructions can be enforced: {0}")]
+    InstructionLimit(String),
     /// QEMU did not run for this time: a signal or a debugger stopped it.
     #[error("{QEMU} was stopped for {:.1} s by a signal or a debugger on the host", .0.as_secs_f64())]
     Held(Duration),

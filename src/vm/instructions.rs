@@ -5,16 +5,19 @@
 
 use super::perf::PerfCounters;
 use super::spec::MachineSpec;
-use crate::host::Accelerator;
+use crate::host::{Accelerator, HostError, Qemu};
 use mcc_base::figures::MAX_INSTRUCTIONS;
 use mcc_base::machine::Backend;
-use mcc_plugin::{PLUGIN, SLOT_BYTES};
-use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use mcc_plugin::{COUNTERS_ARGUMENT, LIMIT_USER, Limit, PLUGIN, SLOT_BYTES, file_bytes, limit_at};
+use nix::fcntl::{FcntlArg, FdFlag, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::offset_of;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 
 /// Instructions that a guest executed. The plugin counts blocks of code as wholes, by their address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +87,51 @@ impl Counters {
     }
 }
 
+/// Checks that machines of this host can have a limit of instructions: a guest under TCG is started with the plugin.
+///
+/// # Errors
+/// `HostError::NoInstructionLimit`: they cannot.
+pub fn check_instruction_limit(
+    backend: Backend,
+    accelerator: Accelerator,
+    qemu: &Qemu,
+) -> Result<(), HostError> {
+    let obstacle = match (backend, accelerator) {
+        (Backend::Libvirt, _) => "instructions are not counted in machines that libvirt starts".to_owned(),
+        (Backend::Qemu, Accelerator::Kvm) => {
+            "under KVM instructions are counted after the fact, and no machine is stopped at a count"
+                .to_owned()
+        }
+        (Backend::Qemu, Accelerator::Tcg) => {
+            let started = PluginCounters::new(1).map(|counters| {
+                Accelerator::Tcg.probe_with(qemu, |command| {
+                    let [plugin, slots] = [&counters.plugin, &counters.slots].map(AsRawFd::as_raw_fd);
+                    command.args([
+                        "-plugin",
+                        &format!("/dev/fd/{plugin},{COUNTERS_ARGUMENT}{slots},{LIMIT_USER}"),
+                    ]);
+                    let inherit = move || {
+                        for file in [plugin, slots] {
+                            // SAFETY: the files are open until the program has ended.
+                            let file = unsafe { BorrowedFd::borrow_raw(file) };
+                            fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+                        }
+                        Ok(())
+                    };
+                    // SAFETY: between fork and exec it makes two system calls and allocates nothing.
+                    unsafe { command.pre_exec(inherit) };
+                })
+            });
+            match started {
+                Ok(probe) if probe.usable => return Ok(()),
+                Ok(probe) => format!("{} with the plugin: {}", Qemu::NAME, probe.evidence),
+                Err(error) => format!("no files for the plugin: {error}"),
+            }
+        }
+    };
+    Err(HostError::NoInstructionLimit { obstacle })
+}
+
 /// Whether QEMU ended before its guest ran because it cannot load the plugin: it supports only another version of the
 /// interface, or was built without it. `log`: the end of QEMU's log.
 pub(super) fn is_refusal(log: &str) -> bool {
@@ -94,7 +142,7 @@ pub(super) fn is_refusal(log: &str) -> bool {
 pub(super) struct PluginCounters {
     /// The shared object, which nobody can change.
     pub plugin: File,
-    /// A slot per vCPU.
+    /// A slot per vCPU, and the limit.
     pub slots: File,
     vcpus: usize,
 }
@@ -107,7 +155,7 @@ impl PluginCounters {
         plugin.write_all(PLUGIN)?;
         seal(&plugin, SealFlag::F_SEAL_WRITE)?;
         let vcpus = vcpus as usize;
-        slots.set_len((vcpus * SLOT_BYTES) as u64)?;
+        slots.set_len(file_bytes(vcpus) as u64)?;
         seal(&slots, SealFlag::empty())?;
         Ok(Self { plugin, slots, vcpus })
     }
@@ -120,6 +168,32 @@ impl PluginCounters {
         let mut bytes = vec![0; self.vcpus * SLOT_BYTES];
         self.slots.read_exact_at(&mut bytes, 0)?;
         sum(&bytes)
+    }
+
+    /// Lets the vCPUs execute so many instructions from now on.
+    pub fn apply_limit(&self, instructions: u64) -> io::Result<()> {
+        self.write(offset_of!(Limit, left), instructions)?;
+        self.write(offset_of!(Limit, applies), 1)
+    }
+
+    /// Ends the limit; vCPUs that wait continue.
+    pub fn lift_limit(&self) -> io::Result<()> {
+        self.write(offset_of!(Limit, applies), 0)
+    }
+
+    /// Whether a vCPU waits because the limit is reached.
+    pub fn is_limit_reached(&self) -> bool {
+        let mut word = [0; 8];
+        let read = self.slots.read_exact_at(&mut word, self.place(offset_of!(Limit, reached)));
+        read.is_ok() && u64::from_ne_bytes(word) == 1
+    }
+
+    fn write(&self, offset: usize, word: u64) -> io::Result<()> {
+        self.slots.write_all_at(&word.to_ne_bytes(), self.place(offset))
+    }
+
+    fn place(&self, offset: usize) -> u64 {
+        (limit_at(self.vcpus) + offset) as u64
     }
 }
 
@@ -167,8 +241,26 @@ mod tests {
         assert_eq!(read, Instructions { user: 75, kernel: 11 });
         let earlier = Instructions { user: 70, kernel: 20 };
         assert_eq!(read.since(earlier), Instructions { user: 5, kernel: 0 });
+        assert!(!counters.is_limit_reached());
+        counters.apply_limit(7).unwrap();
+        assert_eq!(counters.read().unwrap(), read, "the limit is no counter");
+        counters.write(offset_of!(Limit, reached), 1).unwrap();
+        assert!(counters.is_limit_reached());
         counters.slots.write_all_at(&u64::MAX.to_ne_bytes(), 0).unwrap();
         assert!(counters.read().is_err());
+    }
+
+    #[test]
+    fn a_limit_of_instructions_is_refused_under_kvm_and_libvirt() {
+        let qemu = Qemu { version: "7.2".to_owned(), program: "/no/qemu".into() };
+        for (backend, accelerator, obstacle) in [
+            (Backend::Qemu, Accelerator::Kvm, "under KVM"),
+            (Backend::Libvirt, Accelerator::Tcg, "libvirt"),
+            (Backend::Qemu, Accelerator::Tcg, "/no/qemu does not start"),
+        ] {
+            let error = check_instruction_limit(backend, accelerator, &qemu).unwrap_err().to_string();
+            assert!(error.contains(obstacle), "{error}");
+        }
     }
 
     #[test]

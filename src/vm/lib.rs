@@ -46,7 +46,7 @@ pub use ext4_files::Ext4Files;
 pub use free_space::free_bytes;
 pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
-pub use instructions::{InstructionSource, Instructions};
+pub use instructions::{InstructionSource, Instructions, check_instruction_limit};
 pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use mcc_base::machine::{Backend, DiskBus, NicModel, Original};

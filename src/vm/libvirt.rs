@@ -505,6 +505,7 @@ mod tests {
             housekeeping_cpus: vec![0, 1],
             disk_limit: None,
             count_instructions: false,
+            limit_instructions: false,
             fixed_addresses: false,
         }
     }

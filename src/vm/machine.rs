@@ -308,6 +308,30 @@ impl Machine {
         Ok(true)
     }
 
+    /// Reads the output that the guest handed to QEMU before its vCPUs stopped.
+    ///
+    /// # Errors
+    /// QEMU ended or does not answer within ten seconds, or the output cannot be kept.
+    pub fn read_handed_over(&mut self) -> Result<(), VmError> {
+        // QEMU's loop can answer before it passes output on that was ready at the same time, so one answer is not enough.
+        let mut answers_without_output = 0;
+        while answers_without_output < 2 {
+            let before = self.received();
+            let deadline = Instant::now() + Duration::from_secs(10);
+            self.qmp.execute("query-status", deadline).map_err(|error| self.with_cause(error))?;
+            let mut read = before;
+            loop {
+                self.read_available()?;
+                if self.received() == read {
+                    break;
+                }
+                read = self.received();
+            }
+            answers_without_output = if read == before { answers_without_output + 1 } else { 0 };
+        }
+        Ok(())
+    }
+
     /// Waits until a descriptor is readable; false if `deadline` has passed.
     fn poll(&mut self, deadline: Instant) -> Result<bool, VmError> {
         if !self.qmp.lines.open || !self.control.is_open() {

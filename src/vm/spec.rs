@@ -7,7 +7,7 @@ use super::overlay;
 use super::saved_state::SavedState;
 use crate::host::Accelerator;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
-use mcc_plugin::COUNTERS_ARGUMENT;
+use mcc_plugin::{COUNTERS_ARGUMENT, LIMIT_ALL, LIMIT_USER};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,8 @@ pub struct MachineSpec {
     pub disk_limit: Option<u64>,
     /// Whether the instructions of the guest are counted, if that is possible (`Machine::instructions`).
     pub count_instructions: bool,
+    /// Whether a limit of instructions can apply (`Machine::apply_instruction_limit`); only with `count_instructions`.
+    pub limit_instructions: bool,
     /// Whether the guest's kernel places programs at the same addresses each time; only with `Guest::Agent`.
     pub fixed_addresses: bool,
 }
@@ -227,7 +229,13 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     arg("-accel", spec.accelerator.word());
     if spec.has_plugin() {
         let [plugin, counters] = &qemu_sockets.plugin;
-        arg("-plugin", &format!("/dev/fd/{plugin},{COUNTERS_ARGUMENT}{counters}"));
+        let limit = match &spec.guest {
+            _ if !spec.limit_instructions => String::new(),
+            Guest::Agent { .. } => format!(",{LIMIT_USER}"),
+            // The author of the disk decides at which addresses code runs, but not how much.
+            Guest::Ssh(_) => format!(",{LIMIT_ALL}"),
+        };
+        arg("-plugin", &format!("/dev/fd/{plugin},{COUNTERS_ARGUMENT}{counters}{limit}"));
     }
     arg("-cpu", &spec.cpu_model);
     arg("-m", &format!("{}M", spec.memory_mib));
@@ -404,6 +412,7 @@ mod tests {
             housekeeping_cpus: vec![],
             disk_limit: None,
             count_instructions: false,
+            limit_instructions: false,
             fixed_addresses: false,
         }
     }

@@ -111,8 +111,8 @@ fn equal_runs_beside_load_hardly_deviate() {
         .collect();
     let counting = MachineSpec { count_instructions: true, ..spec(512, 1) };
     let fixed: Vec<u64> =
-        (0..10).map(|_| count(&counting, "head -c 100000000 /dev/zero | sha256sum").user).collect();
-    let tool: Vec<(u64, u64)> = (0..10)
+        (0..20).map(|_| count(&counting, "head -c 100000000 /dev/zero | sha256sum").user).collect();
+    let tool: Vec<(u64, u64)> = (0..20)
         .map(|_| {
             let facts = run("boot", "").0;
             (facts.instructions.unwrap().user().unwrap(), facts.wall_ms)
@@ -202,8 +202,8 @@ fn three_pairs_find_one_percent_more_work_beside_a_busy_neighbour() {
     let head = tool.join("BenchKit_head.sh");
     let text = fs::read_to_string(&head).unwrap();
     let (first, rest) = text.split_once('\n').unwrap();
-    // About 950 instructions for each step of the loop.
-    let more = format!("{first}\nfor ((i = 0; i < {}; i++)); do :; done\n{rest}", all / 100 / 950);
+    // About 15,500 instructions for each step of the loop.
+    let more = format!("{first}\nfor ((i = 0; i < {}; i++)); do :; done\n{rest}", all / 100 / 15_500);
     fs::write(&head, more).unwrap();
     let image = folder.path().join("image");
     images::with_tool(&tool, &image);

@@ -7,6 +7,7 @@ mod doctor;
 mod evidence_campaigns;
 mod image;
 mod import;
+mod instruction_limit;
 mod instructions;
 mod machine;
 mod progress;

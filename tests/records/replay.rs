@@ -147,6 +147,55 @@ fn times_of_arrival_are_judged_from_record_and_archive() {
     assert_eq!(judged("results", "older").trim_end(), header);
 }
 
+#[test]
+fn counted_instructions_are_a_table_of_judgement_archive_and_site() {
+    let campaign = Campaign::new();
+    let folder = campaign.folder.path();
+    let publish = |name: &str| {
+        let [archive, out, site] =
+            [".tar.zst", "", "-site"].map(|kind| folder.join(format!("{name}{kind}")).display().to_string());
+        campaign.export(&[&archive]).success();
+        assert!(stdout(&harness(folder, &["verify", &archive]).success()).contains("complete; runs: 6"));
+        harness(folder, &["judge", &archive, "--out", &out]).success();
+        harness(folder, &["report", &archive, "--out", &site]).success();
+        let read = |path: String| fs::read_to_string(path).ok();
+        let runs = read(format!("{site}/examinations/StateSpace.csv")).unwrap();
+        let tables = [&out, &format!("{site}/data")].map(|place| read(format!("{place}/instructions.csv")));
+        (tables, runs.lines().next().unwrap().to_owned(), archive)
+    };
+    let (tables, columns, _) = publish("without");
+    assert_eq!(tables, [None, None]);
+    assert!(!columns.contains("instructions"), "{columns}");
+
+    let db = rusqlite::Connection::open(folder.join("results/record.db")).unwrap();
+    for (tool, counted) in [
+        ("tool-0", r#"{"source":"tcg-plugin","user":2720486993,"kernel":31}"#),
+        ("tool-1", r#"{"source":"absent","reason":"refused"}"#),
+    ] {
+        let change =
+            "UPDATE attempts SET facts = json_set(facts, '$.facts.instructions', json(?1)) WHERE run IN
+                      (SELECT position FROM runs WHERE id = ?2)";
+        let run = format!("{tool}/DiningTable-PT-03/StateSpace");
+        assert_eq!(db.execute(change, [counted, &run]).unwrap(), 1);
+    }
+    drop(db);
+    let ([judged, published], columns, archive) = publish("counted");
+    let table = "tool,instance,examination,instructions_user,instructions_kernel,instructions_source\n\
+                 tool-0,DiningTable-PT-03,StateSpace,2720486993,31,tcg-plugin\n";
+    assert_eq!([judged.as_deref(), published.as_deref()], [Some(table); 2]);
+    assert!(columns.ends_with(",instructions_user,instructions_kernel,instructions_source"), "{columns}");
+    let plain = zstd::decode_all(&fs::read(archive).unwrap()[..]).unwrap();
+    let mut tar = tar::Archive::new(&plain[..]);
+    let mut files = tar.entries().unwrap().map(Result::unwrap);
+    let package = files.find(|file| file.path().unwrap() == Path::new("datapackage.json")).unwrap();
+    let package: serde_json::Value = serde_json::from_reader(package).unwrap();
+    let resources = package["resources"].as_array().unwrap();
+    let described = resources.iter().find(|table| table["path"] == "judgement/instructions.csv").unwrap();
+    let types: Vec<_> =
+        described["schema"]["fields"].as_array().unwrap().iter().map(|field| &field["type"]).collect();
+    assert_eq!(types, ["string", "string", "string", "integer", "integer", "string"]);
+}
+
 /// The output of `verify` for a damaged archive.
 fn found(folder: &Path, input: &str) -> String {
     let verified = harness(folder, &["verify", input]).code(1);

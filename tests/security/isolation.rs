@@ -87,6 +87,7 @@ const LIMITS: Limits = Limits {
     output_bytes: 1,
     memory_reserve_mib: 128,
     disk_gib: None,
+    instructions: None,
 };
 
 /// The attempt of a guest that sets its clock, signals its first process, leaves processes, fills its disk and exhausts

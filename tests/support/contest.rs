@@ -447,6 +447,7 @@ fn commit(record: &Record, run: &RunId, ending: Ending, stdout: Option<Vec<u8>>)
         Ending::MemoryLimit => vec![Outcome::MemoryLimit],
         Ending::OutputLimit => vec![Outcome::OutputLimit],
         Ending::DiskLimit => vec![Outcome::DiskLimit],
+        Ending::InstructionLimit => vec![Outcome::InstructionLimit],
         Ending::ToolCrash => vec![Outcome::ToolCrash { signal: 11 }],
         Ending::DidNotCompete => vec![Outcome::NotCompeting],
         _ => vec![Outcome::Finished { exit_code: 0 }],

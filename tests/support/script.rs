@@ -27,6 +27,7 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         housekeeping_cpus: vec![],
         disk_limit: None,
         count_instructions: false,
+        limit_instructions: false,
         fixed_addresses: false,
     }
 }

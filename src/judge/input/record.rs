@@ -307,6 +307,7 @@ fn run_result(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) ->
         memory_kib: facts.memory_kib,
         instructions_user: facts.instructions.as_ref().and_then(Instructions::user),
         instructions_kernel: facts.instructions.as_ref().and_then(Instructions::kernel),
+        instructions_source: facts.instructions.as_ref().and_then(Instructions::source),
     });
     let ending = ending(&attempt.outcome, answers.as_ref());
     let arrivals = attempt.facts.as_ref().and_then(|facts| facts.arrivals.as_ref());
@@ -350,6 +351,7 @@ fn ending(outcome: &Outcome, answers: Option<&Answers>) -> Ending {
         Outcome::MemoryLimit => Ending::MemoryLimit,
         Outcome::OutputLimit => Ending::OutputLimit,
         Outcome::DiskLimit => Ending::DiskLimit,
+        Outcome::InstructionLimit => Ending::InstructionLimit,
         Outcome::ToolCrash { .. } => Ending::ToolCrash,
         Outcome::Finished { .. } => answers.map_or(Ending::NoAnswer, answered),
     }

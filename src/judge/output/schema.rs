@@ -212,6 +212,27 @@ pub const ARRIVALS: Table = Table {
     ..NO_COLUMNS
 };
 
+/// `instructions.csv`, which a judgement has only if instructions of a run were counted.
+pub const INSTRUCTIONS: Table = Table {
+    file: "instructions.csv",
+    about: "the instructions that the machine of each run executed while its tool ran, at addresses of user programs and of \
+            the guest's kernel, and what counted them: tcg-plugin (a plugin of QEMU) or perf (the host's processor); \
+            counts of different sources, or of different versions of QEMU, are not comparable",
+    columns: &[
+        "tool",
+        "instance",
+        "examination",
+        "instructions_user",
+        "instructions_kernel",
+        "instructions_source",
+    ],
+    counts: &["instructions_user", "instructions_kernel"],
+    key: &["tool", "instance", "examination"],
+    entry: "tool",
+    instance: "instance",
+    ..NO_COLUMNS
+};
+
 /// `sensitivity.csv`
 pub const SENSITIVITY: Table = Table {
     file: "sensitivity.csv",
@@ -323,7 +344,7 @@ pub const TEAM_VALUES: Table = Table {
 };
 
 /// The tables of a judgement of the MCC.
-pub const JUDGEMENT: [Table; 14] = [
+pub const JUDGEMENT: [Table; 15] = [
     CONFIDENCE,
     TRUSTED,
     SCORES,
@@ -335,6 +356,7 @@ pub const JUDGEMENT: [Table; 14] = [
     VIRTUAL,
     FLAGS,
     ARRIVALS,
+    INSTRUCTIONS,
     SENSITIVITY,
     MARGINS,
     ORACLE,

@@ -15,6 +15,7 @@ use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
+use mcc_store::InstructionSource;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -48,6 +49,9 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     overrides.text(&schema::OVERRIDES.header())?;
     let mut arrivals = AtomicFile::new(&dir.join("arrivals.csv"))?;
     arrivals.text(&schema::ARRIVALS.header())?;
+    let mut instructions = AtomicFile::new(&dir.join("instructions.csv"))?;
+    instructions.text(&schema::INSTRUCTIONS.header())?;
+    let mut counted = false;
     json.text("{")?;
     header_fields(&mut json, header)?;
     json.text("\"blocks\":[")?;
@@ -70,6 +74,8 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
             weak.text(&batch.weak)?;
             overrides.text(&batch.overrides)?;
             arrivals.text(&batch.arrivals)?;
+            instructions.text(&batch.instructions)?;
+            counted |= !batch.instructions.is_empty();
             for (entry, mark) in batch.marks.drain(..) {
                 marks[entry].insert(mark);
             }
@@ -99,6 +105,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
     ];
     let mut files = table_files(&tables, dir)?;
     files.extend([trusted, weak, overrides, arrivals]);
+    files.extend(counted.then_some(instructions));
     replace(json, files, dir)?;
     Ok(totals)
 }
@@ -126,6 +133,7 @@ struct BlockBatch {
     weak: String,
     overrides: String,
     arrivals: String,
+    instructions: String,
     marks: Vec<(usize, Mark)>,
 }
 
@@ -145,6 +153,7 @@ impl BlockBatch {
             weak_rows(header, &block, &mut self.weak);
             override_rows(header, &block, &mut self.overrides);
             arrivals::rows(header, &block, &mut self.arrivals);
+            instruction_rows(header, &block, &mut self.instructions);
             for cell in block.cells {
                 let marks = cell.marks.into_iter().filter(Mark::excludes_cost);
                 self.marks.extend(marks.map(|mark| (cell.entry, mark)));
@@ -154,10 +163,10 @@ impl BlockBatch {
     }
 
     fn clear(&mut self) {
-        let Self { json, trusted, weak, overrides, arrivals, marks } = self;
+        let Self { json, trusted, weak, overrides, arrivals, instructions, marks } = self;
         json.clear();
         marks.clear();
-        [trusted, weak, overrides, arrivals].into_iter().for_each(String::clear);
+        [trusted, weak, overrides, arrivals, instructions].into_iter().for_each(String::clear);
     }
 }
 
@@ -278,6 +287,22 @@ fn header_fields(json: &mut AtomicFile, header: &Judgement) -> Result<(), WriteE
     json.field("excluded", &header.excluded, ",\n")?;
     json.field("common_values", &header.common_values, ",\n")?;
     json.field("confidence", &header.confidence, ",\n")
+}
+
+/// Adds a row to `instructions.csv` for each run of a block whose instructions were counted.
+fn instruction_rows(header: &Judgement, block: &Block, rows: &mut String) {
+    let instance = field(&header.instances[block.instance].instance);
+    let examination = field(&header.examinations[block.examination]);
+    for cell in &block.cells {
+        let Some(Cost { instructions_user, instructions_kernel, instructions_source, .. }) = cell.cost else {
+            continue;
+        };
+        if let (Some(user), Some(kernel)) = (instructions_user, instructions_kernel) {
+            let name = field(&header.entries[cell.entry].entry);
+            let source = instructions_source.map_or("", InstructionSource::word);
+            let _ = writeln!(rows, "{name},{instance},{examination},{user},{kernel},{source}");
+        }
+    }
 }
 
 /// Adds the rows of a block to `trusted.csv`. `backers` are the voters that gave the trusted value, `against` those

@@ -4,8 +4,9 @@
 use super::disturbance;
 use super::evidence_files::EvidenceFiles;
 use super::host_watch::HostWatch;
-use super::limits::{Budget, Enforced, LimitCheck};
-use super::usage::{SAMPLE_INTERVAL, UsageMeter};
+use super::limits::{Budget, Enforced};
+use super::metered::{Metered, Step};
+use super::usage::UsageMeter;
 use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
@@ -197,6 +198,7 @@ impl AttemptRunner<'_> {
             stall: hosts.stall,
             // Over ssh, preparation and collection use programs of the tool's disk, so the limits apply to them too.
             limits: matches!(spec.guest, Guest::Ssh(_)).then_some(budget),
+            is_drained: false,
         };
         if tool.limits.is_some() {
             tool.host_watch.start(&tool.machine);
@@ -345,6 +347,9 @@ impl AttemptRunner<'_> {
             };
             if is_first {
                 tool.machine.restart_instructions();
+                if let Some(limit) = budget.instructions {
+                    tool.machine.apply_instruction_limit(limit)?;
+                }
             }
             tool.machine.send(&request)?;
             let deadline = Instant::now() + hosts.prepare_deadline;
@@ -395,6 +400,7 @@ impl AttemptRunner<'_> {
         self.enter(State::Collecting);
         if !over_ssh {
             tool.limits = None;
+            tool.machine.lift_instruction_limit()?;
         }
         let over = self.collect(tool, phases, Instant::now() + hosts.collect_deadline)?;
         let collected = tool.read()?;
@@ -548,20 +554,6 @@ const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// CPU time during preparation, or during collection, up to which the run is not marked.
 const UNMARKED_CPU: Duration = Duration::from_secs(5);
 
-/// The longest time for which QEMU may be stopped during a run: an attempt that lost more is repeated. A stop that is
-/// shorter than the time between two checks may be missed, so a smaller value would promise more than is observed.
-const MAX_HELD: Duration = SAMPLE_INTERVAL;
-
-/// A machine with a meter of its resource usage.
-struct Metered {
-    host_watch: HostWatch,
-    machine: Machine,
-    meter: UsageMeter,
-    stall: Duration,
-    /// The limits that apply now; None: nothing of the tool runs in the guest.
-    limits: Option<Budget>,
-}
-
 /// The resource usage of the phases of a run.
 #[derive(Default)]
 struct Phases {
@@ -576,58 +568,6 @@ struct Phases {
     figures: (Duration, Duration),
     prepare_cpu: Duration,
     collect_cpu: Duration,
-}
-
-/// The result of `Metered::next`.
-enum Step {
-    Guest(GuestEvent),
-    OutputLimit,
-    /// A limit is exceeded.
-    Over(Outcome),
-    Deadline,
-}
-
-impl Metered {
-    fn read(&mut self) -> Result<(Duration, Duration), VmError> {
-        self.meter.read(&mut self.machine)
-    }
-
-    /// Returns the next event of the guest that is not a sample. Takes samples while limits apply.
-    fn next(&mut self, deadline: Instant) -> Result<Step, VmError> {
-        loop {
-            let (wall, cpu) = self.read()?;
-            // Before the limits: during a stall they could not be enforced.
-            let stalled = self.machine.stalled();
-            if stalled > self.stall {
-                return Err(VmError::Suspended(stalled));
-            }
-            let held = self.meter.held(&self.machine, wall, cpu);
-            if held > MAX_HELD {
-                return Err(VmError::Held(held));
-            }
-            let mut next_check = deadline.min(Instant::now() + SAMPLE_INTERVAL);
-            if let Some(limits) = &self.limits {
-                match limits.check(wall, cpu) {
-                    LimitCheck::Over(Outcome::WallLimit) if !held.is_zero() => {
-                        return Err(VmError::Held(held));
-                    }
-                    LimitCheck::Over(outcome) => return Ok(Step::Over(outcome)),
-                    LimitCheck::Within(time) => self.meter.within_until = Instant::now() + time,
-                }
-                let next_sample = self.meter.sample(&mut self.machine)?;
-                next_check = next_check.min(self.meter.within_until).min(next_sample);
-            }
-            match self.machine.wait(next_check)? {
-                Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),
-                Event::Deadline => {}
-                Event::OutputLimit(_) => return Ok(Step::OutputLimit),
-                Event::Guest(GuestEvent::Sample { memory_kib, io_wait_ms, runnable, .. }) => {
-                    self.meter.record_guest_sample(memory_kib, io_wait_ms, runnable);
-                }
-                Event::Guest(event) => return Ok(Step::Guest(event)),
-            }
-        }
-    }
 }
 
 /// Returns the next event of the guest that is not a sample. `what`: the expected event, for the error.

@@ -96,7 +96,9 @@ impl Scheduler<'_> {
             Outcome::Infrastructure { .. } if !is_last => return Ok(REPEATED.to_owned()),
             Outcome::Infrastructure { .. } => attempt.outcome.to_string(),
             // It may need more time than a canary has.
-            Outcome::CpuLimit | Outcome::WallLimit => return Ok(PASSED.to_owned()),
+            Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit => {
+                return Ok(PASSED.to_owned());
+            }
             _ if has_answers(attempt) => return Ok(PASSED.to_owned()),
             outcome => {
                 let line = last_line(&dir.outputs());

@@ -4,13 +4,15 @@ use mcc_edition::Limits;
 use mcc_store::Outcome;
 use std::time::Duration;
 
-/// The time that a run may use, from the start of the tool.
+/// What a run may use, from the start of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// CPU time, summed over the vCPU threads; None: no limit.
     pub cpu: Option<Duration>,
     /// Wall time.
     pub wall: Duration,
+    /// Instructions, which the machine itself limits; None: no limit.
+    pub instructions: Option<u64>,
     vcpus: u32,
 }
 
@@ -58,6 +60,7 @@ impl Budget {
         Self {
             cpu: limits.cpu_limit_s(vcpus).map(Duration::from_secs),
             wall: Duration::from_secs(limits.wall_limit_s()),
+            instructions: limits.instructions,
             vcpus,
         }
     }
@@ -90,6 +93,7 @@ mod tests {
             output_bytes: 1,
             memory_reserve_mib: 128,
             disk_gib: None,
+            instructions: None,
         }
     }
 

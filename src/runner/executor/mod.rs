@@ -11,6 +11,7 @@ mod free_disk;
 mod host_watch;
 mod instance_disk;
 mod limits;
+mod metered;
 mod queue;
 mod usage;
 
@@ -457,7 +458,9 @@ impl Executor<'_> {
             vcpu_cpus: vec![],
             housekeeping_cpus: vec![],
             disk_limit,
-            count_instructions: record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
+            count_instructions: edition.limits.instructions.is_some()
+                || record.facts().settings.contains_key(INSTRUCTIONS_SETTING),
+            limit_instructions: edition.limits.instructions.is_some(),
             fixed_addresses: record.facts().settings.contains_key(DETERMINISTIC_SETTING),
         }
     }

@@ -201,11 +201,11 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
                 Some(finding(format!("exit code {exit_code}; what was printed counts")).warning())
             }
         }
-        Outcome::CpuLimit | Outcome::WallLimit if lost => {
+        Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit if lost => {
             let problem = "the tool was terminated at the limit in the middle of a line: output that was not flushed is lost";
             Some(Finding::new("E-5.1", problem, flush).at("stdout", None))
         }
-        Outcome::CpuLimit | Outcome::WallLimit => without_answer.then(|| {
+        Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit => without_answer.then(|| {
             let problem =
                 "the tool was terminated at the limit without an answer: output that was not flushed is lost";
             let fix = format!(

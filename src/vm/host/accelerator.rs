@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// How QEMU executes guest code.
@@ -83,6 +84,11 @@ impl Accelerator {
 
     /// Runs a boot sector of 512 bytes under QEMU. It takes at most 5 seconds.
     pub fn probe(self, qemu: &Qemu) -> Probe {
+        self.probe_with(qemu, |_| {})
+    }
+
+    /// As `probe`; `change` adds to the command.
+    pub(crate) fn probe_with(self, qemu: &Qemu, change: impl FnOnce(&mut Command)) -> Probe {
         let unusable = |evidence: String| Probe { usable: false, evidence, cpu_flags: None };
         let folder = match tempfile::tempdir() {
             Ok(folder) => folder,
@@ -102,6 +108,7 @@ impl Accelerator {
             .args(["-device", "virtio-blk-pci,drive=disk,bootindex=0"])
             // A comma in the temporary folder's path would be read as an option.
             .current_dir(folder.path());
+        change(&mut command);
         match run_with_deadline(&mut command, DEADLINE) {
             Err(error) => unusable(format!("{} does not start: {error}", qemu.program.display())),
             Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {

@@ -80,6 +80,15 @@ pub enum HostError {
         /// The Debian package that contains it.
         package: &'static str,
     },
+    /// No limit of instructions can be enforced.
+    #[error(
+        "this host cannot enforce the limit of instructions (`instructions` below [limits]): {obstacle}; remove the limit, or use \
+         a host that runs machines by QEMU under TCG with version 1 of its plugin interface"
+    )]
+    NoInstructionLimit {
+        /// Why.
+        obstacle: String,
+    },
     /// A setting of the host does not meet the requirements of a contest, or is unknown.
     #[error(
         "{} of this host: {}; a contest requires {required}: {}; or use --allow-degraded (every run is marked {})",

@@ -54,6 +54,40 @@ impl Machine {
         self.instructions_before = self.all_instructions().unwrap_or_default();
     }
 
+    /// Lets the guest execute so many instructions from now on, together on all vCPUs: at user addresses, or with the channel
+    /// `ssh` all. The block that would exceed them is not executed, and its vCPU waits.
+    ///
+    /// # Errors
+    /// `VmError::InstructionLimit`: instructions are not counted by the plugin.
+    pub fn apply_instruction_limit(&self, instructions: u64) -> Result<(), VmError> {
+        let applied = match &self.counters {
+            Ok(Counters::Plugin(counters)) => {
+                counters.apply_limit(instructions).map_err(|error| error.to_string())
+            }
+            Ok(Counters::Perf(_)) => Err("perf events count after the fact".to_owned()),
+            Err(reason) => Err(reason.clone()),
+        };
+        applied.map_err(VmError::InstructionLimit)
+    }
+
+    /// Ends the limit of instructions, if one applies.
+    ///
+    /// # Errors
+    /// `VmError::InstructionLimit`: the file of the counters cannot be written.
+    pub fn lift_instruction_limit(&self) -> Result<(), VmError> {
+        match &self.counters {
+            Ok(Counters::Plugin(counters)) => {
+                counters.lift_limit().map_err(|error| VmError::InstructionLimit(error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a vCPU waits because the limit of instructions is reached.
+    pub fn has_reached_instruction_limit(&self) -> bool {
+        matches!(&self.counters, Ok(Counters::Plugin(counters)) if counters.is_limit_reached())
+    }
+
     /// Returns the instructions that the guest executed since `restart_instructions`, else since the start of QEMU; also
     /// after the end of QEMU. The guest cannot change their sum; one with a kernel of its own can execute code at addresses
     /// of the other kind.

@@ -176,12 +176,12 @@ boot_deadline_s = 1800
     }
 
     /// Makes QEMU execute these shell commands before (or instead of) each machine from now on. The real QEMU is
-    /// `$real`; it still answers `--version` and runs the probe of TCG.
+    /// `$real`; it still answers `--version` and runs the probe of TCG without the plugin.
     pub fn qemu(&self, commands: &str) {
         let real = find_program(Qemu::NAME).expect("scripts/setup installs QEMU");
         let script = format!(
             "#!/bin/sh\numask 0\nreal={}\ncase \" $* \" in\n*accel=kvm*) echo 'no KVM here' >&2; exit 1;;\n\
-             *' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{commands}\nexec $real \"$@\"\n",
+             *' -plugin '*) ;;\n*' --version '*|*accel=tcg*) exec $real \"$@\";;\nesac\n{commands}\nexec $real \"$@\"\n",
             real.display()
         );
         self.put_qemu(&script);
