@@ -282,6 +282,7 @@ function drawValue({ instance, examination, position }, block) {
     question(block, position),
     section("Explanation", ...explanation),
     evidenceOf(block, position),
+    netPicture(),
     names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
     section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
     section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
@@ -292,7 +293,7 @@ function drawValue({ instance, examination, position }, block) {
 /** What is asked at a position: its formula and the net. */
 function question(block, position) {
   const formula = block.formulas?.[position];
-  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model(), netPicture());
+  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
 }
 
 /** The model with its size, and links to its other instances. */
