@@ -13,44 +13,69 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Two models with two instances each, two entries, two examinations: 16 runs.
 fn campaign() -> String {
+    // Without `--exclusive` both models run on one node of Slurm.
+    campaign_with("options = [\"--exclusive\"]")
+}
+
+fn campaign_with(keys: &str) -> String {
     campaign::on_fixtures(
         &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
         &["ReachabilityCardinality", "CTLFireability"],
         &["breadth-first", "random-walk"],
-        // Without `--exclusive` both models run on one node.
-        "[slurm]\nstage = \"stage\"\nlost_node = \"restart\"\noptions = [\"--exclusive\"]\n",
+        &format!("[cluster]\nstage = \"stage\"\nlost_node = \"restart\"\n{keys}\n"),
     )
 }
 
-/// A Slurm cluster of two nodes on this host; ended when it is dropped.
-struct Slurm<'a>(&'a Folder);
+/// A cluster of two nodes on this host; ended when it is dropped.
+struct Trial<'a> {
+    folder: &'a Folder,
+    /// As in `[cluster]`.
+    system: &'static str,
+}
 
-impl<'a> Slurm<'a> {
-    fn start(folder: &'a Folder) -> Self {
-        let slurm = Self(folder);
-        slurm.script("up");
-        slurm
+impl<'a> Trial<'a> {
+    fn start(folder: &'a Folder, system: &'static str) -> Self {
+        let trial = Self { folder, system };
+        fs::create_dir_all(trial.path()).unwrap();
+        // A job of Slurm has the variables of its submission, one of OAR those of its node.
+        let harness = folder.harness(&[]);
+        let variables = harness.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+        let lines = variables.map(|(name, value)| match name {
+            "PATH" => format!("export PATH='{}/bin:{value}'\n", trial.path().display()),
+            _ => format!("export {name}='{value}'\n"),
+        });
+        fs::write(trial.path().join("environment"), lines.collect::<String>()).unwrap();
+        single_node(system, "up", &trial.path());
+        trial
     }
 
-    fn script(&self, verb: &str) {
-        single_node(verb, &self.0.path().join("slurm"));
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(self.system)
     }
 
-    fn command(&self, program: &str, args: &[&str]) -> Output {
-        let conf = self.0.path().join("slurm/slurm.conf");
-        Command::new(program).args(args).env("SLURM_CONF", conf).output().unwrap()
+    /// A command of the batch system.
+    fn command(&self, program: &str, args: &[&str]) -> String {
+        let conf = self.path().join("slurm.conf");
+        let own = self.path().join("bin").join(program);
+        let program = if own.exists() { own } else { program.into() };
+        let done = Command::new(&program).args(args).env("SLURM_CONF", conf).output().unwrap();
+        assert!(done.status.success(), "{}: {done:?}", program.display());
+        String::from_utf8(done.stdout).unwrap()
     }
 
     /// Runs mcc-harness on this cluster and returns its output.
     fn harness(&self, args: &[&str], exit: i32) -> String {
-        let conf = self.0.path().join("slurm/slurm.conf");
-        let mut command = assert_cmd::Command::from(self.0.harness(args));
-        let done = command.env("SLURM_CONF", conf).assert().code(exit);
+        let mut command = self.folder.harness(args);
+        let path = command.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value?)).unwrap();
+        let path = format!("{}/bin:{}", self.path().display(), path.to_str().unwrap());
+        command.env("PATH", path).env("SLURM_CONF", self.path().join("slurm.conf"));
+        let done = assert_cmd::Command::from(command).assert().code(exit);
         String::from_utf8(done.get_output().stdout.clone()).unwrap()
     }
 
@@ -70,11 +95,37 @@ impl<'a> Slurm<'a> {
         self.model(name)["recorded"].as_u64().unwrap()
     }
 
+    /// The number of the job that runs on a node.
+    fn job_on(&self, node: &str) -> String {
+        if self.system == "oar" {
+            let jobs: Value =
+                serde_json::from_str(&self.command("oarstat", &["-f", "-J", "--sql", "state = 'Running'"]))
+                    .unwrap();
+            let runs = |job: &&Value| job["assigned_network_address"][0] == node;
+            return jobs.as_object().unwrap().values().find(runs).unwrap()["Job_Id"].to_string();
+        }
+        let queue = self.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
+        queue.lines().find_map(|line| line.strip_suffix(&format!(" {node}"))).unwrap().to_owned()
+    }
+
+    /// Sends a job the signal that it gets before its time limit.
+    fn signal(&self, job: &str) {
+        match self.system {
+            "oar" => self.command("oardel", &["--checkpoint", job]),
+            _ => self.command("scancel", &["--signal=USR1", "--batch", job]),
+        };
+    }
+
     /// Simulates a power failure of a node: kills all its processes.
     fn kill_node(&self, node: &str) {
-        let variable = format!("SLURMD_NODENAME={node}");
-        let conf = format!("SLURM_CONF={}", self.0.path().join("slurm/slurm.conf").display());
-        let daemon = format!("\0-N\0{node}\0");
+        let path = self.path();
+        let (variables, daemon) = if self.system == "oar" {
+            fs::write(path.join(format!("down.{node}")), "").unwrap();
+            (vec![format!("OAR_TRIAL_NODE={}/{node}", path.display())], None)
+        } else {
+            let conf = format!("SLURM_CONF={}", path.join("slurm.conf").display());
+            (vec![conf, format!("SLURMD_NODENAME={node}")], Some(format!("\0-N\0{node}\0")))
+        };
         for process in fs::read_dir("/proc").unwrap() {
             let path = process.unwrap().path();
             let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else {
@@ -84,30 +135,30 @@ impl<'a> Slurm<'a> {
                 String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
             };
             let environment = read("environ");
-            let of_cluster = environment.split('\0').any(|set| set == conf);
-            let of_node =
-                environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
-            if of_cluster && of_node {
+            let is_set = |variable: &String| environment.split('\0').any(|set| set == variable);
+            let is_daemon = || daemon.as_ref().is_some_and(|part| read("cmdline").contains(part));
+            if is_set(&variables[0]) && (variables.iter().all(is_set) || is_daemon()) {
                 let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
             }
         }
-        let node = format!("NodeName={node}");
-        let down = self.command("scontrol", &["update", &node, "State=DOWN", "Reason=lost"]);
-        assert!(down.status.success(), "{down:?}");
+        if self.system == "slurm" {
+            let node = format!("NodeName={node}");
+            self.command("scontrol", &["update", &node, "State=DOWN", "Reason=lost"]);
+        }
     }
 }
 
-impl Drop for Slurm<'_> {
+impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        self.script("down");
+        single_node(self.system, "down", &self.path());
     }
 }
 
-fn single_node(verb: &str, folder: &Path) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
-    let done = Command::new(script).arg(verb).arg(folder).output().unwrap();
+fn single_node(system: &str, verb: &str, folder: &Path) {
+    let script = format!("{}/scripts/{system}-single-node", env!("CARGO_MANIFEST_DIR"));
+    let done = Command::new(&script).arg(verb).arg(folder).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "scripts/slurm-single-node {verb}: {said}");
+    assert!(done.status.success(), "{script} {verb}: {said}");
 }
 
 #[test]
@@ -116,7 +167,7 @@ fn a_stopped_trial_cluster_ends_no_process_of_others() {
     let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
     // A daemon had the same process id, and was started at another time.
     fs::write(folder.path().join("munged.process"), format!("{} 1\n", other.id())).unwrap();
-    single_node("down", folder.path());
+    single_node("slurm", "down", folder.path());
     assert_eq!(other.try_wait().unwrap(), None, "it still runs");
     other.kill().unwrap();
     other.wait().unwrap();
@@ -130,36 +181,42 @@ fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
 
 #[test]
 fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
-    let folder = Folder::new(&campaign());
-    let slurm = Slurm::start(&folder);
+    survives_cancels_limits_and_a_lost_node("slurm", &campaign());
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_campaign_on_oar_survives_cancels_limits_and_a_lost_node() {
+    survives_cancels_limits_and_a_lost_node("oar", &campaign_with("system = \"oar\""));
+}
+
+fn survives_cancels_limits_and_a_lost_node(system: &'static str, campaign: &str) {
+    let folder = Folder::new(campaign);
+    let cluster = Trial::start(&folder, system);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
 
-    let jobs = slurm.harness(&submit, 0);
+    let jobs = cluster.harness(&submit, 0);
     assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
-    slurm.harness(&["cancel", "results"], 0);
-    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "open"));
+    cluster.harness(&["cancel", "results"], 0);
+    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "open"));
 
     // Submitted again; then the job of one model gets the signal of its time limit, the node of the other is lost.
-    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.recorded(model) > 0));
-    let (kept, lost) = (slurm.model("DiningTable"), slurm.model("TokenLoop"));
+    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.recorded(model) > 0));
+    let (kept, lost) = (cluster.model("DiningTable"), cluster.model("TokenLoop"));
     let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
     assert_ne!(node(&kept), node(&lost), "each model has a node");
-    let queue = slurm.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
-    let queue = String::from_utf8(queue.stdout).unwrap();
-    let job = queue.lines().find_map(|line| line.strip_suffix(&format!(" {}", node(&kept)))).unwrap();
-    let signalled = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
-    assert!(signalled.status.success(), "{signalled:?}");
-    slurm.kill_node(&node(&lost));
-    until("the loss is seen", || ["open", "pending"].contains(&slurm.state("TokenLoop").as_str()));
-    assert!(slurm.recorded("TokenLoop") < 8, "the model has open runs");
-    slurm.harness(&["collect", "results"], 1);
-    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "done"));
+    cluster.signal(&cluster.job_on(&node(&kept)));
+    cluster.kill_node(&node(&lost));
+    until("the loss is seen", || ["open", "pending"].contains(&cluster.state("TokenLoop").as_str()));
+    assert!(cluster.recorded("TokenLoop") < 8, "the model has open runs");
+    cluster.harness(&["collect", "results"], 1);
+    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "done"));
 
     // The kept model stayed on its node, continued by a job of its chain; the lost one was repeated on the other node.
-    assert_eq!(slurm.model("DiningTable")["nodes"], kept["nodes"]);
-    assert_eq!(node(&slurm.model("TokenLoop")), node(&kept));
+    assert_eq!(cluster.model("DiningTable")["nodes"], kept["nodes"]);
+    assert_eq!(node(&cluster.model("TokenLoop")), node(&kept));
     let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
     let reasons: Vec<String> = batches
         .map(|batch| fs::read_to_string(batch.unwrap().path()).unwrap())
@@ -167,9 +224,9 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
         .collect();
     assert!(reasons.iter().any(|reason| reason == "chain"), "{reasons:?}");
 
-    let collected = slurm.harness(&["collect", "results"], 0);
+    let collected = cluster.harness(&["collect", "results"], 0);
     assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
-    let again = slurm.harness(&["collect", "results"], 0);
+    let again = cluster.harness(&["collect", "results"], 0);
     assert!(again.contains("new attempts: 0; newly recorded runs: 0"), "{again}");
     let record = Record::open_readonly(&folder.results()).unwrap();
     let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
@@ -177,54 +234,78 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
 
     let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
     assert_cmd::Command::from(folder.harness(&local)).assert().code(0);
-    assert_eq!(judged(&folder, "results", "by-slurm"), judged(&folder, "local", "here"));
+    assert_eq!(judged(&folder, "results", "by-cluster"), judged(&folder, "local", "here"));
     assert_eq!(folder.machines(), Vec::<i32>::new());
 }
 
 #[test]
 fn a_job_cancelled_three_times_uses_up_no_attempt() {
-    let slurm_keys = "[slurm]\nstage = \"stage\"\n[hosts]\nretries = 2\n";
-    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], slurm_keys);
-    let slurm = Slurm::start(&folder);
+    cancelled_three_times("slurm", "CANCELLED");
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_job_of_oar_cancelled_three_times_uses_up_no_attempt() {
+    cancelled_three_times("oar", "Error (FRAG_JOB_REQUEST)");
+}
+
+fn cancelled_three_times(system: &'static str, state: &str) {
+    let keys = format!("[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n[hosts]\nretries = 2\n");
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
+    let cluster = Trial::start(&folder, system);
     let begun = folder.path().join("begun");
     let running =
         format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
     folder.fake_qemu(&running);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
     let resume = [&submit[..], &["--resume"]].concat();
-    slurm.harness(&submit, 0);
+    cluster.harness(&submit, 0);
     for _ in 0..3 {
         until("the tool runs", || begun.exists());
-        slurm.harness(&["cancel", "results"], 0);
-        until("the job has ended", || slurm.state("DiningTable") == "open");
-        assert_eq!(slurm.model("DiningTable")["ended"]["state"], "CANCELLED");
+        cluster.harness(&["cancel", "results"], 0);
+        until("the job has ended", || cluster.state("DiningTable") == "open");
+        assert_eq!(cluster.model("DiningTable")["ended"]["state"], *state);
         fs::remove_file(&begun).unwrap();
-        slurm.harness(&resume, 0);
+        cluster.harness(&resume, 0);
     }
     until("the tool runs", || begun.exists());
     folder.fake_qemu("whole_run x");
-    slurm.harness(&["cancel", "results"], 0);
-    until("the job has ended", || slurm.state("DiningTable") == "open");
-    slurm.harness(&resume, 0);
-    until("done", || slurm.state("DiningTable") == "done");
-    slurm.harness(&["collect", "results"], 0);
+    cluster.harness(&["cancel", "results"], 0);
+    until("the job has ended", || cluster.state("DiningTable") == "open");
+    cluster.harness(&resume, 0);
+    until("done", || cluster.state("DiningTable") == "done");
+    cluster.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
 }
 
 #[test]
 fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
+    chain_of_jobs("slurm", "margin_s = 10");
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs_of_oar() {
+    // OAR sends the signal up to 11 s late.
+    chain_of_jobs("oar", "margin_s = 40\ntime_limit_s = 120");
+}
+
+fn chain_of_jobs(system: &'static str, keys: &str) {
     let examinations = &EXAMINATIONS[..8];
-    let more =
-        "[slurm]\nstage = \"stage\"\nmargin_s = 10\n[hosts]\nboot_deadline_s = 15\n[limits]\nwall_s = 25\n";
-    let folder = Folder::with_fake_qemu(1, examinations, more);
+    let more = format!(
+        "[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n{keys}\n[hosts]\nboot_deadline_s = 15\n\
+         [limits]\nwall_s = 25\n"
+    );
+    let folder = Folder::with_fake_qemu(1, examinations, &more);
     // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
     folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
-    let slurm = Slurm::start(&folder);
-    let limit = slurm.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
-    assert!(limit.status.success(), "{limit:?}");
-    slurm.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
-    until("done", || slurm.state("DiningTable") == "done");
+    let cluster = Trial::start(&folder, system);
+    if system == "slurm" {
+        cluster.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
+    }
+    cluster.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
+    until("done", || cluster.state("DiningTable") == "done");
     let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
     let batches: Vec<Value> = batches
         .map(|batch| serde_json::from_str(&fs::read_to_string(batch.unwrap().path()).unwrap()).unwrap())
@@ -234,7 +315,7 @@ fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
         count("chain") > 0 && count("submit") == 1 && count("chain") + 1 == batches.len(),
         "{batches:#?}"
     );
-    slurm.harness(&["collect", "results"], 0);
+    cluster.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert_eq!(runs.len(), examinations.len());
     for run in runs.values() {
@@ -463,6 +544,104 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
 }
 
 #[test]
+#[ignore = "long: scripts/test --all"]
+fn a_preempted_job_of_oar_continues_without_a_resumption() {
+    let keys = "[cluster]\nsystem = \"oar\"\nstage = \"stage\"\noptions = [\"--type=besteffort\", \
+                \"--type=idempotent\"]\n[hosts]\nretries = 0\n";
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock", "StateSpace"], keys);
+    let cluster = Trial::start(&folder, "oar");
+    let begun = folder.path().join("begun");
+    let running =
+        format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
+    folder.fake_qemu(&running);
+    cluster.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
+    until("the tool runs", || begun.exists());
+    // A job of more value needs both nodes for some seconds.
+    cluster.command("oarsub", &["--name=other", "--resource=/nodes=2,walltime=0:1:0", "sleep 5"]);
+    let ended = "job_name LIKE 'mcc-%' AND state = 'Error'";
+    let preempted = || cluster.command("oarstat", &["-f", "-J", "--sql", ended]);
+    until("the job is preempted", || preempted().contains("BESTEFFORT_KILL"));
+    folder.fake_qemu("whole_run x");
+    until("done", || cluster.state("DiningTable") == "done");
+    cluster.harness(&["collect", "results"], 0);
+    assert_eq!(batches(&folder).len(), 1, "OAR started the job again");
+    let runs = folder.runs();
+    assert!(runs.len() == 2 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
+}
+
+/// A campaign of one run, submitted to a fake OAR.
+fn one_run_on_oar(keys: &str) -> Folder {
+    let keys = format!("[cluster]\nsystem = \"oar\"\nstage = \"stage\"\n{keys}\n");
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
+    let asked = "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo '[ADMISSION RULE] text'; echo OAR_JOB_ID=7; \
+                 echo OAR_ARRAY_ID=7";
+    fakes(&folder, &[("oarsub", asked), ("oarstat", ""), ("oarnodes", "")]);
+    folder
+}
+
+/// The arguments of each call of the fake `oarsub`.
+fn asked(folder: &Folder) -> Vec<String> {
+    let asked = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
+    asked.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn oar_is_asked_for_a_node_and_the_signal_of_slurm() {
+    let folder = one_run_on_oar("partition = \"night\"\nconstraint = \"kvm = 'YES'\"\ntime_limit_s = 90000");
+    let printed = submit(&folder, 0);
+    assert!(printed.contains("job 7: DiningTable"), "{printed}");
+    let asked = &asked(&folder)[0];
+    for part in [
+        "--array=1 --resource=/nodes=1,walltime=",
+        " --signal=10 ",
+        "--queue=night",
+        "--property=(kvm = 'YES')",
+        "/results/cluster/job.sh mcc-",
+    ] {
+        assert!(asked.contains(part), "{part} in {asked}");
+    }
+    // By memory: 17,408 MB.
+    let folder = one_run_on_oar("memory_per_core_mib = 4096");
+    submit(&folder, 0);
+    assert!(self::asked(&folder)[0].contains("--resource=/nodes=1/core=5,walltime="));
+}
+
+#[test]
+fn submissions_keep_their_distance() {
+    let folder = one_run_on_oar("submissions_per_minute = 30");
+    let begin = Instant::now();
+    submit(&folder, 0);
+    for _ in 0..2 {
+        harness(&folder, &["submit", "campaign.toml", "--out", "results", "--resume"], 0);
+    }
+    assert_eq!(asked(&folder).len(), 3);
+    assert!(begin.elapsed() >= Duration::from_secs(4), "two distances of 2 s: {:?}", begin.elapsed());
+}
+
+#[test]
+fn a_job_of_oar_logs_what_it_was_not_given() {
+    let folder = one_run_on_oar("");
+    submit(&folder, 0);
+    let name = batches(&folder)[0].0.clone();
+    let write = |file: &str, text: &str| {
+        fs::write(folder.path().join(file), text).unwrap();
+        folder.path().join(file)
+    };
+    let job = |nodes: &str, exit: i32| {
+        let mut job = folder.command(folder.results().join("cluster/job.sh").to_str().unwrap());
+        job.arg(&name).env("OAR_ARRAY_INDEX", "1").env("OAR_JOB_WALLTIME_SECONDS", "3600");
+        job.env("OAR_NODEFILE", write("nodes", nodes));
+        job.env("OAR_RESOURCE_PROPERTIES_FILE", write("resources", " core = '1' , network_address = 'n1' \n"));
+        assert_cmd::Command::from(job).assert().code(exit);
+        fs::read_to_string(folder.results().join(format!("cluster/logs/{name}.0.log"))).unwrap()
+    };
+    let log = job("n1\nn2\n", 2);
+    assert!(log.contains("the job has not one node"), "{log}");
+    let log = job("n1\nn1\n", 0);
+    assert!(log.ends_with("DiningTable on n1: 1 of 1 runs recorded\n"), "{log}");
+}
+
+#[test]
 fn collect_works_after_run_on_the_same_results() {
     let folder = Folder::new(&campaign());
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
@@ -527,7 +706,7 @@ fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
 }
 
 #[test]
-fn status_and_judge_work_on_a_host_without_slurm() {
+fn status_and_judge_work_on_a_host_without_batch_system() {
     let folder = Folder::new(&campaign());
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
     submit(&folder, 0);
@@ -552,7 +731,7 @@ fn status_and_judge_work_on_a_host_without_slurm() {
     assert_eq!(json["interrupted"][0]["run"], runs[0].id().as_str());
     fs::remove_file(folder.path().join("bin/squeue")).unwrap();
     let printed = harness(&["status", "results"], 0);
-    assert!(printed.contains("open; its job is unknown: no Slurm here"), "{printed}");
+    assert!(printed.contains("open; its job is unknown: no batch system here"), "{printed}");
     let printed = harness(&["judge", "results", "--out", "judged"], 1);
     assert!(printed.contains("0 of 16 runs are collected: `mcc-harness collect results`"), "{printed}");
 }
