@@ -2,8 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, ClusterSettings, GenericProperties, GuestSettings, Hosts, Kind, Overrides, Phase, Publication, Start,
-    Tool,
+    Campaign, Channel, ClusterSettings, GenericProperties, GuestSettings, Hosts, Kind, Overrides, Phase,
+    Publication, Start, Tool,
 };
 use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;

@@ -45,7 +45,8 @@ impl<'a> Trial<'a> {
         fs::create_dir_all(trial.path()).unwrap();
         // A job of Slurm has the variables of its submission, one of OAR those of its node.
         let harness = folder.harness(&[]);
-        let variables = harness.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+        let variables =
+            harness.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
         let lines = variables.map(|(name, value)| match name {
             "PATH" => format!("export PATH='{}/bin:{value}'\n", trial.path().display()),
             _ => format!("export {name}='{value}'\n"),
@@ -631,7 +632,10 @@ fn a_job_of_oar_logs_what_it_was_not_given() {
         let mut job = folder.command(folder.results().join("cluster/job.sh").to_str().unwrap());
         job.arg(&name).env("OAR_ARRAY_INDEX", "1").env("OAR_JOB_WALLTIME_SECONDS", "3600");
         job.env("OAR_NODEFILE", write("nodes", nodes));
-        job.env("OAR_RESOURCE_PROPERTIES_FILE", write("resources", " core = '1' , network_address = 'n1' \n"));
+        job.env(
+            "OAR_RESOURCE_PROPERTIES_FILE",
+            write("resources", " core = '1' , network_address = 'n1' \n"),
+        );
         assert_cmd::Command::from(job).assert().code(exit);
         fs::read_to_string(folder.results().join(format!("cluster/logs/{name}.0.log"))).unwrap()
     };

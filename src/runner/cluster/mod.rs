@@ -161,7 +161,7 @@ pub fn time_limit(
 }
 
 /// All operations of a batch system that this program uses.
-pub trait BatchSystem {
+pub trait BatchSystem: Sync {
     /// Submits an array of jobs, one per model of the batch, and returns the number of the job.
     ///
     /// # Errors
