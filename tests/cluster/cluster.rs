@@ -597,7 +597,8 @@ fn oar_is_asked_for_a_node_and_the_signal_of_slurm() {
         " --signal=10 ",
         "--queue=night",
         "--property=(kvm = 'YES')",
-        "/results/cluster/job.sh mcc-",
+        " /bin/sh '",
+        "/results/cluster/job.sh' mcc-",
     ] {
         assert!(asked.contains(part), "{part} in {asked}");
     }
@@ -629,8 +630,11 @@ fn a_job_of_oar_logs_what_it_was_not_given() {
         folder.path().join(file)
     };
     let job = |nodes: &str, exit: i32| {
-        let mut job = folder.command(folder.results().join("cluster/job.sh").to_str().unwrap());
-        job.arg(&name).env("OAR_ARRAY_INDEX", "1").env("OAR_JOB_WALLTIME_SECONDS", "3600");
+        let mut job = folder.command("/bin/sh");
+        job.arg(folder.results().join("cluster/job.sh"))
+            .arg(&name)
+            .env("OAR_ARRAY_INDEX", "1")
+            .env("OAR_JOB_WALLTIME_SECONDS", "3600");
         job.env("OAR_NODEFILE", write("nodes", nodes));
         job.env(
             "OAR_RESOURCE_PROPERTIES_FILE",

@@ -159,8 +159,8 @@ fn oarsub(batch: &Batch, cluster: &Cluster, settings: &ClusterSettings) -> Vec<S
         [("queue", &settings.partition), ("project", &settings.account), ("property", &properties)];
     args.extend(optional.iter().filter_map(|(key, value)| Some(format!("--{key}={}", value.as_ref()?))));
     args.extend(settings.options.iter().cloned());
-    // One argument: the shell of the node splits it.
-    args.push(format!("{} {}", shell_quoted(&cluster.script().display().to_string()), batch.name));
+    // One argument: the shell of the node splits it. Not executable: sbatch copies the script.
+    args.push(format!("/bin/sh {} {}", shell_quoted(&cluster.script().display().to_string()), batch.name));
     args
 }
 
