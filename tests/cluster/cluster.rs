@@ -602,7 +602,8 @@ fn oar_is_asked_for_a_node_and_the_signal_of_slurm() {
     ] {
         assert!(asked.contains(part), "{part} in {asked}");
     }
-    // By memory: 17,408 MB.
+    // By memory: 17,408 MB. A folder holds all cores of the tests until it is dropped.
+    drop(folder);
     let folder = one_run_on_oar("memory_per_core_mib = 4096");
     submit(&folder, 0);
     assert!(self::asked(&folder)[0].contains("--resource=/nodes=1/core=5,walltime="));
