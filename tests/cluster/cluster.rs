@@ -544,32 +544,6 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     }
 }
 
-#[test]
-#[ignore = "long: scripts/test --all"]
-fn a_preempted_job_of_oar_continues_without_a_resumption() {
-    let keys = "[cluster]\nsystem = \"oar\"\nstage = \"stage\"\noptions = [\"--type=besteffort\", \
-                \"--type=idempotent\"]\n[hosts]\nretries = 0\n";
-    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock", "StateSpace"], keys);
-    let cluster = Trial::start(&folder, "oar");
-    let begun = folder.path().join("begun");
-    let running =
-        format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
-    folder.fake_qemu(&running);
-    cluster.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
-    until("the tool runs", || begun.exists());
-    // A job of more value needs both nodes for some seconds.
-    cluster.command("oarsub", &["--name=other", "--resource=/nodes=2,walltime=0:1:0", "sleep 5"]);
-    let ended = "job_name LIKE 'mcc-%' AND state = 'Error'";
-    let preempted = || cluster.command("oarstat", &["-f", "-J", "--sql", ended]);
-    until("the job is preempted", || preempted().contains("BESTEFFORT_KILL"));
-    folder.fake_qemu("whole_run x");
-    until("done", || cluster.state("DiningTable") == "done");
-    cluster.harness(&["collect", "results"], 0);
-    assert_eq!(batches(&folder).len(), 1, "OAR started the job again");
-    let runs = folder.runs();
-    assert!(runs.len() == 2 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
-}
-
 /// A campaign of one run, submitted to a fake OAR.
 fn one_run_on_oar(keys: &str) -> Folder {
     let keys = format!("[cluster]\nsystem = \"oar\"\nstage = \"stage\"\n{keys}\n");
