@@ -55,10 +55,10 @@ impl GeneratedCampaign {
             campaign: place.join("campaign.toml"),
             allow_degraded: false,
             longest_run_s: plan.longest_run_s,
-            settings: self.campaign.slurm.clone(),
+            settings: self.campaign.cluster.clone(),
             history: vec![],
             released: vec![],
-            needs: ModelDemand::from_plan(&plan, 16_384, &self.campaign.slurm, &History::default()),
+            needs: ModelDemand::from_plan(&plan, 16_384, &self.campaign.cluster, &History::default()),
         };
         (record, Cluster::create(&results, facts).unwrap())
     }

@@ -4,6 +4,7 @@
 
 pub mod benchkit;
 mod canary;
+mod cluster;
 mod disturbance;
 mod facts;
 mod history;
@@ -13,9 +14,9 @@ mod load;
 mod models;
 mod plan;
 mod publication;
-mod slurm;
 
 pub use canary::{Canaries, RUNS_PER_CANARY};
+pub use cluster::{ClusterSettings, LostNode, System};
 pub use disturbance::Disturbance;
 pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
@@ -25,7 +26,6 @@ pub use load::CampaignError;
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 pub use publication::{EntryPublication, Licence, Publication};
-pub use slurm::{LostNode, SlurmSettings};
 
 use mcc_base::machine::{Backend, Original};
 use mcc_base::names::EntryName;
@@ -72,8 +72,8 @@ pub struct Campaign {
     pub limits: Overrides,
     /// Settings of the hosts.
     pub hosts: Hosts,
-    /// Settings of the Slurm cluster.
-    pub slurm: SlurmSettings,
+    /// Settings of the cluster.
+    pub cluster: ClusterSettings,
     /// How the campaign is called and cited; None: nothing is stated.
     pub publication: Option<Publication>,
     /// Families and statuses given by the organizer, by instance.

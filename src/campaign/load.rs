@@ -2,8 +2,8 @@
 
 use super::models::{self, ModelRow};
 use super::{
-    Campaign, Channel, GenericProperties, GuestSettings, Hosts, InputsVisible, Kind, Overrides, Phase,
-    Publication, SlurmSettings, Start, Tool,
+    Campaign, Channel, ClusterSettings, GenericProperties, GuestSettings, Hosts, InputsVisible, Kind,
+    Overrides, Phase, Publication, Start, Tool,
 };
 use crate::benchkit::{FailureClass, FailureClasses};
 use globset::Glob;
@@ -75,8 +75,9 @@ struct RawCampaign {
     limits: Overrides,
     #[serde(default)]
     hosts: Hosts,
-    #[serde(default)]
-    slurm: SlurmSettings,
+    /// The name of this table was `slurm`.
+    #[serde(alias = "slurm")]
+    cluster: Option<Spanned<ClusterSettings>>,
     /// `Publication::of_text` reads it.
     #[serde(rename = "publication")]
     _publication: Option<IgnoredAny>,
@@ -227,6 +228,11 @@ impl Campaign {
             }
         }
         only_agents_under_libvirt(&source, &raw)?;
+        if let Some(cluster) = &raw.cluster
+            && let Some(problem) = cluster.get_ref().key_of_other_system()
+        {
+            return Err(source.wrong(cluster, problem.to_owned()));
+        }
         if let Some(guest) = raw.guest.as_ref().filter(|guest| guest.get_ref().deterministic) {
             let problem = match original {
                 _ if raw.phase != Phase::Qualification => {
@@ -264,7 +270,7 @@ impl Campaign {
             guest: raw.guest.map(Spanned::into_inner).unwrap_or_default(),
             limits: raw.limits,
             hosts: raw.hosts,
-            slurm: raw.slurm,
+            cluster: raw.cluster.map(Spanned::into_inner).unwrap_or_default(),
             lines,
             file: path.to_owned(),
             text,

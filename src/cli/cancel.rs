@@ -1,5 +1,5 @@
 use super::{Exit, Failure};
-use mcc_runner::cluster::{BatchSystem, Cluster, Slurm, Task};
+use mcc_runner::cluster::{Cluster, Task, batch_system};
 use std::path::PathBuf;
 
 /// Cancel the jobs of a campaign on a cluster.
@@ -13,7 +13,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results)?;
-    let batch_system = Slurm { settings: cluster.facts().settings.clone() };
+    let batch_system = batch_system(&cluster.facts().settings);
     let batches = cluster.batches()?;
     let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
     let tasks = batch_system.tasks(&names)?;

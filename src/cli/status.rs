@@ -4,7 +4,7 @@ use super::{Exit, Failure, Format, print};
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
 use mcc_runner::cluster::{
-    Cluster, ClusterError, JobEnd, ModelState, ModelStatus, Slurm, TaskEnd, job_ends, model_statuses,
+    Cluster, ClusterError, JobEnd, ModelState, ModelStatus, TaskEnd, batch_system, job_ends, model_statuses,
 };
 use mcc_runner::history_of;
 use mcc_store::{Attempt, DisturbedRuns, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
@@ -221,14 +221,14 @@ fn report(args: &Args) -> Result<StatusReport, Failure> {
     })
 }
 
-/// The states of the models. On a host without Slurm those with open runs are unknown.
+/// The states of the models. On a host without its commands those with open runs are unknown.
 fn models_of(cluster: &Cluster, record_summary: &RecordSummary) -> Result<Vec<ModelStatus>, ClusterError> {
-    let batch_system = Slurm { settings: cluster.facts().settings.clone() };
-    let mut statuses = match model_statuses(cluster, Some(&batch_system), record_summary) {
+    let batch_system = batch_system(&cluster.facts().settings);
+    let mut statuses = match model_statuses(cluster, Some(&*batch_system), record_summary) {
         Err(ClusterError::NotInstalled { .. }) => model_statuses(cluster, None, record_summary),
         states => states,
     }?;
-    job_ends(cluster, &batch_system, &mut statuses)?;
+    job_ends(cluster, &*batch_system, &mut statuses)?;
     Ok(statuses)
 }
 
@@ -341,7 +341,7 @@ fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
             ModelState::Running { node } => format!("running on {node}"),
             ModelState::Pending { reason, .. } => format!("pending ({reason})"),
             ModelState::Open => "open: use `submit --resume`".to_owned(),
-            ModelState::Unknown => "open; its job is unknown: no Slurm here".to_owned(),
+            ModelState::Unknown => "open; its job is unknown: no batch system here".to_owned(),
         };
         let mixed = if model.nodes.len() > 1 { " mixed-host" } else { "" };
         let infrastructure = model.outcomes.get("infrastructure").copied().unwrap_or(0);
@@ -353,11 +353,13 @@ fn models(out: &mut String, report: &StatusReport) -> std::fmt::Result {
         let counts = format!("{}/{}", model.recorded, model.planned);
         writeln!(out, "{:<30} {counts:>11}  {state}{mixed}{failure_note}", model.model)?;
         if let Some(JobEnd { task, end, last_line }) = &model.ended {
-            let end =
-                end.as_ref().map_or(String::new(), |TaskEnd { state, exit_code, signal }| match signal {
-                    0 => format!(": {state}, exit code {exit_code}"),
-                    signal => format!(": {state}, signal {signal}"),
-                });
+            let end = end.as_ref().map_or(String::new(), |TaskEnd { state, exit_code, signal }| {
+                match (signal, exit_code) {
+                    (0, None) => format!(": {state}"),
+                    (0, Some(exit_code)) => format!(": {state}, exit code {exit_code}"),
+                    (signal, _) => format!(": {state}, signal {signal}"),
+                }
+            });
             let line = last_line
                 .as_ref()
                 .map_or("its log is empty".to_owned(), |line| format!("the last line of its log: {line}"));

@@ -7,7 +7,7 @@ use mcc_campaign::{Campaign, LostNode, Start};
 use mcc_edition::Edition;
 use mcc_runner::cluster::{
     Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, ModelStatus, Reason,
-    Slurm, Task, batches, model_statuses,
+    Task, batch_system, batches, model_statuses, time_limit,
 };
 use mcc_runner::executor::leased_memory_mib;
 use mcc_runner::{PreparedCampaign, history_of};
@@ -18,14 +18,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Run a campaign on a Slurm cluster, one job per model.
+/// Run a campaign on a cluster (Slurm, OAR), one job per model.
 ///
 /// RESULTS must be on a file system that all nodes share. `submit --resume` submits again the models that have open runs
 /// and no job, `status` shows the state of the campaign, and `collect` merges the records of the jobs. The options of the
 /// last `submit` hold for all jobs that start after it. docs/cluster.md describes all steps.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The campaign file, campaign.toml; its section [slurm] has the settings for Slurm.
+    /// The campaign file, campaign.toml; its section [cluster] has the settings for the batch system.
     campaign: PathBuf,
     /// Folder of the record (results and outputs of the runs); created if missing.
     #[arg(long, value_name = "RESULTS")]
@@ -33,7 +33,7 @@ pub struct Args {
     /// Submit again the models that have open runs and no job.
     #[arg(long)]
     resume: bool,
-    /// Print the jobs without submitting or writing anything. Without --resume it needs no Slurm.
+    /// Print the jobs without submitting or writing anything. Without --resume it needs no batch system.
     #[arg(long)]
     dry_run: bool,
     /// Records of earlier campaigns. The durations in them are used to order the runs.
@@ -73,13 +73,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let mut released = submitted.as_ref().map_or(vec![], |cluster| cluster.facts().released.clone());
     released.extend(args.release.iter().filter(|tool| !released.contains(tool)).cloned().collect::<Vec<_>>());
-    let settings = campaign.slurm.clone();
-    let batch_system = Slurm { settings: settings.clone() };
-    // The dry run of a new campaign needs no Slurm.
+    let settings = campaign.cluster.clone();
+    let batch_system = batch_system(&settings);
+    // The dry run of a new campaign needs no batch system.
     let (limit_s, max_tasks) = if args.dry_run && submitted.is_none() {
         (None, u32::MAX)
     } else {
-        let limit_s = batch_system.time_limit(settings.partition.as_deref())?;
+        let limit_s = time_limit(&*batch_system, &settings)?;
         (limit_s, batch_system.max_tasks()?)
     };
     let prepared = PreparedCampaign::new(campaign)?;
@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let needs = demands(&prepared, &args.history)?;
     let wanted = match &submitted {
-        Some(cluster) => open_models(cluster, &batch_system, settings.lost_node)?,
+        Some(cluster) => open_models(cluster, &*batch_system, settings.lost_node)?,
         None => needs.iter().map(|need| (need.model.clone(), Placement::default())).collect(),
     };
     if wanted.is_empty() {
@@ -139,11 +139,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::create(&args.out, facts)?;
     let reason = if submitted.is_some() { Reason::Resume } else { Reason::Submit };
     for (model, place) in &wanted {
-        place.prepare(&cluster, &batch_system, model)?;
+        place.prepare(&cluster, &*batch_system, model)?;
     }
     let needs = &cluster.facts().needs;
     for (batch, mixed_host) in placed_batches(needs, &wanted, &limits, || cluster.new_name()) {
-        let job = cluster.submit_batch(&batch_system, &batch, reason, mixed_host);
+        let job = cluster.submit_batch(&*batch_system, &batch, reason, mixed_host);
         // A failed command can have submitted the job.
         let is_unknown = || batch_system.tasks(&[batch.name.as_str()]).is_ok_and(|tasks| tasks.is_empty());
         if let Some(created) = &mut created
@@ -232,7 +232,7 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
     let PreparedCampaign { campaign, edition, plan, .. } = prepared;
     let memory_mib = leased_memory_mib(edition.machine.memory_mib, campaign.start == Start::Restore);
-    Ok(ModelDemand::from_plan(plan, memory_mib, &campaign.slurm, &history_of(history)?))
+    Ok(ModelDemand::from_plan(plan, memory_mib, &campaign.cluster, &history_of(history)?))
 }
 
 fn submission_line(job: &str, batch: &Batch) -> String {

@@ -519,11 +519,11 @@ impl NewCampaign<'_> {
              mcc-harness run campaign.toml --out results\n    \
              {judge}\n    \
              mcc-harness judge --compare {archive} judged\n\n\
-             On a cluster, `submit` and `collect` take the place of `run`; write [slurm] into campaign.toml before. A part: \
+             On a cluster, `submit` and `collect` take the place of `run`; write [cluster] into campaign.toml before. A part: \
              `run --only 'ENTRY/INSTANCE/EXAMINATION'` with globs, and then `judge --unfinished`.\n\
              Images, kernels and initrds are programs of other people; they run in machines without network.\n\n\
              Not as in the campaign of the archive, because the archive does not have it or it is of other hosts: comments of \
-             campaign.toml; [slurm], and backend and jobs of [hosts]; date and DOI; packages and sources of the images.\n",
+             campaign.toml; [cluster], and backend and jobs of [hosts]; date and DOI; packages and sources of the images.\n",
         );
         if !self.missing.is_empty() {
             text += "\nMissing: someone, such as the authors of the tools, must provide these files";

@@ -4,7 +4,9 @@ use super::{
     CampaignDisks, CampaignEnd, CampaignRunner, Host, RunSettings, RunnerError, StagedDisks, history_of,
     open_images, packed_inputs, release,
 };
-use crate::cluster::{Batch, BatchSystem as _, Cluster, Reason, Resources, Slurm, SlurmTask, StagingFolder};
+use crate::cluster::{
+    Batch, BatchSystem, Cluster, Reason, Resources, StagingFolder, batch_system, time_limit,
+};
 use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
@@ -17,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 /// One task of a batch: a model, on the node of this job.
 pub struct Shard {
     cluster: Cluster,
-    batch_system: Slurm,
+    batch_system: Box<dyn BatchSystem>,
     model: String,
     node: String,
     mixed_host: bool,
@@ -41,15 +43,14 @@ impl Shard {
     pub fn open(results: &Path, batch: &str) -> Result<Self, RunnerError> {
         let cluster = Cluster::open(results)?;
         let facts = cluster.batch(batch)?;
-        let slurm_task = SlurmTask::find().map_err(RunnerError::NotAJob)?;
-        let none = || RunnerError::NoTask { batch: batch.to_owned(), index: slurm_task.index };
-        let model = facts.models.get(slurm_task.index as usize).ok_or_else(none)?.clone();
-        let batch_system = Slurm { settings: cluster.facts().settings.clone() };
+        let batch_system = batch_system(&cluster.facts().settings);
+        let given = batch_system.given_job().map_err(RunnerError::NotAJob)?;
+        let none = || RunnerError::NoTask { batch: batch.to_owned(), index: given.index };
+        let model = facts.models.get(given.index as usize).ok_or_else(none)?.clone();
         let need = cluster.facts().needs.iter().find(|need| need.model == model).ok_or_else(none)?;
-        let time_s = slurm_task
-            .limit_s
-            .unwrap_or(need.worst_case_s + u64::from(cluster.facts().settings.margin_s.get()));
-        let (resources, mixed_host, node) = (need.resources, facts.mixed_host, slurm_task.node);
+        let time_s =
+            given.limit_s.unwrap_or(need.worst_case_s + u64::from(cluster.facts().settings.margin_s.get()));
+        let (resources, mixed_host, node) = (need.resources, facts.mixed_host, given.node);
         Ok(Self { cluster, batch_system, model, node, mixed_host, resources, time_s })
     }
 
@@ -170,8 +171,7 @@ impl Shard {
     fn submit_batch(&self, node: &str, reason: Reason) -> Result<String, RunnerError> {
         // Not every version of Slurm states the limit of the job, and a job that asks for more than its partition allows
         // waits without end.
-        let partition = self.cluster.facts().settings.partition.as_deref();
-        let limit_s = self.batch_system.time_limit(partition)?.unwrap_or(u64::MAX);
+        let limit_s = time_limit(&*self.batch_system, &self.cluster.facts().settings)?.unwrap_or(u64::MAX);
         let batch = Batch {
             name: self.cluster.new_name(),
             models: vec![self.model.clone()],
@@ -179,6 +179,6 @@ impl Shard {
             time_s: self.time_s.min(limit_s),
             node: Some(node.to_owned()),
         };
-        Ok(self.cluster.submit_batch(&self.batch_system, &batch, reason, false)?)
+        Ok(self.cluster.submit_batch(&*self.batch_system, &batch, reason, false)?)
     }
 }

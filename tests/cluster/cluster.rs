@@ -1,113 +1,33 @@
-//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm cluster, and failures of the cluster.
+//! `submit`, `status`, `cancel`, `collect`: a campaign on a real Slurm and a real OAR, and failures of the cluster.
 
 use crate::support::campaign;
 use crate::support::recorded_runs;
+use crate::trial::{Trial, single_node};
 
 use campaign::{EXAMINATIONS, Folder, until};
 use mcc_harness::cluster::Cluster;
 use mcc_harness::store::{Record, SealKey};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use recorded_runs::{FINISHED, make};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Two models with two instances each, two entries, two examinations: 16 runs.
 fn campaign() -> String {
+    // Without `--exclusive` both models run on one node of Slurm.
+    campaign_with("options = [\"--exclusive\"]")
+}
+
+fn campaign_with(keys: &str) -> String {
     campaign::on_fixtures(
         &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
         &["ReachabilityCardinality", "CTLFireability"],
         &["breadth-first", "random-walk"],
-        // Without `--exclusive` both models run on one node.
-        "[slurm]\nstage = \"stage\"\nlost_node = \"restart\"\noptions = [\"--exclusive\"]\n",
+        &format!("[cluster]\nstage = \"stage\"\nlost_node = \"restart\"\n{keys}\n"),
     )
-}
-
-/// A Slurm cluster of two nodes on this host; ended when it is dropped.
-struct Slurm<'a>(&'a Folder);
-
-impl<'a> Slurm<'a> {
-    fn start(folder: &'a Folder) -> Self {
-        let slurm = Self(folder);
-        slurm.script("up");
-        slurm
-    }
-
-    fn script(&self, verb: &str) {
-        single_node(verb, &self.0.path().join("slurm"));
-    }
-
-    fn command(&self, program: &str, args: &[&str]) -> Output {
-        let conf = self.0.path().join("slurm/slurm.conf");
-        Command::new(program).args(args).env("SLURM_CONF", conf).output().unwrap()
-    }
-
-    /// Runs mcc-harness on this cluster and returns its output.
-    fn harness(&self, args: &[&str], exit: i32) -> String {
-        let conf = self.0.path().join("slurm/slurm.conf");
-        let mut command = assert_cmd::Command::from(self.0.harness(args));
-        let done = command.env("SLURM_CONF", conf).assert().code(exit);
-        String::from_utf8(done.get_output().stdout.clone()).unwrap()
-    }
-
-    /// The status of a model, from `status`.
-    fn model(&self, name: &str) -> Value {
-        let status: Value =
-            serde_json::from_str(&self.harness(&["status", "results", "--format", "json"], 0)).unwrap();
-        let models = status["models"].as_array().unwrap();
-        models.iter().find(|model| model["model"] == name).unwrap().clone()
-    }
-
-    fn state(&self, name: &str) -> String {
-        self.model(name)["state"].as_str().unwrap().to_owned()
-    }
-
-    fn recorded(&self, name: &str) -> u64 {
-        self.model(name)["recorded"].as_u64().unwrap()
-    }
-
-    /// Simulates a power failure of a node: kills all its processes.
-    fn kill_node(&self, node: &str) {
-        let variable = format!("SLURMD_NODENAME={node}");
-        let conf = format!("SLURM_CONF={}", self.0.path().join("slurm/slurm.conf").display());
-        let daemon = format!("\0-N\0{node}\0");
-        for process in fs::read_dir("/proc").unwrap() {
-            let path = process.unwrap().path();
-            let Some(number) = path.file_name().and_then(|name| name.to_str()?.parse::<i32>().ok()) else {
-                continue;
-            };
-            let read = |file: &str| {
-                String::from_utf8_lossy(&fs::read(path.join(file)).unwrap_or_default()).into_owned()
-            };
-            let environment = read("environ");
-            let of_cluster = environment.split('\0').any(|set| set == conf);
-            let of_node =
-                environment.split('\0').any(|set| set == variable) || read("cmdline").contains(&daemon);
-            if of_cluster && of_node {
-                let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
-            }
-        }
-        let node = format!("NodeName={node}");
-        let down = self.command("scontrol", &["update", &node, "State=DOWN", "Reason=lost"]);
-        assert!(down.status.success(), "{down:?}");
-    }
-}
-
-impl Drop for Slurm<'_> {
-    fn drop(&mut self) {
-        self.script("down");
-    }
-}
-
-fn single_node(verb: &str, folder: &Path) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/slurm-single-node");
-    let done = Command::new(script).arg(verb).arg(folder).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "scripts/slurm-single-node {verb}: {said}");
 }
 
 #[test]
@@ -116,7 +36,7 @@ fn a_stopped_trial_cluster_ends_no_process_of_others() {
     let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
     // A daemon had the same process id, and was started at another time.
     fs::write(folder.path().join("munged.process"), format!("{} 1\n", other.id())).unwrap();
-    single_node("down", folder.path());
+    single_node("slurm", "down", folder.path());
     assert_eq!(other.try_wait().unwrap(), None, "it still runs");
     other.kill().unwrap();
     other.wait().unwrap();
@@ -130,36 +50,42 @@ fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
 
 #[test]
 fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
-    let folder = Folder::new(&campaign());
-    let slurm = Slurm::start(&folder);
+    survives_cancels_limits_and_a_lost_node("slurm", &campaign());
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_campaign_on_oar_survives_cancels_limits_and_a_lost_node() {
+    survives_cancels_limits_and_a_lost_node("oar", &campaign_with("system = \"oar\""));
+}
+
+fn survives_cancels_limits_and_a_lost_node(system: &'static str, campaign: &str) {
+    let folder = Folder::new(campaign);
+    let cluster = Trial::start(&folder, system);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
 
-    let jobs = slurm.harness(&submit, 0);
+    let jobs = cluster.harness(&submit, 0);
     assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
-    slurm.harness(&["cancel", "results"], 0);
-    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "open"));
+    cluster.harness(&["cancel", "results"], 0);
+    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "open"));
 
     // Submitted again; then the job of one model gets the signal of its time limit, the node of the other is lost.
-    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.recorded(model) > 0));
-    let (kept, lost) = (slurm.model("DiningTable"), slurm.model("TokenLoop"));
+    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.recorded(model) > 0));
+    let (kept, lost) = (cluster.model("DiningTable"), cluster.model("TokenLoop"));
     let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
     assert_ne!(node(&kept), node(&lost), "each model has a node");
-    let queue = slurm.command("squeue", &["--noheader", "--array", "--states=R", "--format=%F_%K %N"]);
-    let queue = String::from_utf8(queue.stdout).unwrap();
-    let job = queue.lines().find_map(|line| line.strip_suffix(&format!(" {}", node(&kept)))).unwrap();
-    let signalled = slurm.command("scancel", &["--signal=USR1", "--batch", job]);
-    assert!(signalled.status.success(), "{signalled:?}");
-    slurm.kill_node(&node(&lost));
-    until("the loss is seen", || ["open", "pending"].contains(&slurm.state("TokenLoop").as_str()));
-    assert!(slurm.recorded("TokenLoop") < 8, "the model has open runs");
-    slurm.harness(&["collect", "results"], 1);
-    slurm.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| slurm.state(model) == "done"));
+    cluster.signal(&cluster.job_on(&node(&kept)));
+    cluster.kill_node(&node(&lost));
+    until("the loss is seen", || ["open", "pending"].contains(&cluster.state("TokenLoop").as_str()));
+    assert!(cluster.recorded("TokenLoop") < 8, "the model has open runs");
+    cluster.harness(&["collect", "results"], 1);
+    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
+    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "done"));
 
     // The kept model stayed on its node, continued by a job of its chain; the lost one was repeated on the other node.
-    assert_eq!(slurm.model("DiningTable")["nodes"], kept["nodes"]);
-    assert_eq!(node(&slurm.model("TokenLoop")), node(&kept));
+    assert_eq!(cluster.model("DiningTable")["nodes"], kept["nodes"]);
+    assert_eq!(node(&cluster.model("TokenLoop")), node(&kept));
     let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
     let reasons: Vec<String> = batches
         .map(|batch| fs::read_to_string(batch.unwrap().path()).unwrap())
@@ -167,9 +93,9 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
         .collect();
     assert!(reasons.iter().any(|reason| reason == "chain"), "{reasons:?}");
 
-    let collected = slurm.harness(&["collect", "results"], 0);
+    let collected = cluster.harness(&["collect", "results"], 0);
     assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
-    let again = slurm.harness(&["collect", "results"], 0);
+    let again = cluster.harness(&["collect", "results"], 0);
     assert!(again.contains("new attempts: 0; newly recorded runs: 0"), "{again}");
     let record = Record::open_readonly(&folder.results()).unwrap();
     let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
@@ -177,54 +103,78 @@ fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
 
     let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
     assert_cmd::Command::from(folder.harness(&local)).assert().code(0);
-    assert_eq!(judged(&folder, "results", "by-slurm"), judged(&folder, "local", "here"));
+    assert_eq!(judged(&folder, "results", "by-cluster"), judged(&folder, "local", "here"));
     assert_eq!(folder.machines(), Vec::<i32>::new());
 }
 
 #[test]
 fn a_job_cancelled_three_times_uses_up_no_attempt() {
-    let slurm_keys = "[slurm]\nstage = \"stage\"\n[hosts]\nretries = 2\n";
-    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], slurm_keys);
-    let slurm = Slurm::start(&folder);
+    cancelled_three_times("slurm", "CANCELLED");
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_job_of_oar_cancelled_three_times_uses_up_no_attempt() {
+    cancelled_three_times("oar", "Error (FRAG_JOB_REQUEST)");
+}
+
+fn cancelled_three_times(system: &'static str, state: &str) {
+    let keys = format!("[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n[hosts]\nretries = 2\n");
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
+    let cluster = Trial::start(&folder, system);
     let begun = folder.path().join("begun");
     let running =
         format!("power_on; ready; prepared; started; : > '{}'; while :; do linger 1; done", begun.display());
     folder.fake_qemu(&running);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
     let resume = [&submit[..], &["--resume"]].concat();
-    slurm.harness(&submit, 0);
+    cluster.harness(&submit, 0);
     for _ in 0..3 {
         until("the tool runs", || begun.exists());
-        slurm.harness(&["cancel", "results"], 0);
-        until("the job has ended", || slurm.state("DiningTable") == "open");
-        assert_eq!(slurm.model("DiningTable")["ended"]["state"], "CANCELLED");
+        cluster.harness(&["cancel", "results"], 0);
+        until("the job has ended", || cluster.state("DiningTable") == "open");
+        assert_eq!(cluster.model("DiningTable")["ended"]["state"], *state);
         fs::remove_file(&begun).unwrap();
-        slurm.harness(&resume, 0);
+        cluster.harness(&resume, 0);
     }
     until("the tool runs", || begun.exists());
     folder.fake_qemu("whole_run x");
-    slurm.harness(&["cancel", "results"], 0);
-    until("the job has ended", || slurm.state("DiningTable") == "open");
-    slurm.harness(&resume, 0);
-    until("done", || slurm.state("DiningTable") == "done");
-    slurm.harness(&["collect", "results"], 0);
+    cluster.harness(&["cancel", "results"], 0);
+    until("the job has ended", || cluster.state("DiningTable") == "open");
+    cluster.harness(&resume, 0);
+    until("done", || cluster.state("DiningTable") == "done");
+    cluster.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert!(runs.len() == 1 && runs.values().all(|run| run.attempts == 1), "{runs:?}");
 }
 
 #[test]
 fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
+    chain_of_jobs("slurm", "margin_s = 10");
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs_of_oar() {
+    // OAR sends the signal up to 11 s late.
+    chain_of_jobs("oar", "margin_s = 40\ntime_limit_s = 120");
+}
+
+fn chain_of_jobs(system: &'static str, keys: &str) {
     let examinations = &EXAMINATIONS[..8];
-    let more =
-        "[slurm]\nstage = \"stage\"\nmargin_s = 10\n[hosts]\nboot_deadline_s = 15\n[limits]\nwall_s = 25\n";
-    let folder = Folder::with_fake_qemu(1, examinations, more);
+    let more = format!(
+        "[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n{keys}\n[hosts]\nboot_deadline_s = 15\n\
+         [limits]\nwall_s = 25\n"
+    );
+    let folder = Folder::with_fake_qemu(1, examinations, &more);
     // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
     folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
-    let slurm = Slurm::start(&folder);
-    let limit = slurm.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
-    assert!(limit.status.success(), "{limit:?}");
-    slurm.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
-    until("done", || slurm.state("DiningTable") == "done");
+    let cluster = Trial::start(&folder, system);
+    if system == "slurm" {
+        cluster.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
+    }
+    cluster.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
+    until("done", || cluster.state("DiningTable") == "done");
     let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
     let batches: Vec<Value> = batches
         .map(|batch| serde_json::from_str(&fs::read_to_string(batch.unwrap().path()).unwrap()).unwrap())
@@ -234,7 +184,7 @@ fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
         count("chain") > 0 && count("submit") == 1 && count("chain") + 1 == batches.len(),
         "{batches:#?}"
     );
-    slurm.harness(&["collect", "results"], 0);
+    cluster.harness(&["collect", "results"], 0);
     let runs = folder.runs();
     assert_eq!(runs.len(), examinations.len());
     for run in runs.values() {
@@ -462,6 +412,86 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     }
 }
 
+/// A campaign of one run, submitted to a fake OAR.
+fn one_run_on_oar(keys: &str) -> Folder {
+    let keys = format!("[cluster]\nsystem = \"oar\"\nstage = \"stage\"\n{keys}\n");
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
+    let asked = "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo '[ADMISSION RULE] text'; echo OAR_JOB_ID=7; \
+                 echo OAR_ARRAY_ID=7";
+    fakes(&folder, &[("oarsub", asked), ("oarstat", ""), ("oarnodes", "")]);
+    folder
+}
+
+/// The arguments of each call of the fake `oarsub`.
+fn asked(folder: &Folder) -> Vec<String> {
+    let asked = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
+    asked.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn oar_is_asked_for_a_node_and_the_signal_of_slurm() {
+    let folder = one_run_on_oar("partition = \"night\"\nconstraint = \"kvm = 'YES'\"\ntime_limit_s = 90000");
+    let printed = submit(&folder, 0);
+    assert!(printed.contains("job 7: DiningTable"), "{printed}");
+    let asked = &asked(&folder)[0];
+    for part in [
+        "--array=1 --resource=/nodes=1,walltime=",
+        " --signal=10 ",
+        "--queue=night",
+        "--property=(kvm = 'YES')",
+        " /bin/sh '",
+        "/results/cluster/job.sh' mcc-",
+    ] {
+        assert!(asked.contains(part), "{part} in {asked}");
+    }
+    // By memory: 17,408 MB. A folder holds all cores of the tests until it is dropped.
+    drop(folder);
+    let folder = one_run_on_oar("memory_per_core_mib = 4096");
+    submit(&folder, 0);
+    assert!(self::asked(&folder)[0].contains("--resource=/nodes=1/core=5,walltime="));
+}
+
+#[test]
+fn submissions_keep_their_distance() {
+    let folder = one_run_on_oar("submissions_per_minute = 30");
+    let begin = Instant::now();
+    submit(&folder, 0);
+    for _ in 0..2 {
+        harness(&folder, &["submit", "campaign.toml", "--out", "results", "--resume"], 0);
+    }
+    assert_eq!(asked(&folder).len(), 3);
+    assert!(begin.elapsed() >= Duration::from_secs(4), "two distances of 2 s: {:?}", begin.elapsed());
+}
+
+#[test]
+fn a_job_of_oar_logs_what_it_was_not_given() {
+    let folder = one_run_on_oar("");
+    submit(&folder, 0);
+    let name = batches(&folder)[0].0.clone();
+    let write = |file: &str, text: &str| {
+        fs::write(folder.path().join(file), text).unwrap();
+        folder.path().join(file)
+    };
+    let job = |nodes: &str, exit: i32| {
+        let mut job = folder.command("/bin/sh");
+        job.arg(folder.results().join("cluster/job.sh"))
+            .arg(&name)
+            .env("OAR_ARRAY_INDEX", "1")
+            .env("OAR_JOB_WALLTIME_SECONDS", "3600");
+        job.env("OAR_NODEFILE", write("nodes", nodes));
+        job.env(
+            "OAR_RESOURCE_PROPERTIES_FILE",
+            write("resources", " core = '1' , network_address = 'n1' \n"),
+        );
+        assert_cmd::Command::from(job).assert().code(exit);
+        fs::read_to_string(folder.results().join(format!("cluster/logs/{name}.0.log"))).unwrap()
+    };
+    let log = job("n1\nn2\n", 2);
+    assert!(log.contains("the job has not one node"), "{log}");
+    let log = job("n1\nn1\n", 0);
+    assert!(log.ends_with("DiningTable on n1: 1 of 1 runs recorded\n"), "{log}");
+}
+
 #[test]
 fn collect_works_after_run_on_the_same_results() {
     let folder = Folder::new(&campaign());
@@ -527,7 +557,7 @@ fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
 }
 
 #[test]
-fn status_and_judge_work_on_a_host_without_slurm() {
+fn status_and_judge_work_on_a_host_without_batch_system() {
     let folder = Folder::new(&campaign());
     fakes(&folder, &[UNLIMITED, ARRAYS, EMPTY, ("sbatch", "echo 77")]);
     submit(&folder, 0);
@@ -552,7 +582,7 @@ fn status_and_judge_work_on_a_host_without_slurm() {
     assert_eq!(json["interrupted"][0]["run"], runs[0].id().as_str());
     fs::remove_file(folder.path().join("bin/squeue")).unwrap();
     let printed = harness(&["status", "results"], 0);
-    assert!(printed.contains("open; its job is unknown: no Slurm here"), "{printed}");
+    assert!(printed.contains("open; its job is unknown: no batch system here"), "{printed}");
     let printed = harness(&["judge", "results", "--out", "judged"], 1);
     assert!(printed.contains("0 of 16 runs are collected: `mcc-harness collect results`"), "{printed}");
 }

@@ -1,5 +1,6 @@
-//! Campaigns on a real Slurm.
+//! Campaigns on a real Slurm and a real OAR.
 
 mod cluster;
 #[path = "../support/mod.rs"]
 mod support;
+mod trial;

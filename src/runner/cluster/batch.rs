@@ -1,7 +1,7 @@
 //! Makes arrays of jobs of the plan of a campaign.
 
 use mcc_base::names::{ModelName, text_of};
-use mcc_campaign::{History, Plan, Run, SlurmSettings};
+use mcc_campaign::{ClusterSettings, History, Plan, Run};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,7 +39,12 @@ const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {
     /// Returns the demand of every model of a plan, sorted by name. `memory_mib` is the memory that one machine may need.
-    pub fn from_plan(plan: &Plan, memory_mib: u64, settings: &SlurmSettings, history: &History) -> Vec<Self> {
+    pub fn from_plan(
+        plan: &Plan,
+        memory_mib: u64,
+        settings: &ClusterSettings,
+        history: &History,
+    ) -> Vec<Self> {
         Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
     }
 
@@ -47,7 +52,7 @@ impl ModelDemand {
         runs: impl Iterator<Item = Run>,
         longest_run_s: u64,
         memory_mib: u64,
-        settings: &SlurmSettings,
+        settings: &ClusterSettings,
         history: &History,
     ) -> Vec<Self> {
         let at_once = u64::from(settings.runs_at_once.get());
@@ -92,7 +97,7 @@ pub struct Batch {
 /// Puts models with the same resources, time limit and node into one array, the longest first. `node` returns the node
 /// to which a model is bound, `name` the name of the next batch. An array has at most `max_tasks` jobs.
 ///
-/// `margin_s`: as in `SlurmSettings`. A model that needs more time than `limit_s` gets this limit; its job submits the next
+/// `margin_s`: as in `ClusterSettings`. A model that needs more time than `limit_s` gets this limit; its job submits the next
 /// job of the chain.
 pub fn batches(
     needs: &[ModelDemand],
@@ -197,7 +202,7 @@ mod tests {
         };
         let runs = vec![run("A", 1, true), run("A", 4, true), run("A", 1, false), run("B", 1, true)];
         let settings =
-            SlurmSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..SlurmSettings::default() };
+            ClusterSettings { runs_at_once: NonZeroU32::new(2).unwrap(), ..ClusterSettings::default() };
         let needs = ModelDemand::of_runs(runs.into_iter(), 4500, 16_384, &settings, &History::default());
         let asked = needs
             .iter()

@@ -3,14 +3,15 @@
 use super::{Batch, ClusterError, ModelDemand};
 use mcc_base::text::shell_quoted;
 use mcc_base::{OnFile, clock, random};
-use mcc_campaign::SlurmSettings;
+use mcc_campaign::ClusterSettings;
 use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// `cluster.json`: the settings of all jobs, written by `submit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,8 +27,8 @@ pub struct ClusterFacts {
     pub allow_degraded: bool,
     /// Boot deadline and wall limit of a run, seconds.
     pub longest_run_s: u64,
-    /// `[slurm]` of the campaign.
-    pub settings: SlurmSettings,
+    /// `[cluster]` of the campaign.
+    pub settings: ClusterSettings,
     /// Records of earlier campaigns, for the order of runs.
     #[serde(default)]
     pub history: Vec<PathBuf>,
@@ -36,6 +37,14 @@ pub struct ClusterFacts {
     pub released: Vec<String>,
     /// The demand of each model.
     pub needs: Vec<ModelDemand>,
+}
+
+impl ClusterFacts {
+    /// How long before its time limit a job gets the signal, seconds. Early enough for the running runs to end: after it the
+    /// controller starts no run and submits the next job.
+    pub fn signal_before_s(&self) -> u64 {
+        self.longest_run_s + u64::from(self.settings.margin_s.get()) / 2
+    }
 }
 
 /// The format of the folder that this version reads and writes. 2: the jobs seal what they record (`keys/`).
@@ -128,7 +137,9 @@ impl Cluster {
         fs::rename(&beside, &place).on("rename", &place)?;
         let script = format!(
             "#!/bin/sh\n# A job: the runs of one model. The argument is the name of the batch.\n\
+             [ -z \"$OAR_ARRAY_INDEX\" ] || exec >> {}/\"$1.$((OAR_ARRAY_INDEX - 1)).log\" 2>&1\n\
              exec {} shard {} --batch \"$1\"\n",
+            shell_quoted(&cluster.logs().to_string_lossy()),
             shell_quoted(&place.to_string_lossy()),
             shell_quoted(&cluster.results.to_string_lossy())
         );
@@ -324,10 +335,32 @@ impl Cluster {
         };
         let path = self.batch_path(&batch.name);
         write(&path, &facts)?;
+        let _turn = self.wait_for_turn()?;
         let job = batch_system.submit(batch, self)?;
         facts.job = Some(job.clone());
         write(&path, &facts)?;
         Ok(job)
+    }
+}
+
+impl Cluster {
+    /// Waits until `submissions_per_minute` of `[cluster]` permits a submission. Until the returned file is dropped, no
+    /// other process submits for this campaign.
+    fn wait_for_turn(&self) -> Result<Option<File>, ClusterError> {
+        let Some(most) = self.facts.settings.submissions_per_minute else { return Ok(None) };
+        let path = self.folder().join("last-submission");
+        let file = File::options().create(true).truncate(false).write(true).open(&path).on("open", &path)?;
+        file.lock().on("lock", &path)?;
+        let empty = file.metadata().on("read", &path)?.len() == 0;
+        let last = file.metadata().and_then(|metadata| metadata.modified()).on("read", &path)?;
+        let distance = Duration::from_secs(60) / most.get();
+        // A time in the future is that of another host, whose clock differs.
+        let since = SystemTime::now().duration_since(last).unwrap_or_default();
+        if !empty {
+            std::thread::sleep(distance.saturating_sub(since));
+        }
+        (&file).write_all(b".").on("write", &path)?;
+        Ok(Some(file))
     }
 }
 

@@ -16,17 +16,20 @@
 mod batch;
 mod collect;
 mod folder;
+mod job;
 mod model_status;
+mod oar;
 mod slurm;
 mod staging;
 
 pub use batch::{Batch, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
 pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason};
+pub use job::GivenJob;
 pub use model_status::{JobEnd, ModelState, ModelStatus, job_ends, model_statuses};
-pub use slurm::{Slurm, SlurmTask};
 pub use staging::StagingFolder;
 
+use mcc_campaign::{ClusterSettings, System};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -36,11 +39,13 @@ use std::path::PathBuf;
 pub enum ClusterError {
     /// A command of the batch system is not installed.
     #[error(
-        "{program} is not on PATH: run this command on a host of the cluster, or install the package slurm-client"
+        "{program} is not on PATH: run this command on a host of the cluster, or install the package {package}"
     )]
     NotInstalled {
         /// Name of the command.
         program: &'static str,
+        /// Debian's package with the command.
+        package: &'static str,
     },
     /// A command failed, or its output is not as expected.
     #[error("{command}: {problem}")]
@@ -72,8 +77,8 @@ pub enum ClusterError {
     NotSubmitted(PathBuf),
     /// The time limit of a partition is shorter than one run.
     #[error(
-        "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [slurm]), and partition \
-         {partition} ends jobs after {limit_s} s: choose another partition in [slurm], or smaller [limits]"
+        "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [cluster]), and partition \
+         {partition} ends jobs after {limit_s} s: choose another partition in [cluster], or smaller [limits]"
     )]
     TooShort {
         /// Name of the partition.
@@ -125,14 +130,38 @@ pub enum TaskState {
 pub struct TaskEnd {
     /// Its last state, such as FAILED or TIMEOUT.
     pub state: String,
-    /// The exit code of its script.
-    pub exit_code: u32,
+    /// The exit code of its script; None: the batch system does not state one.
+    pub exit_code: Option<u32>,
     /// The signal that ended its script; 0: none.
     pub signal: u32,
 }
 
-/// The operations of a batch system that `submit`, `status` and `cancel` use. `Slurm` implements it.
-pub trait BatchSystem {
+/// Number of names or jobs of one command.
+const MAX_ARGUMENTS: usize = 1000;
+
+/// The batch system that `[cluster]` of a campaign names.
+pub fn batch_system(settings: &ClusterSettings) -> Box<dyn BatchSystem> {
+    let settings = settings.clone();
+    match settings.system {
+        System::Slurm => Box::new(slurm::Slurm { settings }),
+        System::Oar => Box::new(oar::Oar { settings }),
+    }
+}
+
+/// The longest time of a job in seconds: that of the batch system, and `time_limit_s`; None: no limit is known.
+///
+/// # Errors
+/// The batch system cannot be queried.
+pub fn time_limit(
+    batch_system: &dyn BatchSystem,
+    settings: &ClusterSettings,
+) -> Result<Option<u64>, ClusterError> {
+    let own = settings.time_limit_s.map(|limit| limit.get().into());
+    Ok(batch_system.time_limit()?.into_iter().chain(own).min())
+}
+
+/// All operations of a batch system that this program uses.
+pub trait BatchSystem: Sync {
     /// Submits an array of jobs, one per model of the batch, and returns the number of the job.
     ///
     /// # Errors
@@ -153,11 +182,16 @@ pub trait BatchSystem {
     /// # Errors
     /// The batch system cannot be called.
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError>;
-    /// The time limit of a partition in seconds, of the default partition for None; None: no limit.
+    /// Returns what the job in which this program runs was given.
+    ///
+    /// # Errors
+    /// This program does not run in a job, or the batch system did not give the job what was requested.
+    fn given_job(&self) -> Result<GivenJob, ClusterError>;
+    /// The longest time of a job in seconds; None: no limit, or it cannot be known.
     ///
     /// # Errors
     /// There is no such partition, or the batch system cannot be queried.
-    fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError>;
+    fn time_limit(&self) -> Result<Option<u64>, ClusterError>;
     /// The largest number of tasks in one array.
     ///
     /// # Errors

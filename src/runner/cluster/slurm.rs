@@ -1,77 +1,18 @@
 //! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
 
-use super::{Batch, BatchSystem, Cluster, ClusterError, Task, TaskEnd, TaskState};
-use mcc_base::child_process::{self, Purpose};
-use mcc_campaign::SlurmSettings;
-use mcc_vm::host::{find_program, run_with_deadline};
+use super::job::{number, run_command, variable};
+use super::{Batch, BatchSystem, Cluster, ClusterError, GivenJob, MAX_ARGUMENTS, Task, TaskEnd, TaskState};
+use mcc_campaign::ClusterSettings;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// The Slurm cluster to which this host belongs.
 pub struct Slurm {
-    /// `[slurm]` of the campaign.
-    pub settings: SlurmSettings,
-}
-
-/// The task of the job in which this program runs.
-pub struct SlurmTask {
-    /// Index of the task in its array.
-    pub index: u32,
-    /// Slurm's name of the node; several nodes may be one host.
-    pub node: String,
-    /// Time limit of the job, seconds; None: no limit.
-    pub limit_s: Option<u64>,
-}
-
-impl SlurmTask {
-    /// Reads the task from the environment variables of Slurm.
-    ///
-    /// # Errors
-    /// A variable is not set, or not a number.
-    pub fn find() -> Result<Self, ClusterError> {
-        let variable = |name: &str| {
-            std::env::var(name).map_err(|_| ClusterError::Command {
-                command: "mcc-harness shard".to_owned(),
-                problem: format!("{name} is not set: this command is for jobs of `mcc-harness submit` only"),
-            })
-        };
-        let index = variable("SLURM_ARRAY_TASK_ID")?;
-        let wrong = |_| ClusterError::Command {
-            command: "mcc-harness shard".to_owned(),
-            problem: format!("SLURM_ARRAY_TASK_ID is {index:?}, not a number"),
-        };
-        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-        let limit_s = number("SLURM_JOB_END_TIME")
-            .zip(number("SLURM_JOB_START_TIME"))
-            .map(|(end, start)| in_minutes(end.saturating_sub(start)));
-        Ok(Self { index: index.parse().map_err(wrong)?, node: variable("SLURMD_NODENAME")?, limit_s })
-    }
-}
-
-/// Number of names or jobs of one command.
-const MAX_ARGUMENTS: usize = 1000;
-
-/// Time for a command; a busy Slurm controller may need a minute.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
-
-impl Slurm {
-    /// Runs a command of Slurm and returns its output.
-    fn run_command(program: &'static str, args: &[String]) -> Result<String, ClusterError> {
-        let found = find_program(program).ok_or(ClusterError::NotInstalled { program })?;
-        let failed =
-            |problem| ClusterError::Command { command: format!("{program} {}", args.join(" ")), problem };
-        let mut command = child_process::command(found, Purpose::Batch);
-        let ended =
-            run_with_deadline(command.args(args), COMMAND_TIMEOUT).map_err(|e| failed(e.to_string()))?;
-        match ended.status {
-            Some(status) if status.success() => Ok(ended.stdout),
-            _ => Err(failed(ended.describe())),
-        }
-    }
+    /// `[cluster]` of the campaign.
+    pub settings: ClusterSettings,
 }
 
 /// The arguments of `sbatch` for a batch.
-fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<String> {
+fn sbatch(batch: &Batch, cluster: &Cluster, settings: &ClusterSettings) -> Vec<String> {
     let last = batch.models.len() - 1;
     let throttle = settings.throttle.map_or(String::new(), |most| format!("%{most}"));
     let logs = cluster.logs();
@@ -85,8 +26,7 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
         // Without it a job gets all memory of its node.
         format!("--mem={}M", batch.resources.memory_mib),
         format!("--time={}", batch.time_s.div_ceil(60)),
-        // Early enough for the running runs to end: after it the controller starts no run and submits the next job.
-        format!("--signal=B:USR1@{}", cluster.facts().longest_run_s + u64::from(settings.margin_s.get()) / 2),
+        format!("--signal=B:USR1@{}", cluster.facts().signal_before_s()),
         // A preempted job is started again. If it starts on another node, it submits a job for the node of its model.
         "--requeue".to_owned(),
         format!("--output={}/%x.%a.log", logs.display()),
@@ -107,7 +47,7 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &SlurmSettings) -> Vec<Str
 
 impl BatchSystem for Slurm {
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
-        let printed = Self::run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
+        let printed = run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
         // `--parsable`: JOB or JOB;CLUSTER
         let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
         match job.parse::<u64>() {
@@ -124,7 +64,7 @@ impl BatchSystem for Slurm {
         for some in names.chunks(MAX_ARGUMENTS) {
             let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
             let printed =
-                Self::run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+                run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
             let read = tasks(&printed)
                 .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
             found.extend(read);
@@ -139,12 +79,12 @@ impl BatchSystem for Slurm {
             let options = ["--noheader", "--parsable2", "--allocations", "--format=JobID,State,ExitCode"]
                 .map(str::to_owned);
             let sacct = [options.as_slice(), &[format!("--jobs={}", names.join(","))]].concat();
-            match Self::run_command("sacct", &sacct) {
+            match run_command("sacct", &sacct) {
                 Ok(printed) => ends.extend(accounted_ends(&printed)),
                 // A cluster without accounting remembers ended jobs for some minutes.
                 Err(_) => {
                     let all = ["--oneliner", "show", "job"].map(str::to_owned);
-                    let known = remembered_ends(&Self::run_command("scontrol", &all)?);
+                    let known = remembered_ends(&run_command("scontrol", &all)?);
                     return Ok(known.into_iter().filter(|(task, _)| tasks.contains(task)).collect());
                 }
             }
@@ -155,16 +95,25 @@ impl BatchSystem for Slurm {
     fn cancel(&self, tasks: &[Task]) -> Result<(), ClusterError> {
         for some in tasks.chunks(MAX_ARGUMENTS) {
             let tasks: Vec<String> = some.iter().map(Task::to_string).collect();
-            Self::run_command("scancel", &tasks)?;
+            run_command("scancel", &tasks)?;
         }
         Ok(())
     }
 
-    fn time_limit(&self, partition: Option<&str>) -> Result<Option<u64>, ClusterError> {
+    fn given_job(&self) -> Result<GivenJob, ClusterError> {
+        let time = |name| number::<u64>(name).ok();
+        let limit_s = time("SLURM_JOB_END_TIME")
+            .zip(time("SLURM_JOB_START_TIME"))
+            .map(|(end, start)| in_minutes(end.saturating_sub(start)));
+        Ok(GivenJob { index: number("SLURM_ARRAY_TASK_ID")?, node: variable("SLURMD_NODENAME")?, limit_s })
+    }
+
+    fn time_limit(&self) -> Result<Option<u64>, ClusterError> {
+        let partition = self.settings.partition.as_deref();
         let mut args = ["--noheader", "--format=%P|%l"].map(str::to_owned).to_vec();
         args.extend(partition.map(|name| format!("--partition={name}")));
         // The first command of `submit`: it fails on a host that has Slurm's programs, but is not part of a cluster.
-        let printed = Self::run_command("sinfo", &args).map_err(|error| match error {
+        let printed = run_command("sinfo", &args).map_err(|error| match error {
             ClusterError::Command { command, problem } => ClusterError::Command {
                 command,
                 problem: format!(
@@ -178,8 +127,8 @@ impl BatchSystem for Slurm {
         let wrong = || ClusterError::Command {
             command: format!("sinfo {}", args.join(" ")),
             problem: match partition {
-                Some(name) => format!("there is no partition {name}: choose another in [slurm]"),
-                None => "no partition is the default: name one in [slurm]".to_owned(),
+                Some(name) => format!("there is no partition {name}: choose another in [cluster]"),
+                None => "no partition is the default: name one in [cluster]".to_owned(),
             },
         };
         let limit = printed.lines().filter_map(|line| line.split_once('|')).find_map(|(found, limit)| {
@@ -193,7 +142,7 @@ impl BatchSystem for Slurm {
     }
 
     fn max_tasks(&self) -> Result<u32, ClusterError> {
-        let printed = Self::run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
+        let printed = run_command("scontrol", &["show".to_owned(), "config".to_owned()])?;
         let size = printed.lines().filter_map(|line| line.split_once('=')).find_map(|(key, value)| {
             (key.trim() == "MaxArraySize").then(|| value.trim().parse::<u32>().ok()).flatten()
         });
@@ -208,7 +157,7 @@ impl BatchSystem for Slurm {
             format!("--nodes={node}"),
             "--format=%T".to_owned(),
         ];
-        let printed = Self::run_command("sinfo", &args)?;
+        let printed = run_command("sinfo", &args)?;
         Ok(printed.lines().any(|state| is_available(state.trim())))
     }
 }
@@ -288,7 +237,11 @@ fn task_end(job: &str, index: &str, state: &str, exit: &str) -> Option<(Task, Ta
     let (exit_code, signal) = exit.split_once(':')?;
     Some((
         Task { job: job.to_owned(), index: index.parse().ok()? },
-        TaskEnd { state: word.to_owned(), exit_code: exit_code.parse().ok()?, signal: signal.parse().ok()? },
+        TaskEnd {
+            state: word.to_owned(),
+            exit_code: Some(exit_code.parse().ok()?),
+            signal: signal.parse().ok()?,
+        },
     ))
 }
 
@@ -360,7 +313,10 @@ mod tests {
     #[test]
     fn ends_of_tasks_are_read_from_accounts_and_controller() {
         let end = |index, state: &str, exit_code, signal| {
-            (Task { job: "12".into(), index }, TaskEnd { state: state.into(), exit_code, signal })
+            (
+                Task { job: "12".into(), index },
+                TaskEnd { state: state.into(), exit_code: Some(exit_code), signal },
+            )
         };
         let printed = "12_0|FAILED|69:0\n12_1|CANCELLED by 1000|0:15\n12_2|RUNNING|0:0\n12_[3-9]|PENDING|0:0\n\
                        13|COMPLETED|0:0\n";

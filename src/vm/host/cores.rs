@@ -152,6 +152,20 @@ pub fn restrict_to_cpus(cpus: &[u32]) -> Result<KeptTo, HostError> {
     Ok(KeptTo { before })
 }
 
+/// Restricts this thread, and the threads and processes that it starts from now on, to these CPUs if it may use more.
+/// No CPUs: no restriction.
+///
+/// # Errors
+/// This thread may use none of these CPUs.
+pub fn keep_to_cpus(cpus: &BTreeSet<u32>) -> Result<(), HostError> {
+    let allowed = allowed_cpus()?;
+    if cpus.is_empty() || allowed.is_subset(cpus) {
+        return Ok(());
+    }
+    let both: Vec<u32> = allowed.intersection(cpus).copied().collect();
+    set_cpus(&both).map_err(|source| HostError::System { what: "keep to the CPUs of the job", source })
+}
+
 /// Changes the CPUs of this thread.
 pub(super) fn set_cpus(cpus: &[u32]) -> nix::Result<()> {
     let mut set = nix::sched::CpuSet::new();

@@ -17,13 +17,13 @@ mod survey;
 
 pub use accelerator::{Accelerator, Probe};
 pub use calibration::{RunningCalibration, calibrate, shortest_calibration};
-pub use cores::{Core, Cores, KeptTo, restrict_to_cpus};
+pub use cores::{Core, Cores, KeptTo, keep_to_cpus, restrict_to_cpus};
 pub use lease_registry::{
     ControllerLeases, HostLeases, LEASE_FOLDER_VARIABLE, LEASE_USERS_VARIABLE, LeaseRegistry, MachineLease,
 };
 pub use leases::{Lease, LeaseError, Leases};
 pub use memory::Memory;
-pub use program::{Qemu, find_program};
+pub use program::{ProgramOutput, Qemu, find_program};
 pub use program::{close_inherited_in_children, run_with_deadline};
 pub use state::{HostCounters, HostSettings, TICK_MS, UnmetSetting, threads_of_cores};
 pub use survey::Survey;
