@@ -66,7 +66,8 @@ pub const EXAMPLES: [(&str, &str); 30] = [
     ),
     (
         "convert-proof",
-        "  mcc-harness convert-proof proof.smt2 --instance DiningTable-PT-03.tgz --claim ReachabilityCardinality DiningTable-PT-03-ReachabilityCardinality-00 TRUE --out 00.certificate.json",
+        "  mcc-harness convert-proof proof.smt2 --instance DiningTable-PT-03.tgz --claim ReachabilityCardinality DiningTable-PT-03-ReachabilityCardinality-00 TRUE --out 00.certificate.json\n  \
+         mcc-harness convert-proof proof.smt2 --instance DiningTable-PT-03.tgz --claim ReachabilityFireability DiningTable-PT-03-ReachabilityFireability-07 FALSE --out 07.certificate.json",
     ),
     (
         "report",

@@ -60,7 +60,8 @@ fn assert_ends_are_of_the_tool(machine: &MachineSpec) {
         ("o", "guest-shutdown", "the guest switched its machine off"),
         ("b", "guest-reset", "the guest reset its machine"),
     ] {
-        let script = format!("echo 1; echo {key} > /proc/sysrq-trigger; sleep 1000");
+        // The guest has no event that says that the line has left it.
+        let script = format!("echo 1; sleep 3; echo {key} > /proc/sysrq-trigger; sleep 1000");
         let (ended, stdout) = run_in(machine, "root", &script, 60);
         assert_eq!(ended.outcome, Outcome::ToolCrash { signal: 9 }, "{key}");
         assert!(has(&ended, mark) && has(&ended, "output-incomplete"), "{:?}", ended.marks);
