@@ -1,5 +1,5 @@
-//! The file with the counters, which host and plugin map: one slot per vCPU, then the limit. With one vCPU QEMU's translated code adds to
-//! the counters itself.
+//! The file with the counters, which host and plugin map: one slot per vCPU, then the limit. With one vCPU QEMU's translated
+//! code adds to the counters itself.
 
 use core::sync::atomic::AtomicU64;
 

@@ -182,10 +182,10 @@ impl PluginCounters {
     }
 
     /// Whether a vCPU waits because the limit is reached.
-    pub fn is_limit_reached(&self) -> bool {
+    pub fn is_limit_reached(&self) -> io::Result<bool> {
         let mut word = [0; 8];
-        let read = self.slots.read_exact_at(&mut word, self.place(offset_of!(Limit, reached)));
-        read.is_ok() && u64::from_ne_bytes(word) == 1
+        self.slots.read_exact_at(&mut word, self.place(offset_of!(Limit, reached)))?;
+        Ok(u64::from_ne_bytes(word) == 1)
     }
 
     fn write(&self, offset: usize, word: u64) -> io::Result<()> {
@@ -241,11 +241,11 @@ mod tests {
         assert_eq!(read, Instructions { user: 75, kernel: 11 });
         let earlier = Instructions { user: 70, kernel: 20 };
         assert_eq!(read.since(earlier), Instructions { user: 5, kernel: 0 });
-        assert!(!counters.is_limit_reached());
+        assert!(!counters.is_limit_reached().unwrap());
         counters.apply_limit(7).unwrap();
         assert_eq!(counters.read().unwrap(), read, "the limit is no counter");
         counters.write(offset_of!(Limit, reached), 1).unwrap();
-        assert!(counters.is_limit_reached());
+        assert!(counters.is_limit_reached().unwrap());
         counters.slots.write_all_at(&u64::MAX.to_ne_bytes(), 0).unwrap();
         assert!(counters.read().is_err());
     }

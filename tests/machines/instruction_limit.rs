@@ -39,7 +39,7 @@ fn run_until_limit(machine: &MachineSpec, text: &str, limit: u64) -> Stopped {
     started.apply_instruction_limit(limit).unwrap();
     let began = Instant::now();
     started.send(&Request::Start).unwrap();
-    while !started.has_reached_instruction_limit() {
+    while !started.has_reached_instruction_limit().unwrap() {
         assert!(began.elapsed() < TIMEOUT, "{:?}", started.instructions());
         started.wait(Instant::now() + Duration::from_millis(50)).unwrap();
     }

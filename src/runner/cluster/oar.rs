@@ -19,6 +19,9 @@ pub struct Oar {
 /// OAR has no limit of its own; its database inserts the jobs of an array one by one.
 const MAX_TASKS: u32 = 1000;
 
+/// The condition of SQL that a job has not ended.
+const UNFINISHED: &str = "state NOT IN ('Terminated', 'Error')";
+
 /// A job, from `oarstat --full --json`.
 #[derive(Deserialize)]
 struct Job {
@@ -181,14 +184,11 @@ impl BatchSystem for Oar {
         let mut live = vec![];
         for some in names.chunks(MAX_ARGUMENTS) {
             let names: Vec<String> = some.iter().map(|name| quoted(name)).collect();
-            live.extend(jobs(format!(
-                "job_name IN ({}) AND state NOT IN ('Terminated', 'Error')",
-                names.join(", ")
-            ))?);
+            live.extend(jobs(format!("job_name IN ({}) AND {UNFINISHED}", names.join(", ")))?);
         }
         let alive = if live.is_empty() { BTreeSet::new() } else { alive_nodes()? };
         let state = |job: Job| Some((job.name.clone()?, job.task(), job.live_state(&alive)));
-        Ok(live.into_iter().filter(|job| !job.has_ended()).filter_map(state).collect())
+        Ok(live.into_iter().filter_map(state).collect())
     }
 
     fn ends(&self, tasks: &[Task]) -> Result<BTreeMap<Task, TaskEnd>, ClusterError> {
@@ -205,8 +205,7 @@ impl BatchSystem for Oar {
         /// The exit code of `oardel` if a job has ended or is deleted already.
         const ENDED: i32 = 6;
         for some in tasks.chunks(MAX_ARGUMENTS) {
-            let unfinished = "state NOT IN ('Terminated', 'Error')";
-            let args = ["--sql".to_owned(), format!("{} AND {unfinished}", are_tasks(some))];
+            let args = ["--sql".to_owned(), format!("{} AND {UNFINISHED}", are_tasks(some))];
             let ended = ended_command("oardel", &args)?;
             if !ended.status.is_some_and(|status| [Some(0), Some(ENDED)].contains(&status.code())) {
                 return Err(failed("oardel", &args, ended.describe()));

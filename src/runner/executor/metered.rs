@@ -68,7 +68,9 @@ impl Metered {
             }
             match self.machine.wait(next_check)? {
                 Event::Deadline if Instant::now() >= deadline => return Ok(Step::Deadline),
-                Event::Deadline if self.limits.is_some() && self.machine.has_reached_instruction_limit() => {
+                Event::Deadline
+                    if self.limits.is_some() && self.machine.has_reached_instruction_limit()? =>
+                {
                     // What the guest handed over before, also its message that the tool has ended, comes first.
                     if self.is_drained {
                         return Ok(Step::Over(Outcome::InstructionLimit));

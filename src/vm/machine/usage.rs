@@ -84,8 +84,16 @@ impl Machine {
     }
 
     /// Whether a vCPU waits because the limit of instructions is reached.
-    pub fn has_reached_instruction_limit(&self) -> bool {
-        matches!(&self.counters, Ok(Counters::Plugin(counters)) if counters.is_limit_reached())
+    ///
+    /// # Errors
+    /// `VmError::InstructionLimit`: the file of the counters cannot be read.
+    pub fn has_reached_instruction_limit(&self) -> Result<bool, VmError> {
+        match &self.counters {
+            Ok(Counters::Plugin(counters)) => {
+                counters.is_limit_reached().map_err(|error| VmError::InstructionLimit(error.to_string()))
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Returns the instructions that the guest executed since `restart_instructions`, else since the start of QEMU; also
