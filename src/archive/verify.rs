@@ -186,7 +186,7 @@ impl Verified {
             };
             if part(name).is_none() || !listed.insert(hashes.hash_one(name)) {
                 let shown = truncated(name);
-                self.differs("SHA256SUMS", format!("lists `{shown}` twice, or an archive has no such file"));
+                self.differs("SHA256SUMS", format!("lists `{shown}` twice, or lists a file that an archive never has"));
                 continue;
             }
             if let Some(disk) = name.strip_prefix("disks/")

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Decides trusted values by firing sequences, certificates of invariants, and exploration, within a budget. Only witnesses
 /// and certificates that a checker accepts are used; each is kept as a file. Writes certified.csv, alarms.csv (answers that
 /// evidence contradicts), overrides.csv (values that the organizers may set) and a bundle for each tool with such answers.
-/// Changes no points. After a kill the same command continues (docs/certification.md).
+/// Changes no points. If it is interrupted or killed, the same command continues the work (docs/certification.md).
 ///
 /// With --total instead of a judgement: decides a question for each transition or place of the P/T nets, and writes total.csv,
 /// the evidence, and the oracle files of these examinations (NAME-QLA.out, NAME-SMA.out, NAME-UBA.out).

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 /// Compare the values that tools solved in two campaigns: lost and gained ones, and whether the difference is significant.
 ///
-/// A and B are records or archives, or published tables. Their entries of one name are compared on the runs that both have: values
-/// solved and wrong in each, lost and gained, by examination and by family, with an exact test and what it could have found
-/// (docs/authors.md). `judge --compare` lists what differs between two judgements of the same or of different runs; `compare-runs`
-/// makes runs and compares their cost.
+/// A and B are records, archives or published tables. Entries of the same name are compared on the runs that both campaigns have.
+/// For each examination and family it shows the values that each solved, the wrong ones, the lost and the gained ones, whether
+/// the difference is significant by an exact test, and which difference the test could have found (docs/authors.md).
+/// `judge --compare` lists what differs between two judgements; `compare-runs` makes runs and compares their cost.
 ///
 /// Both are judged together; the two versions of a tool have one vote, unless --votes is given.
 #[derive(clap::Args)]

@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help.
 
-/// Examples by command: command lines, and lines that introduce the next one.
-pub const EXAMPLES: [(&str, &str); 30] = [
+/// Examples by command, a command of another one as `image build`: command lines, and lines that introduce the next one.
+pub const EXAMPLES: [(&str, &str); 37] = [
     (
         "doctor",
         "  mcc-harness doctor --edition mcc-2018 --dir results\n  mcc-harness doctor --allow-degraded --format json\n\
@@ -9,6 +9,8 @@ pub const EXAMPLES: [(&str, &str); 30] = [
          mcc-harness doctor --measure build/images/reference --out results/measured-host.json",
     ),
     ("edition", "  mcc-harness edition list\n  mcc-harness edition show mcc-2018"),
+    ("edition list", "  mcc-harness edition list\n  mcc-harness edition list --format json"),
+    ("edition show", "  mcc-harness edition show mcc-2018\n  mcc-harness edition show my-edition.toml"),
     ("rule", "  mcc-harness rule\n  mcc-harness rule E-1.7\n  mcc-harness rule E-4 --format json"),
     ("plan", "  mcc-harness plan campaign.toml\n  mcc-harness plan campaign.toml --only 'LoLA/*/StateSpace'"),
     (
@@ -36,7 +38,7 @@ pub const EXAMPLES: [(&str, &str); 30] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
-         Own runs within a published field:\n  \
+         Own runs among the published entries:\n  \
          mcc-harness judge results published.csv.gz --edition mcc-2025 --replace LoLA=results --out judged\n\
          Places that depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
@@ -115,6 +117,30 @@ pub const EXAMPLES: [(&str, &str); 30] = [
     ),
     ("image", "  mcc-harness image inputs models --out inputs-disk\n  mcc-harness image inspect lola"),
     (
+        "image build",
+        "  mcc-harness image build --out reference\n  \
+         mcc-harness image build --reference reference --tool lola-folder --out lola\n\
+         A container that has the tool:\n  \
+         mcc-harness image build --reference reference --container lola.tar --out lola",
+    ),
+    (
+        "image inputs",
+        "  mcc-harness image inputs models --out inputs-disk --edition mcc-2025\n\
+         With pseudonyms, and the names again in the judgement:\n  \
+         mcc-harness image inputs models --out inputs-disk --obfuscate 2025-secret\n  \
+         mcc-harness judge results --names inputs-disk.names.csv --out judged",
+    ),
+    (
+        "image import",
+        "  mcc-harness image import submitted.vmdk --out tapaal\n  mcc-harness image import disk.qcow2 --out itstools",
+    ),
+    (
+        "image export",
+        "  mcc-harness image export lola --reference reference --vmdk lola.vmdk\n  \
+         mcc-harness image export lola --reference reference --submission packet --tool LoLA --instances models",
+    ),
+    ("image inspect", "  mcc-harness image inspect lola\n  mcc-harness image inspect submitted.vmdk"),
+    (
         "export",
         "  mcc-harness export results --archive campaign.tar.zst\n  \
          mcc-harness export results --archive lola.tar.zst --tool LoLA\n  \
@@ -160,9 +186,12 @@ mod tests {
     #[test]
     fn every_command_has_examples_and_all_of_them_are_accepted() {
         let command = command();
-        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
-        let mut all: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        let mut with_examples: Vec<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut all = Vec::new();
+        for shown in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            all.push(shown.get_name().to_owned());
+            all.extend(shown.get_subcommands().map(|inner| format!("{} {}", shown.get_name(), inner.get_name())));
+        }
         with_examples.sort_unstable();
         all.sort_unstable();
         assert_eq!(with_examples, all);
@@ -171,7 +200,9 @@ mod tests {
             for line in examples.lines().filter(|line| line.trim().starts_with("mcc-harness")) {
                 let parsed = command.clone().try_get_matches_from(words(line));
                 let parsed = parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
-                accepted += usize::from(parsed.subcommand_name() == Some(name));
+                let (outer, inner) = parsed.subcommand().unwrap();
+                let full = inner.subcommand_name().map(|inner| format!("{outer} {inner}"));
+                accepted += usize::from(name == outer || full.as_deref() == Some(name));
             }
             // `cancel` and `man` have one use.
             let least = if ["cancel", "man"].contains(&name) { 1 } else { 2 };

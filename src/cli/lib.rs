@@ -57,7 +57,7 @@ use nix::sys::stat::Mode;
 
 /// Runs and scores the Model Checking Contest.
 #[derive(Parser)]
-#[command(name = "mcc-harness", version, about, after_help = EXIT_CODES)]
+#[command(name = "mcc-harness", version, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -175,8 +175,14 @@ impl Command {
 
 /// The clap command, with the examples of each command.
 fn command() -> clap::Command {
+    fn add(command: clap::Command, path: &[&str], examples: &str) -> clap::Command {
+        match path {
+            [] => command.after_help(format!("Examples:\n{examples}")),
+            [name, rest @ ..] => command.mut_subcommand(name, |command| add(command, rest, examples)),
+        }
+    }
     let add_examples = |command: clap::Command, (name, examples): &(&str, &str)| {
-        command.mut_subcommand(name, |command| command.after_help(format!("Examples:\n{examples}")))
+        add(command, &name.split(' ').collect::<Vec<_>>(), examples)
     };
     examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }

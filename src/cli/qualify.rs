@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Check whether a tool would pass the organizers' qualification.
 ///
-/// Runs every examination on the first instance of each known model, with a short limit. Lists for each finding the
+/// Runs every examination, with a short limit, on the first P/T and the first coloured instance of each known model. Lists for each finding the
 /// run, the line of output, the rule and the fix. Exits with 1 if the tool would not pass.
 #[derive(clap::Args)]
 pub struct Args {
@@ -26,7 +26,7 @@ pub struct Args {
     /// This is fast, but does not replace the qualification of the image.
     #[arg(long, value_name = "DIR")]
     native: Option<PathBuf>,
-    /// Folder of instance archives (NAME.tgz). The first P/T and the first coloured instance of each known model are run.
+    /// Folder of instance archives (NAME.tgz).
     #[arg(long, value_name = "FOLDER")]
     instances: PathBuf,
     #[command(flatten)]

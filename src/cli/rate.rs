@@ -8,7 +8,7 @@ use mcc_judge::source::read_answers;
 use mcc_report::write_rating;
 use std::path::{Path, PathBuf};
 
-/// Rate an author's runs within a published field.
+/// Judge an author's runs among the published entries of a contest.
 ///
 /// Judges the runs together with the published answers of a contest; they replace the published runs of the same entry.
 /// Shows, for each examination, right, wrong and missed values (another entry has them right), values that no other tool

@@ -45,8 +45,8 @@ pub struct Args {
     /// With --rerun: the reason that is shown with the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
-    /// Run an entry, or a tool with all its variants, that is held because its canary failed or its runs end alike. It is not
-    /// held again.
+    /// Continue an entry, or a tool with all its variants, that is held because its first small run (the canary) failed, or
+    /// because its runs end alike. It is not held again.
     #[arg(long, value_name = "T")]
     release: Vec<String>,
     /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
