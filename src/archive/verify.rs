@@ -184,9 +184,15 @@ impl Verified {
                 );
                 continue;
             };
-            if part(name).is_none() || !listed.insert(hashes.hash_one(name)) {
-                let shown = truncated(name);
-                self.differs("SHA256SUMS", format!("lists `{shown}` twice, or lists a file that an archive never has"));
+            if part(name).is_none() {
+                self.differs(
+                    "SHA256SUMS",
+                    format!("lists `{}`, which an archive never has", truncated(name)),
+                );
+                continue;
+            }
+            if !listed.insert(hashes.hash_one(name)) {
+                self.differs("SHA256SUMS", format!("lists `{}` more than once", truncated(name)));
                 continue;
             }
             if let Some(disk) = name.strip_prefix("disks/")

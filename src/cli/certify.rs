@@ -38,7 +38,7 @@ pub struct Args {
     /// Folder for the results. The same folder continues an interrupted certification.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The values to decide: those on which voters differ; also those that rest on one voter or on one tool; or all.
+    /// The values to decide.
     #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
     only: Only,
     /// Seconds of CPU time for each examination on an instance. One exploration serves the examinations of an instance, so

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// A and B are records, archives or published tables. Entries of the same name are compared on the runs that both campaigns have.
 /// For each examination and family it shows the values that each solved, the wrong ones, the lost and the gained ones, whether
 /// the difference is significant by an exact test, and which difference the test could have found (docs/authors.md).
-/// `judge --compare` lists what differs between two judgements; `compare-runs` makes runs and compares their cost.
+/// To list the differences between two judgements, use `judge --compare`. To run two images and compare their answers,
+/// instructions, times and memory, use `compare-runs`.
 ///
 /// Both are judged together; the two versions of a tool have one vote, unless --votes is given.
 #[derive(clap::Args)]

@@ -147,8 +147,9 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         figures(&mut page, &run.run, &run.tests, compared);
     }
     page.line(&format!(
-        "The intervals of times and memory hold together with {:.0} %, that of instructions with {:.1} %; for single runs, \
-         only differences are listed that are not expected by chance among {}.",
+        "In {:.0} % of comparisons, the intervals of times and memory all contain the true change; the interval of \
+         instructions does in {:.1} %. Of single runs, only those are listed whose difference is too large to be expected by \
+         chance among {}.",
         CONFIDENCE * 100.0,
         (1.0 - LEVEL) * 100.0,
         counted(compared, "run")
@@ -222,14 +223,14 @@ fn sentence(test: &PairedTest, compared: usize) -> String {
     let found = if test.differs(compared) { "" } else { "no difference found: " };
     let (more, p) = (more(change), probability(p));
     format!(
-        "{found}B needs {:.1} % {more} (interval {:+.1} to {:+.1} %, {p}). {pairs} pairs with this spread ({:.1} %) \
-         show an increase of {:.1} % in {:.0} % of comparisons",
+        "{found}B needs {:.1} % {more} (interval {:+.1} to {:+.1} %, {p}). With {pairs} pairs and this spread \
+         ({:.1} %), {:.0} % of comparisons would find an increase of {:.1} %",
         change.abs() * 100.0,
         low * 100.0,
         high * 100.0,
         spread * 100.0,
-        detectable * 100.0,
-        POWER * 100.0
+        POWER * 100.0,
+        detectable * 100.0
     )
 }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// Make a certificate from an invariant that SMPT exported.
 ///
-/// Reads the function cert of a file that SMPT wrote with --export-proof, proves that it holds in all reachable markings and
-/// excludes what the formula is about, and writes a certificate that check-certificate accepts. Exits with 1 if no proof was
-/// found. For formulas of reachability on P/T nets (docs/evidence/README.md#files-of-other-tools).
+/// Reads the invariant (the function `cert`) from a file that SMPT wrote with --export-proof. Proves that it holds in all
+/// reachable markings, and that no marking in which it holds contradicts the claim. Then writes a certificate that
+/// check-certificate accepts. Exits with 1 if no proof was found. For formulas of reachability on P/T nets (docs/evidence/README.md#files-of-other-tools).
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of SMPT (SMT-LIB 2).

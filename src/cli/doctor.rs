@@ -8,7 +8,9 @@ use std::path::PathBuf;
 /// Check whether this host can run a campaign, and which requirements of the contest it does not meet.
 ///
 /// Exit code 0: the host can run a campaign under contest conditions, or, with --allow-degraded, a campaign whose runs
-/// are marked as degraded. Exit code 69: it cannot. With --measure, exit code 1: a measured figure is not fit for a contest.
+/// are marked as degraded. Exit code 69: it cannot. With --measure, exit code 1: a measured value
+/// is not fit for a contest. With --accept, exit code 1: a run is missing or failed, or QEMU was not confined. With --author,
+/// exit code 69: a step lacks something.
 #[derive(clap::Args)]
 pub struct Args {
     /// The edition whose machine requirements are checked: its name, or the path of an edition file.
@@ -24,7 +26,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["accept", "measure"])]
     author: bool,
     /// Check and measure this host, run the small campaign of --campaign, and write all results to this file, to send it to the
-    /// maintainers. The first image of the campaign is the one that measures.
+    /// maintainers. The measurement uses the image of the first [[tool]] of the campaign.
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
     accept: Option<PathBuf>,
     /// With --accept: the campaign.

@@ -72,7 +72,7 @@ fn list(format: Format) -> Result<(), Failure> {
         });
         return print::raw(&format!("{:#}\n", rows.chain(others).collect::<serde_json::Value>()));
     }
-    let mut table = format!("{:<10} examinations  podiums  weights of models\n", "edition");
+    let mut table = format!("{:<10} examinations  podiums  multipliers\n", "edition");
     for edition in &editions {
         let (name, examinations, podiums) =
             (&edition.name, edition.examinations.len(), edition.podiums.len());

@@ -17,7 +17,7 @@ pub const EXAMPLES: [(&str, &str); 37] = [
         "run",
         "  mcc-harness run campaign.toml --out results\n  \
          mcc-harness run campaign.toml --out results --retry infrastructure\n  \
-         mcc-harness run campaign.toml --out results --rerun --tool LoLA --examination UpperBounds --reason 'image was swapped'\n\
+         mcc-harness run campaign.toml --out results --rerun --tool LoLA --examination UpperBounds --reason 'host was overloaded'\n\
          From another terminal:\n  mcc-harness status results",
     ),
     (
@@ -38,9 +38,9 @@ pub const EXAMPLES: [(&str, &str); 37] = [
         "judge",
         "  mcc-harness judge results --out judged\n  \
          mcc-harness judge raw-result-analysis.csv --edition mcc-2018 --models models.csv --out judged\n\
-         Own runs among the published entries:\n  \
+         Own runs together with published answers:\n  \
          mcc-harness judge results published.csv.gz --edition mcc-2025 --replace LoLA=results --out judged\n\
-         Places that depend on few values:\n  \
+         Ranks that depend on few values:\n  \
          mcc-harness judge results --out judged --sensitivity\n\
          Differences between two judgements:\n  \
          mcc-harness judge --compare judged-before judged-after",
@@ -157,7 +157,7 @@ pub const EXAMPLES: [(&str, &str); 37] = [
     (
         "replay",
         "  mcc-harness replay campaign.tar.zst --run LoLA/TokenRing-PT-010/StateSpace --disk lola\n  \
-         mcc-harness replay results --run LoLA/TokenRing-PT-010/StateSpace --repeat 5",
+         mcc-harness replay results --run LoLA/TokenRing-PT-010/StateSpace --disk lola --repeat 5",
     ),
     ("demo", "  mcc-harness demo\n  mcc-harness demo --out /tmp/demo --data tests/data/mcc/2018"),
     ("man", "  mcc-harness man --out man/man1\n  man --local-file man/man1/mcc-harness-run.1"),
@@ -190,7 +190,9 @@ mod tests {
         let mut all = Vec::new();
         for shown in command.get_subcommands().filter(|command| !command.is_hide_set()) {
             all.push(shown.get_name().to_owned());
-            all.extend(shown.get_subcommands().map(|inner| format!("{} {}", shown.get_name(), inner.get_name())));
+            all.extend(
+                shown.get_subcommands().map(|inner| format!("{} {}", shown.get_name(), inner.get_name())),
+            );
         }
         with_examples.sort_unstable();
         all.sort_unstable();

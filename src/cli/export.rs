@@ -53,7 +53,7 @@ pub struct Args {
     /// differ.
     #[arg(long, alias = "contest-form", requires = "csv")]
     contest_rounding: bool,
-    /// Write a summary of the runs in the form that BenchKit writes for a host.
+    /// Write a table of the runs in the format of the summary that BenchKit makes for each host.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
     /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.

@@ -41,7 +41,8 @@ enum Command {
         #[arg(long, value_name = "FOLDER", requires = "reference")]
         tool: Option<PathBuf>,
         /// A container to use instead of Debian: an OCI layout or the output of `docker save`, as a folder or a tar archive
-        /// (also .gz, .zst). It has the tool in /home/mcc/BenchKit, or --tool gives it.
+        /// (also .gz, .zst). The tool is in its folder /home/mcc/BenchKit, or in the
+        /// folder of --tool.
         #[arg(long, value_name = "FILE", requires = "reference", conflicts_with_all = ["packages", "kit"])]
         container: Option<PathBuf>,
         /// Debian packages to install, by name.
@@ -83,7 +84,7 @@ enum Command {
         #[arg(long, value_name = "FOLDER")]
         out: PathBuf,
     },
-    /// Export an image as a .vmdk that boots by itself, with a key for ssh, as organizers accept it (no root needed).
+    /// Export an image as a .vmdk that boots by itself, and make a key for ssh; both can be submitted. Needs no root.
     ///
     /// --submission qualifies the image, boots the exported disk once over ssh with one examination, and writes a folder with
     /// the disk, its keys, the notice, both reports and SHA256SUMS. Exit code 1: an error was found, and nothing is written.

@@ -40,8 +40,8 @@ pub struct Args {
     /// With --compare: list two CPU times whose ratio is at least this.
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
-    /// Judge again without each tool in turn (sensitivity.csv), and list the places that change if fewer than N trusted
-    /// values change (margins.csv).
+    /// Judge again without each tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
+    /// values were different (margins.csv).
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
     /// Compare the trusted values with the oracle files (INSTANCE-EXAMINATION.out) in this folder; oracle.csv lists the

@@ -138,8 +138,8 @@ impl JudgeInputs {
             let folder = opened.unpacked.as_ref().map(|source| source.folder.join("overrides.csv"));
             if self.overrides.is_none() && folder.is_some_and(|path| path.is_file()) {
                 eprintln!(
-                    "note: the values that the organizers set in {} do not count here; to use them, take overrides.csv from \
-                     it and give it with --overrides",
+                    "note: the archive {} has values that the organizers set; this command does not use them. To use them, \
+                     take overrides.csv from it and give it with --overrides",
                     escaped(&opened.given.display().to_string())
                 );
             }

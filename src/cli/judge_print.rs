@@ -17,7 +17,7 @@ pub fn oracle(oracle: &Oracle, comparison: &OracleComparison) {
     let OracleComparison { same, different, only_oracle, not_comparable } = comparison;
     eprintln!(
         "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle}; not \
-         comparable, because one of the two was too large for its writer (Inf): {not_comparable} (oracle.csv lists the \
+         comparable, because one side has Inf, a number that its writer could not represent: {not_comparable} (oracle.csv lists the \
          last three groups)"
     );
 }
@@ -58,8 +58,8 @@ pub fn excluded(header: &Judgement) {
     let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
     let reason = print::escaped(reason);
     eprintln!(
-        "excluded: runs that ended in an infrastructure failure: {}; the examinations of these runs on these \
-         instances are not judged for any entry ({reason}):",
+        "excluded: runs that ended in an infrastructure failure: {}. The examination of such a run is not judged on its \
+         instance for any entry ({reason}):",
         header.excluded.len()
     );
     list(&header.excluded);
@@ -73,7 +73,7 @@ pub fn provisional(judge: &Judge) {
     let counts = counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{what}: {runs}"));
     let counts = counts.collect::<Vec<_>>().join(", ");
     eprintln!(
-        "provisional: runs without a result ({counts}), so no medal is given; judge again when all have one:"
+        "provisional: no medal is given, because runs have no result ({counts}); judge again when all runs have a result:"
     );
     list(unresolved);
 }
@@ -95,12 +95,12 @@ pub fn written(out: &Path, record: Option<&Path>) {
     ));
 }
 
-/// Prints a message if no entry is competing, so that no podium has a ranked place.
+/// Prints a message if no entry is competing, so that no podium has a ranked entry.
 pub fn no_entry_competes(entries: &[Entry]) -> bool {
     let none = entries.iter().all(|entry| entry.status != Status::Competing);
     if none {
         eprintln!(
-            "no entry competes, so no podium has a place: every entry is resigned, withdrawn, virtual or out of \
+            "no entry competes, so no podium has a rank: every entry is resigned, withdrawn, virtual or out of \
              competition; check the status of the entries (--tools, or the edition)"
         );
     }

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[group(id = "measurement")]
 pub struct Args {
-    /// Measure fixed workloads in machines with this image, such as build/images/reference: how much equal computations
-    /// differ alone, next to loaded neighbours and restored. It takes some minutes.
+    /// Repeat fixed computations in machines made from this image (such as build/images/reference), and measure how much their
+    /// times differ: in a single machine, beside other busy machines, and in machines started from a saved state. It takes
+    /// some minutes.
     #[arg(long, value_name = "IMAGE")]
     measure: Option<PathBuf>,
     /// With --measure: number of machines at once for which the host is to be fit [default: as many as cores and memory

@@ -185,8 +185,8 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
     }
     page.line(&format!("runs: {all}; runs in a machine: {machines}"));
     page.line(&format!(
-        "canaries: {} of {} wanted (one for each entry and category; at most one for {RUNS_PER_CANARY} runs, unless \
-         `canary` below [hosts] says otherwise)",
+        "canaries (short test runs at the start): {}; one for each entry and category would be {}, but there is at most one \
+         for each {RUNS_PER_CANARY} runs, unless `canary` in [hosts] is set",
         plan.canaries, plan.canaries_wanted
     ));
     page.line(&format!(

@@ -85,7 +85,7 @@ pub fn inputs(event: InputsEvent) {
     match event {
         InputsEvent::Finding(finding) => eprintln!("{}", escaped(&finding.to_string())),
         InputsEvent::Accepted(errors) => {
-            eprintln!("errors in instances that are accepted (--accept-errors): {errors}");
+            eprintln!("--accept-errors: errors in instances that were accepted: {errors}");
         }
         InputsEvent::Step(step) => eprintln!("run: {step}"),
     }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Check whether a tool would pass the organizers' qualification.
 ///
-/// Runs every examination, with a short limit, on the first P/T and the first coloured instance of each known model. Lists for each finding the
+/// Runs every examination on two instances of each known model: its first P/T instance and its first coloured instance, in the
+/// order of their names. Each run has a short limit. Lists for each finding the
 /// run, the line of output, the rule and the fix. Exits with 1 if the tool would not pass.
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,7 +38,8 @@ pub struct Args {
     /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
     #[arg(long, value_name = "FILE|FOLDER")]
     oracle: Option<PathBuf>,
-    /// Look for evidence of each wrong value on its instance, and tell it in the words of its formula.
+    /// Look for evidence of each wrong value on its instance, and show it: the firing sequence, and the tokens that it leaves
+    /// in the places of the formula.
     #[arg(long)]
     certify: bool,
     /// The private key for ssh on an original disk.
@@ -50,9 +52,8 @@ pub struct Args {
     /// Largest number of simultaneous runs [default: as many as cores and memory allow].
     #[arg(long, value_name = "N", conflicts_with = "native")]
     jobs: Option<NonZero<u32>>,
-    /// Boot the machine of every run. Without this flag, on a host with twice the memory of a machine, machines are restored
-    /// from the saved state of one after its boot, which is faster, and one run is repeated in a machine that boots, to
-    /// compare its answers.
+    /// Boot a machine for each run. Without this flag, if the host has twice the memory of a machine, machines start from a
+    /// saved state, which is faster. One run is then repeated in a machine that boots, to compare the answers.
     #[arg(long, conflicts_with = "native")]
     boot: bool,
     /// Run although this host does not meet the contest's machine requirements.

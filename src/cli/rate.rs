@@ -8,16 +8,16 @@ use mcc_judge::source::read_answers;
 use mcc_report::write_rating;
 use std::path::{Path, PathBuf};
 
-/// Judge an author's runs among the published entries of a contest.
+/// Judge an author's runs together with the published answers of a contest.
 ///
-/// Judges the runs together with the published answers of a contest; they replace the published runs of the same entry.
+/// The runs replace the published runs of the same entry.
 /// Shows, for each examination, right, wrong and missed values (another entry has them right), values that no other tool
-/// has right, and the points; the place and medal that the entry would have in each category; and, with --baseline, the
+/// has right, and the points; the rank and medal that the entry would have in each category; and, with --baseline, the
 /// values that became right (gains), or that are no longer right or were changed without confirmation (regressions).
 ///
-/// Runs on the formulas of another year are refused: if their property ids state another year, or if less than 70 % of
-/// their values are right and at least 90 % agree with another year at hand: a file of the same name as ANSWERS in a folder
-/// beside its folder, both named by their years, such as 2022/answers.csv.gz beside 2025/answers.csv.gz.
+/// Runs on the formulas of another year are refused. They are recognized by their property ids. Without ids, they are
+/// recognized if less than 70 % of their values are right and at least 90 % agree with the answers of another year. These
+/// are searched in folders named by years, such as 2022/answers.csv.gz beside the given 2025/answers.csv.gz.
 #[derive(clap::Args)]
 pub struct Args {
     /// The author's runs: the folder of a record (RESULTS), an archive, a table of answers, or a folder of BenchKit's
@@ -33,8 +33,8 @@ pub struct Args {
     /// Compare only on the instances and examinations for which RUNS has a run.
     #[arg(long)]
     own_runs: bool,
-    /// Look for evidence of each wrong value, on the instance archives (NAME.tgz) of this folder, and tell it in the words of
-    /// its formula. Positions are those of the order of the property ids.
+    /// Look for evidence of each wrong value, on the instance archives (NAME.tgz) of this folder, and show it: the firing
+    /// sequence, and the tokens that it leaves in the places of the formula. Positions follow the order of the property ids.
     #[arg(long, value_name = "DIR")]
     certify: Option<PathBuf>,
     #[command(flatten)]

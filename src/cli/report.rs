@@ -29,7 +29,8 @@ pub struct Args {
     /// Folder of instance archives (NAME.tgz) of the contest; adds the formulas, and sizes and pictures of the nets.
     #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
     instances: Option<PathBuf>,
-    /// The folder of `certify` that was judged (`judge --certified`); adds the evidence, with --instances as readable runs.
+    /// The folder of `certify` that `judge --certified` read; adds the evidence. With --instances, firing sequences are shown
+    /// step by step.
     #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
     certified: Option<PathBuf>,
     /// Whether surprise models are left unnamed (M-6); `auto`: only while the record has open runs.

@@ -45,9 +45,10 @@ pub struct Args {
     /// With --rerun: the reason that is shown with the superseded attempts.
     #[arg(long, value_name = "R", requires = "rerun")]
     reason: Option<String>,
-    /// Continue an entry, or a tool with all its variants, that is held because its first small run (the canary) failed, or
-    /// because its runs end alike. It is not held again.
-    #[arg(long, value_name = "T")]
+    /// Run the open runs of a held entry, or of all entries of a tool. An entry is held if one of its test runs at the start of
+    /// the campaign (canaries) failed, or if many of its runs in a row ended alike: quickly, without an answer, and with the
+    /// same last line. A released entry is not held again.
+    #[arg(long, value_name = "ENTRY|TOOL")]
     release: Vec<String>,
     /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
@@ -109,7 +110,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
              infrastructure repeats them"
         )),
         CampaignEnd::Held => next(&format!(
-            "`mcc-harness status {results}` lists what is held; the same command with --release ENTRY runs it nevertheless"
+            "`mcc-harness status {results}` lists what is held; the same command with --release ENTRY runs its open runs"
         )),
         CampaignEnd::Stopped => {}
     }
@@ -138,7 +139,9 @@ pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     let say = move || {
         if let Some(signal) = signals.forever().next() {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            eprintln!("run: {name}: stops after the running runs; a second signal ends them at once");
+            eprintln!(
+                "mcc-harness: {name}: it stops when the current runs have ended; a second signal ends them at once"
+            );
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(say)?;

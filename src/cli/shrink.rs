@@ -25,7 +25,7 @@ pub struct Args {
     /// The folder of a tool (BenchKit_head.sh and bin/).
     #[arg(long, value_name = "DIR")]
     tool: PathBuf,
-    /// The folder of another tool [default: the tool is compared with certify].
+    /// The folder of another tool [default: the tool is compared with the value that `certify` finds].
     #[arg(long, value_name = "DIR")]
     against: Option<PathBuf>,
     /// The rules: the name of an edition, or the path of an edition file.
@@ -37,10 +37,10 @@ pub struct Args {
     /// Memory of certify and BK_MEMORY_CONFINEMENT of tools, in MiB.
     #[arg(long, value_name = "M", default_value = "2048")]
     memory_mib: NonZero<u32>,
-    /// Most runs of a tool for one value, for tools that answer differently from run to run.
+    /// Run a tool at most M times for one value, if its answers differ from run to run.
     #[arg(long, value_name = "M", default_value = "1")]
     runs: NonZero<u32>,
-    /// The runs that must give the same value, so that it counts [default: more than half of --runs].
+    /// A value counts if N of these runs give it [default: more than half of --runs].
     #[arg(long, value_name = "N")]
     agreeing: Option<NonZero<u32>>,
     /// Seconds for the reduction.

@@ -259,7 +259,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         let command = if report.models.is_empty() { "run" } else { "submit --resume" };
         writeln!(
             out,
-            "held on {host}: {entry}: {reason}; `{command}` with --release {entry} runs it nevertheless"
+            "held on {host}: {entry}: {reason}; `{command}` with --release {entry} runs its open runs"
         )?;
     }
     models(&mut out, report)?;

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 ///
 /// RESULTS must be on a file system that all nodes share. `submit --resume` submits again the models that have open runs
 /// and no job, `status` shows the state of the campaign, and `collect` merges the records of the jobs. The options of the
-/// last `submit` hold for all jobs that start after it. docs/cluster.md describes all steps.
+/// last `submit` apply to all jobs that start after it. docs/cluster.md describes all steps.
 #[derive(clap::Args)]
 pub struct Args {
     /// The campaign file, campaign.toml; its section [cluster] has the settings for the batch system.
@@ -42,9 +42,8 @@ pub struct Args {
     /// Run although a node does not meet the contest's machine requirements; every such run is marked.
     #[arg(long)]
     allow_degraded: bool,
-    /// Run an entry, or a tool with all its variants, although it is held or may be: jobs that start from now on do not hold
-    /// it.
-    #[arg(long, value_name = "T", requires = "resume")]
+    /// Run the open runs of a held entry, or of all entries of a tool. Jobs that start after this `submit` do not hold it.
+    #[arg(long, value_name = "ENTRY|TOOL", requires = "resume")]
     release: Vec<String>,
     /// Pack instances even if their archives have errors.
     #[arg(long, alias = "accept")]

@@ -118,8 +118,8 @@ pub enum StoreError {
     },
     /// Reading the record takes more work than a record of its size.
     #[error(
-        "{path}: reading it takes more steps than a record of its size has; it is damaged or was made to stop its \
-         readers: do not trust it, get an unchanged copy",
+        "{path}: reading it takes more steps than an intact record of this size needs; it is damaged, or was made to keep \
+         its readers busy: do not trust it, get an unchanged copy",
         path = path.display()
     )]
     Endless {
@@ -128,7 +128,7 @@ pub enum StoreError {
     },
     /// A file of SQLite is in the folder of an archived record.
     #[error(
-        "{path} is not a file of an archive: SQLite would change the record by it; do not trust this archive, download \
+        "{path} does not belong to an archive: with this file, SQLite would change the record; do not trust this archive, download \
          it again",
         path = path.display()
     )]

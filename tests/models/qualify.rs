@@ -69,7 +69,7 @@ fn expected_findings(home: &str, attempts: usize) -> Vec<String> {
         "CTLCardinality  null: exit code 0 without an answer".to_owned(),
         "CTLFireability stdout 2: CANNOT_COMPUTE inside a result line".to_owned(),
         format!(
-            "planted  null: files are left on the disk in 1 of {attempts} runs; the first is {home}/.planted-cache in planted/"
+            "planted  null: in 1 of {attempts} runs, files were left on the disk; the first is {home}/.planted-cache in planted/"
         ),
     ]
 }
@@ -397,7 +397,7 @@ fn threads_and_files_are_one_warning_for_all_runs() {
     };
     assert_eq!(
         per_tool(&[clean(), with_threads(&[4, 4, 1]), with_threads(&[7, 7, 7])]),
-        ["E-5.3 up to 7 threads are runnable on 1 core in 2 of 3 runs; the first is t/run-1"]
+        ["E-5.3 in 2 of 3 runs, up to 7 threads were runnable on 1 core; the first such run is t/run-1"]
     );
     assert_eq!(per_tool(&[with_threads(&[2, 1, 1])]), [""; 0], "a single second is not reported");
     let mut run = clean();
@@ -405,7 +405,7 @@ fn threads_and_files_are_one_warning_for_all_runs() {
     assert_eq!(
         per_tool(&[run]),
         [
-            "E-5.3 more CPU time is used than 1 core can give in 1 of 1 run; the first is t/run-0: 4000 ms in 1000 ms"
+            "E-5.3 in 1 of 1 run, the tool used more CPU time than 1 core can give; the first such run is t/run-0: 4000 ms in 1000 ms"
         ]
     );
     let with_files = || {
@@ -415,7 +415,7 @@ fn threads_and_files_are_one_warning_for_all_runs() {
     };
     assert_eq!(
         per_tool(&[clean(), with_files(), with_files()]),
-        ["E-5.1 files are left on the disk in 2 of 3 runs; the first is /home/mcc/smart/log in t/run-1"]
+        ["E-5.1 in 2 of 3 runs, files were left on the disk; the first is /home/mcc/smart/log in t/run-1"]
     );
 }
 

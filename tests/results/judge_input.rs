@@ -109,7 +109,7 @@ fn a_contest_without_competing_entry_is_not_silent() {
     let tools = "entry,tool,status\na,a,resigned\nb,b,resigned\nc,c,resigned\n";
     let folder = Folder::with(&[("in.csv", &three("T")), ("tools.csv", tools)]);
     let message = folder.run("judge in.csv --edition mcc-2018 --tools tools.csv --out out", 1);
-    assert!(message.contains("no entry competes, so no podium has a place"), "{message}");
+    assert!(message.contains("no entry competes, so no podium has a rank"), "{message}");
     fs::write(folder.path().join("tools.csv"), tools.replacen("resigned", "competing", 1)).unwrap();
     let message = folder.run("judge in.csv --edition mcc-2018 --tools tools.csv --out out", 0);
     assert!(!message.contains("no entry competes"), "{message}");

@@ -297,9 +297,11 @@ impl<'a> Reader<'a> {
                 return self.set_cannot_compute(known, subject);
             }
             StatedResult::DoNotCompete => {
+                let instead =
+                    if keyword == STATE_SPACE { "-1 for one number" } else { "CANNOT_COMPUTE for one value" };
                 self.error(
                     "DO_NOT_COMPETE for one value: the value counts as not computed",
-                    "use DO_NOT_COMPETE for a whole examination only; write CANNOT_COMPUTE for one value",
+                    format!("use DO_NOT_COMPETE for a whole examination only; write {instead}"),
                 );
                 return self.set_cannot_compute(known, subject);
             }

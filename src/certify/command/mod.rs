@@ -77,7 +77,7 @@ pub enum CertificationError {
         difference: String,
     },
     /// A result in the folder is of another archive.
-    #[error("{}: is of another archive of {instance}; give another --out, or restore the archive", path.display())]
+    #[error("{}: was made from another archive of {instance}; give another --out, or restore the archive", path.display())]
     OtherArchive {
         /// Name of the instance.
         instance: String,
@@ -94,9 +94,9 @@ pub enum CertificationError {
     },
     /// The positions of the judgement seem to be in the order of the property files.
     #[error(
-        "{}: in the order of the property ids, evidence contradicts {by_id} trusted values; in the order of the property \
-         files, {by_file}; the judgement has no ids, and its positions seem to have the order of the property files: give a \
-         judgement with ids, or a table whose positions are in the order of the ids",
+        "{}: the judgement has no property ids, and its positions seem to follow the property files: evidence contradicts \
+         {by_id} trusted values in the order of the ids, and {by_file} in the order of the files; give a judgement with ids, or \
+         a table whose positions are in the order of the ids",
         path.display()
     )]
     OtherOrder {

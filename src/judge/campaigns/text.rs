@@ -111,17 +111,17 @@ impl EntryComparison {
         match (needed, detectable) {
             (None, _) => writeln!(
                 out,
-                "  {runs} runs are too few: no change could have been significant beside {other} in the other direction"
+                "  {runs} runs are too few: {other} changed in the other direction, and no change could have been significant"
             )?,
             (Some(needed), None) => writeln!(
                 out,
-                "  beside {other} runs in the other direction, {needed} are significant; no change is found in {percent} % of \
-                 comparisons"
+                "  {other} runs changed in the other direction: {needed} would be significant; {percent} % of comparisons would \
+                 find no change of any size"
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  beside {other} runs in the other direction, {needed} are significant, and a change of {detectable} is found in \
-                 {percent} % of comparisons"
+                "  {other} runs changed in the other direction: {needed} would be significant, and {percent} % of comparisons \
+                 would find a change of {detectable}"
             )?,
         }
         if let Some(asked) = &self.asked {

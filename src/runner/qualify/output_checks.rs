@@ -32,8 +32,7 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
     }
     findings.sort_by_key(|finding| finding.line);
     if answers.anomalies_dropped > 0 {
-        let more = counted(answers.anomalies_dropped as usize, "more line");
-        let more = format!("{more} that violate the protocol");
+        let more = format!("further lines that violate the protocol: {}", answers.anomalies_dropped);
         findings.push(
             Finding::new("E-1.7", more, "correct the reported lines first; then check the output again")
                 .at("stdout", None),
@@ -94,7 +93,8 @@ fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
             "{} is infinite: a StateSpace count is finite, so this value is never right",
             answers.ids[position]
         );
-        Finding::new("E-1.2", problem, "print all digits or CANNOT_COMPUTE").warning()
+        Finding::new("E-1.2", problem, "print all digits; if the tool does not have the number, print -1")
+            .warning()
     })
 }
 

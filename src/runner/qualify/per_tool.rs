@@ -53,20 +53,21 @@ impl PerTool {
         let most = self.crowded.iter().map(|(_, most)| most).max();
         if let (Some((first, _)), Some(most)) = (self.crowded.first(), most) {
             let runs = in_runs(self.crowded.len());
-            let problem =
-                format!("up to {most} threads are runnable on {cores} {runs}; the first is {first}");
+            let problem = format!(
+                "{runs}, up to {most} threads were runnable on {cores}; the first such run is {first}"
+            );
             findings.push(warning(rule, problem, &share));
         }
         if let Some((first, cpu, wall)) = self.beyond.first() {
             let runs = in_runs(self.beyond.len());
             let problem = format!(
-                "more CPU time is used than {cores} can give {runs}; the first is {first}: {cpu} ms in {wall} ms"
+                "{runs}, the tool used more CPU time than {cores} can give; the first such run is {first}: {cpu} ms in {wall} ms"
             );
             findings.push(warning(rule, problem, &share));
         }
         if let Some((run, file)) = self.left.first() {
             let runs = in_runs(self.left.len());
-            let problem = format!("files are left on the disk {runs}; the first is {file} in {run}");
+            let problem = format!("{runs}, files were left on the disk; the first is {file} in {run}");
             let fix = "none required, unless later runs need these files: the changes of the disk are deleted after each run. \
                        Files in the current folder and BK_RESULT_DIR are not reported";
             findings.push(warning("E-5.1", problem, fix));
