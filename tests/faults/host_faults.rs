@@ -369,7 +369,7 @@ fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
     // A terminal sends its signals to the whole foreground process group.
     killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
     let mut says = |words: &str| progress.any(|line| line.unwrap().contains(words));
-    assert!(says("run: SIGINT: stops after the running runs"), "the controller has got the signal");
+    assert!(says("SIGINT: it stops when the current runs have ended"), "the controller has got the signal");
     assert_eq!(folder.machines().len(), 1, "the machine still runs");
     fs::write(folder.path().join("end"), "").unwrap();
     assert!(says("1 of 1 runs recorded"));
