@@ -22,16 +22,16 @@ pub enum Problem {
     #[error("not well-formed XML: {0}")]
     Malformed(String),
     /// The file has a document type declaration.
-    #[error("a document type declaration")]
+    #[error("the file has a document type declaration")]
     DocumentType,
     /// A tag or text has more bytes than allowed.
-    #[error("an XML item longer than {0} bytes")]
+    #[error("a tag or text is longer than {0} bytes")]
     ItemTooLong(u64),
     /// Elements are nested deeper than allowed.
-    #[error("elements nested deeper than {0}")]
+    #[error("elements are nested deeper than {0}")]
     TooDeep(usize),
     /// The file has more elements and texts than allowed.
-    #[error("more than {0} elements and texts")]
+    #[error("the file has more than {0} elements and texts")]
     TooMany(u32),
     /// An element is not allowed at its place.
     #[error("<{found}> where {expected} is expected")]
@@ -50,7 +50,7 @@ pub enum Problem {
         missing: String,
     },
     /// An element is repeated where one is allowed.
-    #[error("a second <{element}> in {within}")]
+    #[error("{within} has a second <{element}>")]
     Repeated {
         /// The element.
         element: String,
@@ -104,7 +104,7 @@ pub enum Problem {
         nodes: &'static str,
     },
     /// The type of the net is unknown.
-    #[error("the net type \"{0}\"")]
+    #[error("the net type \"{0}\" is not supported")]
     NetType(String),
     /// An expression of a coloured net has no value.
     #[error("{0}")]

@@ -372,11 +372,11 @@ mod tests {
                 net(
                     "<place id='p'><initialMarking><text>1</text></initialMarking>\n<initialMarking/></place>",
                 ),
-                "model.pnml:5: a second <initialMarking> in one place",
+                "model.pnml:5: one place has a second <initialMarking>",
             ),
             (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not supported;"),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
-            (net("").replace("ptnet", "stochastic"), "model.pnml:2: the net type \"stochastic\";"),
+            (net("").replace("ptnet", "stochastic"), "model.pnml:2: the net type \"stochastic\" is not supported;"),
             ("<pnml>\n</pnml>".into(), "model.pnml:2: <pnml> without <net>;"),
             ("<html/>".into(), "model.pnml:1: <html> where <pnml> is expected;"),
             (net("\n</place>"), "model.pnml:5: not well-formed XML:"),
@@ -384,13 +384,13 @@ mod tests {
             (net("<place id='&bomb;'/>"), "model.pnml:4: not well-formed XML:"),
             (
                 "<!DOCTYPE pnml [<!ENTITY a 'aaaa'>]><pnml/>".into(),
-                "model.pnml:1: a document type declaration;",
+                "model.pnml:1: the file has a document type declaration;",
             ),
             ("<pnml>\n<net id='n' type='ptnet'>".into(), "not well-formed XML:"),
             ("<pnml/>\nx".into(), "model.pnml:1: not well-formed XML: text outside"),
             (String::new(), "model.pnml:1: not well-formed XML: there is no element;"),
             ("<pnml>\n<1/></pnml>".into(), "model.pnml:2: not well-formed XML: an element name"),
-            (net(&"<x>".repeat(200_000)), "model.pnml:4: elements nested deeper than 100000;"),
+            (net(&"<x>".repeat(200_000)), "model.pnml:4: elements are nested deeper than 100000;"),
         ];
         for (text, message) in cases {
             let error = read(&text).unwrap_err();

@@ -415,7 +415,7 @@ mod tests {
             (set("<deadlock>"), "not well-formed XML:"),
             (twice, "f.xml:6: the id \"x-00\" was already used in line 3;"),
             ("<property-set/>".into(), "f.xml:1: <property-set> without <property>;"),
-            ("<!DOCTYPE x><x/>".into(), "f.xml:1: a document type declaration;"),
+            ("<!DOCTYPE x><x/>".into(), "f.xml:1: the file has a document type declaration;"),
         ];
         for (text, message) in cases {
             let error = Property::read_set(&text, "f.xml").unwrap_err().to_string();
