@@ -168,7 +168,7 @@ fn deep_property_files_are_refused_and_long_ones_are_read() {
     };
     let deep = ["<negation>".repeat(200_000), "</negation>".repeat(200_000)].join("<deadlock/>");
     with(&format!("<property><id>x</id><formula>{deep}</formula></property>"));
-    lint(folder.path(), &["N-PT-1/CTLFireability.xml:1: elements nested deeper than 1000"]);
+    lint(folder.path(), &["N-PT-1/CTLFireability.xml:1: elements are nested deeper than 1000"]);
     with("<!DOCTYPE x>");
     lint(folder.path(), &["N-PT-1/CTLFireability.xml:1: "]);
     let many = |n| format!("<property><id>x{n}</id><formula><deadlock/></formula></property>");
