@@ -372,7 +372,7 @@ mod tests {
                 net(
                     "<place id='p'><initialMarking><text>1</text></initialMarking>\n<initialMarking/></place>",
                 ),
-                "model.pnml:5: one place has a second <initialMarking>",
+                "model.pnml:5: one place or arc has a second <initialMarking>",
             ),
             (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not supported;"),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
