@@ -210,7 +210,7 @@ fn an_image_compared_with_itself_has_the_same_answers() {
     assert_eq!(attempts(&folder, "kept"), [4, 4]);
     let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("same answers: 1 value in all repetitions"), "{text}");
-    assert!(text.contains("A and B are the same") && text.contains("4 pairs with this spread"), "{text}");
+    assert!(text.contains("A and B are the same") && text.contains("With 4 pairs and this spread"), "{text}");
 }
 
 #[test]
