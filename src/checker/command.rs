@@ -5,7 +5,7 @@ use crate::{
     Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_scn,
     read_trace,
 };
-use clap::ValueEnum;
+use clap::{Parser, ValueEnum};
 use mcc_base::text::visible;
 use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, NodeNames};
 use serde_json::json;
@@ -13,6 +13,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{fs, io};
+
+/// Checks evidence for values of the Model Checking Contest.
+#[derive(Parser)]
+#[command(name = "mcc-check", version, after_help = EXIT_CODES)]
+#[allow(missing_docs, reason = "the arguments have the texts of the commands")]
+pub enum Command {
+    Witness(WitnessArgs),
+    Certificate(CertificateArgs),
+    Explore(ExploreArgs),
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 accepted, a bound is shown, or all is explored; 1 refused, not checked or not \
+                          explored; 2 wrong usage or bad input; 70 a bug of the program.";
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -2,21 +2,9 @@
 
 use clap::Parser;
 use mcc_base::text::visible;
-use mcc_checker::command::{CertificateArgs, ExploreArgs, WitnessArgs};
+use mcc_checker::command::Command;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
-
-/// Checks evidence for values of the Model Checking Contest.
-#[derive(Parser)]
-#[command(name = "mcc-check", version, about, after_help = EXIT_CODES)]
-enum Command {
-    Witness(WitnessArgs),
-    Certificate(CertificateArgs),
-    Explore(ExploreArgs),
-}
-
-const EXIT_CODES: &str = "Exit codes: 0 accepted, a bound is shown, or all is explored; 1 refused, not checked or not explored; 2 wrong usage or bad input; \
-                          70 a bug of the program.";
 
 fn main() -> ExitCode {
     // A panic is a bug of the program and has an exit code of its own.

@@ -1,9 +1,10 @@
 use super::{Exit, Failure, print};
 use anyhow::Context;
+use clap::CommandFactory;
 use mcc_judge::WriteError;
 use std::path::PathBuf;
 
-/// Write the man pages: mcc-harness.1 and one page for each command.
+/// Write the man pages of mcc-harness and mcc-check: one page for each program and each command.
 #[derive(clap::Args)]
 pub struct Args {
     /// Folder for the pages; created if missing.
@@ -16,10 +17,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let refused = |source| WriteError::Io { path: args.out.clone(), source };
     std::fs::create_dir_all(&args.out).map_err(refused)?;
     // clap adds a command `help`, which has no page.
-    let mut command = super::command().disable_help_subcommand(true);
-    command.build();
+    let programs = [super::command(), mcc_checker::command::Command::command()];
+    let mut pages = programs.map(|program| program.disable_help_subcommand(true)).to_vec();
+    pages.iter_mut().for_each(clap::Command::build);
     let shown = |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
-    let mut pages = vec![command.clone()];
     let mut written = 0;
     while let Some(page) = pages.pop() {
         let mut text = Vec::new();

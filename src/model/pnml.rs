@@ -376,7 +376,10 @@ mod tests {
             ),
             (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not supported;"),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
-            (net("").replace("ptnet", "stochastic"), "model.pnml:2: the net type \"stochastic\" is not supported;"),
+            (
+                net("").replace("ptnet", "stochastic"),
+                "model.pnml:2: the net type \"stochastic\" is not supported;",
+            ),
             ("<pnml>\n</pnml>".into(), "model.pnml:2: <pnml> without <net>;"),
             ("<html/>".into(), "model.pnml:1: <html> where <pnml> is expected;"),
             (net("\n</place>"), "model.pnml:5: not well-formed XML:"),
