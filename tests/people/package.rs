@@ -61,7 +61,18 @@ fn two_packages_of_one_commit_have_the_same_bytes() {
 }
 
 #[test]
-fn the_package_works_in_a_clean_debian_without_the_sources() {
+fn the_package_works_in_a_clean_debian_12_without_the_sources() {
+    works_without_the_sources("bookworm");
+}
+
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn the_package_works_in_a_clean_debian_13_without_the_sources() {
+    works_without_the_sources("trixie");
+}
+
+/// Installs the package in a new system of a Debian release, and executes a demo, an image, a run, and an export there.
+fn works_without_the_sources(release: &str) {
     let folder = tempfile::tempdir().unwrap();
     let deb = package(folder.path(), "out").remove(0);
     let root = folder.path().join("root");
@@ -77,7 +88,7 @@ fn the_package_works_in_a_clean_debian_without_the_sources() {
             ])
             .arg(format!("--customize-hook=cp '{}' \"$1/tmp/mcc-harness.deb\"", deb.display()))
             .arg("--customize-hook=chroot \"$1\" dpkg --install /tmp/mcc-harness.deb")
-            .args(["bookworm"])
+            .arg(release)
             .arg(&root),
     );
     let given = |from: &str, to: &str| {
@@ -109,4 +120,7 @@ fn the_package_works_in_a_clean_debian_without_the_sources() {
          cat own/confidence.csv results/outputs/mine/DiningTable-PT-03/StateSpace/1/stdout",
     );
     assert!(run.contains("STATE_SPACE STATES 14 "), "{run}");
+    let exported =
+        inside("cd /tmp && mcc-harness image export image --reference reference --vmdk submitted.vmdk");
+    assert!(exported.contains("submitted.vmdk.key"), "{exported}");
 }
