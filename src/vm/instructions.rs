@@ -132,10 +132,13 @@ pub fn check_instruction_limit(
     Err(HostError::NoInstructionLimit { obstacle })
 }
 
-/// Whether QEMU ended before its guest ran because it cannot load the plugin: it supports only another version of the
-/// interface, or was built without it. `log`: the end of QEMU's log.
-pub(super) fn is_refusal(log: &str) -> bool {
-    log.contains("plugin")
+/// Why QEMU cannot load the plugin: it supports only another version of the interface, or was built without it. None: it
+/// ended for another reason. `cause`: how QEMU ended before its guest ran, with the end of its log. The reason is the same
+/// for all machines, because it has neither the moment of the end nor the number of the plugin's descriptor.
+pub(super) fn refusal(cause: &str) -> Option<String> {
+    let log = cause.rsplit_once("qemu.log: ").map_or(cause, |(_, log)| log);
+    let words = log.split_whitespace().filter(|word| !word.starts_with("/dev/fd/"));
+    log.contains("plugin").then(|| words.collect::<Vec<_>>().join(" "))
 }
 
 /// The files of the plugin and its counters.
@@ -273,15 +276,16 @@ mod tests {
 
     #[test]
     fn refusals_of_the_plugin_are_recognized() {
-        for log in [
-            "qemu-system-x86_64: Could not load plugin /dev/fd/20: TCG plugin requires API version 1, but this QEMU \
-             supports only a minimum version of 2",
-            "qemu-system-x86_64: -plugin: invalid option",
+        for (cause, reason) in [
+            (
+                "before it answered \"greeting\" (exit status: 1) qemu.log: qemu: Could not load plugin /dev/fd/20: \
+                 /dev/fd/20: undefined symbol: qemu_plugin_inline",
+                Some("qemu: Could not load plugin undefined symbol: qemu_plugin_inline"),
+            ),
+            ("qemu: -plugin: invalid option", Some("qemu: -plugin: invalid option")),
+            ("qemu.log: qemu: cannot set up guest memory 'pc.ram': Cannot allocate memory", None),
         ] {
-            assert!(is_refusal(log));
+            assert_eq!(refusal(cause).as_deref(), reason);
         }
-        assert!(!is_refusal(
-            "qemu-system-x86_64: cannot set up guest memory 'pc.ram': Cannot allocate memory"
-        ));
     }
 }

@@ -113,13 +113,13 @@ impl Machine {
         timeout: Duration,
     ) -> Result<Self, VmError> {
         let deadline = Instant::now() + timeout;
-        let refusal = match Self::start_once(spec, folder, output_cap, deadline) {
-            Err(VmError::Gone(log)) if spec.has_plugin() && instructions::is_refusal(&log) => log,
-            started => return started,
-        };
+        let started = Self::start_once(spec, folder, output_cap, deadline);
+        let Err(VmError::Gone(cause)) = &started else { return started };
+        let refusal = if spec.has_plugin() { instructions::refusal(cause) } else { None };
+        let Some(refusal) = refusal else { return started };
         let without = MachineSpec { count_instructions: false, ..spec.clone() };
         let mut machine = Self::start_once(&without, folder, output_cap, deadline)?;
-        machine.counters = Err(format!("{} refused the plugin: it ended {refusal}", Qemu::NAME));
+        machine.counters = Err(format!("{} refused the plugin: {refusal}", Qemu::NAME));
         Ok(machine)
     }
 

@@ -250,7 +250,7 @@ fn the_alarms_of_2025_are_on_one_instance() {
     let judge = format!("judge {}/answers.csv.gz --edition mcc-2025 --out judged", published.display());
     harness(folder.path(), &judge).assert().success();
     let models = published.join("models");
-    let certify = "certify judged --out certified --budget-s 4 --memory-mib 1024 --jobs 2 --instances";
+    let certify = "certify judged --out certified --budget-s 1 --memory-mib 1024 --jobs 2 --instances";
     harness(folder.path(), &format!("{certify} {}", models.display())).assert().success();
     let certified = rows(&folder.path().join("certified/certified.csv"));
     let instances: BTreeSet<&str> = certified.iter().map(|row| row["instance"].as_str()).collect();
