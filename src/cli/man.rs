@@ -1,6 +1,6 @@
 use super::{Exit, Failure, print};
 use anyhow::Context;
-use mcc_judge::WriteError;
+use mcc_base::OnFile;
 use std::path::PathBuf;
 
 /// Write the man pages: mcc-harness.1 and one page for each command.
@@ -13,8 +13,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = || format!("cannot write the man pages to {}", args.out.display());
-    let refused = |source| WriteError::Io { path: args.out.clone(), source };
-    std::fs::create_dir_all(&args.out).map_err(refused)?;
+    std::fs::create_dir_all(&args.out).on("create", &args.out)?;
     // clap adds a command `help`, which has no page.
     let mut command = super::command().disable_help_subcommand(true);
     command.build();

@@ -1,22 +1,15 @@
+use mcc_base::FileError;
 use mcc_base::files::is_full;
 use mcc_base::names::RunId;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error of a record. Every message has the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file or folder cannot be read or written.
-    #[error("cannot {action} {path}: {source}{remedy}", path = path.display(), remedy = disk_full_hint(is_full(source)))]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    #[error("{file}{}", disk_full_hint(is_full(&.0.source)), file = .0)]
+    File(#[from] FileError),
     /// SQLite cannot read or write the database.
     #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
     Database {
@@ -311,12 +304,6 @@ impl StoreError {
         }
     }
 
-    /// An error of an action on a file or folder.
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
-    }
-
     /// Content that is not the JSON of `what`.
     pub(super) fn content(path: &Path, what: impl fmt::Display, source: serde_json::Error) -> Self {
         Self::Content { path: path.to_owned(), what: what.to_string(), source }
@@ -326,7 +313,7 @@ impl StoreError {
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,
-            Self::Io { .. }
+            Self::File(_)
                 | Self::Database { .. }
                 | Self::WriteFailed { .. }
                 | Self::Measurement { .. }

@@ -14,8 +14,8 @@ pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
 pub use total::{TotalInput, TotalSummary, certify_total};
 
-use mcc_base::digest;
 use mcc_base::names::RunId;
+use mcc_base::{FileError, OnFile, digest};
 use mcc_judge::judgement::Judgement;
 use mcc_model::ArchiveError;
 use mcc_store::{Attempt, Record, StoreError};
@@ -31,22 +31,9 @@ use tasks::Task;
 /// Why values cannot be certified.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificationError {
-    /// A file of the certification cannot be written.
-    #[error("cannot write {}: {source}; check the free space and the permissions of the folder", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// A file or folder cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file of the folder is not as it was written.
     #[error("{}:{line}: {reason}; remove the file: its values are then certified again", path.display())]
     Damaged {
@@ -128,11 +115,6 @@ impl CertificationError {
     /// Whether only the values of one instance cannot be certified.
     fn is_of_instance(&self) -> bool {
         matches!(self, Self::Archive(_) | Self::WrongArchive { .. } | Self::OtherOrder { .. })
-    }
-
-    /// The error of an operation that writes a file or folder.
-    fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Write { path: path.to_owned(), source }
     }
 }
 
@@ -247,8 +229,7 @@ pub fn certify(
     progress: impl Fn(Progress) + Sync,
 ) -> Result<Summary, CertificationError> {
     let path = input.judgement_dir.join("judgement.json");
-    let (judgement_sha256, _) =
-        digest::file(&path).map_err(|source| CertificationError::Read { path, source })?;
+    let (judgement_sha256, _) = digest::file(&path).on("read", &path)?;
     let archives = archives(input.instances)?;
     let judgement = input.judgement;
     let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
@@ -299,7 +280,8 @@ pub fn certify(
         for _ in 0..input.jobs.max(1) {
             let thread = std::thread::Builder::new().stack_size(STACK);
             if let Err(source) = thread.spawn_scoped(scope, work) {
-                lock(&failed).get_or_insert(CertificationError::write(out)(source));
+                lock(&failed)
+                    .get_or_insert(FileError { action: "write", path: out.to_owned(), source }.into());
             }
         }
     });
@@ -315,7 +297,7 @@ pub fn certify(
     if let (true, Some(record)) = (input.tool_evidence, input.record) {
         let checked =
             with_large_stack(|| tool_evidence::check(input, record, &archives, &results, &folder, stop));
-        outputs.summary.tool_evidence = Some(checked.map_err(CertificationError::write(out))??);
+        outputs.summary.tool_evidence = Some(checked.on("write", out)??);
     }
     Ok(outputs.summary)
 }
@@ -336,8 +318,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn archives(folder: &Path) -> Result<BTreeMap<String, PathBuf>, CertificationError> {
     let packed = folder.join(mcc_base::files::ARCHIVES);
     let folder = if packed.is_dir() { &packed } else { folder };
-    mcc_campaign::archives_in(folder)
-        .map_err(|source| CertificationError::Read { path: folder.to_owned(), source })
+    Ok(mcc_campaign::archives_in(folder).on("read", folder)?)
 }
 
 /// The result of an instance, and whether it was already in the folder.
@@ -348,8 +329,7 @@ fn instance(
     path: &Path,
     stop: &AtomicBool,
 ) -> Result<(InstanceResult, bool), CertificationError> {
-    let (sha256, _) =
-        digest::file(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })?;
+    let (sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = &input.judgement.instances[task.instance].instance;
     if let Some(result) = folder.of_instance(name, &sha256)? {
         return Ok((result, true));

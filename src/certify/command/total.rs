@@ -6,7 +6,7 @@ use super::outputs::{Share, Skipped, row, table, text};
 use super::results::{ExaminationResult, InstanceResult, ResultsFolder, ValueResult};
 use super::{CertificationError, Only, Settings, archives, with_large_stack};
 use crate::{Budget, Finding};
-use mcc_base::digest;
+use mcc_base::{OnFile, digest};
 use mcc_judge::certified::Method;
 use mcc_judge::vector;
 use mcc_model::{Archive, ArchiveError, NetKind, Total};
@@ -77,7 +77,7 @@ pub fn certify_total(
             return Err(CertificationError::Stopped);
         }
         let work = || instance(input, &names, &folder, path, stop);
-        let result = match with_large_stack(work).map_err(CertificationError::write(out))? {
+        let result = match with_large_stack(work).on("write", out)? {
             Ok(None) => {
                 coloured += 1;
                 continue;
@@ -125,8 +125,7 @@ fn instance(
     if archive.instance.kind() == NetKind::Coloured {
         return Ok(None);
     }
-    let (archive_sha256, _) =
-        digest::file(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })?;
+    let (archive_sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = archive.instance.as_str();
     if let Some(result) = folder.of_instance(name, &archive_sha256)? {
         return Ok(Some(result));

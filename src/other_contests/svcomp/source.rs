@@ -4,6 +4,7 @@ use super::benchexec::{self, RawRun, ResultError, ResultHeader};
 use super::results::{GivenScore, Results, Run};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
+use mcc_base::OnFile;
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
@@ -221,8 +222,7 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
 /// The kind of a file: XML by its first character, a table by its header. None for another table.
 fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     let mut beginning = Vec::new();
-    let read = open(path)?.take(64).read_to_end(&mut beginning);
-    read.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    open(path)?.take(64).read_to_end(&mut beginning).on("read", path).map_err(TableError::from)?;
     let text = String::from_utf8_lossy(&beginning);
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
         return Ok(Some(FileKind::Result(benchexec::header(path)?)));
