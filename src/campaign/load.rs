@@ -24,7 +24,7 @@ pub enum CampaignError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The content of campaign.toml or models.csv is not valid.
-    #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
+    #[error("{}:{line}: {message} (docs/campaign.md explains every key)", file.display())]
     Wrong {
         /// The file.
         file: PathBuf,

@@ -43,10 +43,8 @@ pub enum JudgementError {
     #[error("{0}; give the folder that `mcc-harness judge --out` wrote")]
     File(#[from] FileError),
     /// The file is not JSON, or its fields are not those of a judgement.
-    #[error(
-        "{path}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
-        path = path.display()
-    )]
+    #[error("{}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
+        path.display())]
     Syntax {
         /// The file.
         path: PathBuf,

@@ -22,7 +22,8 @@ pub enum CrvError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A folder has no table of CRV.
-    #[error("{path}: the folder has no table of measurements or totals (*.csv); give the folder of the results", path = path.display())]
+    #[error("{}: the folder has no table of measurements or totals (*.csv); give the folder of the results",
+        path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,

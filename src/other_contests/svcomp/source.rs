@@ -35,10 +35,7 @@ pub enum SvcompError {
         source: walkdir::Error,
     },
     /// A folder has neither result files nor tables of scores.
-    #[error(
-        "{path}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it",
-        path = path.display()
-    )]
+    #[error("{}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it", path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,
@@ -68,8 +65,8 @@ pub enum SvcompError {
         parent: String,
     },
     /// A folder has two tables of categories.
-    #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
-            first = first.display(), second = second.display())]
+    #[error("{} and {} both are categories files; keep one, or name it with --categories",
+        first.display(), second.display())]
     TwoCategories {
         /// The first table.
         first: PathBuf,
@@ -77,10 +74,8 @@ pub enum SvcompError {
         second: PathBuf,
     },
     /// A result file does not name its entry or category.
-    #[error(
-        "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
-        path = path.display()
-    )]
+    #[error("{}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+        path.display())]
     Unnamed {
         /// The file.
         path: PathBuf,
