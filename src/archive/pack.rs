@@ -3,7 +3,7 @@
 use super::layout::part;
 use super::paths::ArchivePaths;
 use super::{ArchiveError, signature};
-use mcc_base::{OnFile, digest, files, text};
+use mcc_base::{OnFile, digest, files, temporary};
 use mcc_store::{ARCHIVE_FILE, Attempt, Record};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -25,16 +25,7 @@ pub fn pack(
     key: Option<&Path>,
     out: &Path,
 ) -> Result<(), ArchiveError> {
-    let folder = match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let file = tempfile::Builder::new()
-        .prefix(".archive-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(text::without_temporary_path)
-        .on("write", out)?;
+    let file = temporary::file_beside(out).on("write", out)?;
     let (file, temporary) = file.into_parts();
     let compressed = zstd::Encoder::new(BufWriter::new(file), LEVEL).on("write", out)?;
     let sums = tempfile::tempfile().on("create", out)?;

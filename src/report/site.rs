@@ -4,6 +4,7 @@ use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use mcc_base::temporary::folder_beside;
 use mcc_base::{FileError, OnFile, files};
 use mcc_judge::judgement::JudgementError;
 use std::fs;
@@ -94,22 +95,18 @@ impl NewSite {
     pub fn create(place: &Path) -> Result<Self, ReportError> {
         // Where `place` is a symbolic link, the link stays and its target is replaced.
         let place = match fs::canonicalize(place) {
-            Ok(place) => place,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 std::path::absolute(place).on("find", place)?
             }
             found => found.on("find", place)?,
         };
         check_replaceable(&place)?;
-        let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
+        let Some(name) = place.file_name() else {
             let source = io::Error::other("a site cannot be the root folder; give a folder below it");
             return Err(FileError { action: "write", path: place, source }.into());
         };
-        fs::create_dir_all(parent).on("create", parent)?;
         let prefix = format!(".{}.new-", name.to_string_lossy());
-        let folder = public_dir(&prefix, parent)
-            .map_err(mcc_base::text::without_temporary_path)
-            .on("write", &place)?;
+        let folder = folder_beside(&place, &prefix)?;
         Ok(Self { folder, place })
     }
 
@@ -194,8 +191,7 @@ impl NewSite {
         // Checked again: another program may have written to the place meanwhile.
         check_replaceable(&self.place)?;
         if self.place.exists() {
-            let parent = self.place.parent().unwrap_or(Path::new("."));
-            let old = public_dir(".old-site-", parent).on("replace", &self.place)?;
+            let old = folder_beside(&self.place, ".old-site-")?;
             fs::rename(&self.place, old.path().join("site")).on("replace", &self.place)?;
             let renamed = fs::rename(self.folder.path(), &self.place);
             if renamed.is_err() {
@@ -216,12 +212,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     files::open(path)?.read_to_end(&mut content)?;
     Ok(content)
-}
-
-/// Creates a folder with the permissions of the umask: a web server may have to read it.
-fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new().prefix(prefix).permissions(fs::Permissions::from_mode(0o777)).tempdir_in(parent)
 }
 
 /// Returns an error unless the place is missing, empty or a site made by mcc-harness.

@@ -1,7 +1,7 @@
 //! A file that is written under a temporary name and renamed when it is complete.
 
 use super::write::files;
-use mcc_base::{FileError, OnFile};
+use mcc_base::{FileError, OnFile, temporary};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -17,12 +17,7 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates the temporary file in the folder of `path`.
     pub fn new(path: &Path) -> Result<Self, FileError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new();
-        // Temporary files are private by default; the umask of the user must apply as to other files.
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file =
-            file.tempfile_in(folder).map_err(mcc_base::text::without_temporary_path).on("write", path)?;
+        let file = temporary::file_beside(path).on("write", path)?;
         Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) })
     }
 
