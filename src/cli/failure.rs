@@ -96,24 +96,7 @@ fn runner(error: &RunnerError) -> Exit {
         | RunnerError::Measured(_)
         | RunnerError::NotRecorded(_)
         | RunnerError::ReplayFailed { .. } => Exit::Failed,
-        RunnerError::Campaign(_)
-        | RunnerError::Edition(_)
-        | RunnerError::Image(_)
-        | RunnerError::Original(_)
-        | RunnerError::Instance(_)
-        | RunnerError::InstanceErrors(_)
-        | RunnerError::OtherEdition { .. }
-        | RunnerError::StaleInputs { .. }
-        | RunnerError::OtherGenericProperties(_)
-        | RunnerError::ChangedArchives { .. }
-        | RunnerError::NoReason
-        | RunnerError::NothingToRerun { .. }
-        | RunnerError::NotAJob(_)
-        | RunnerError::NoTask { .. }
-        | RunnerError::NoSuchRun { .. }
-        | RunnerError::NotReplayable { .. }
-        | RunnerError::NoDisk(_)
-        | RunnerError::Disk(_) => Exit::Usage,
+        _ => Exit::Usage,
     }
 }
 
@@ -124,11 +107,7 @@ fn executor(error: &ExecutorError) -> Exit {
         }
         ExecutorError::DiskChanged { .. } => Exit::Usage,
         // Runs were executed, so whatever it is, it is not bad input.
-        ExecutorError::Store(_)
-        | ExecutorError::ConsecutiveFailures { .. }
-        | ExecutorError::DiskFull { .. }
-        | ExecutorError::Disk(_)
-        | ExecutorError::File(_) => Exit::Failed,
+        _ => Exit::Failed,
     }
 }
 
@@ -144,12 +123,9 @@ fn store(error: &StoreError) -> Exit {
 fn cluster(error: &ClusterError) -> Exit {
     match error {
         ClusterError::NotInstalled { .. } => Exit::HostCannot,
-        ClusterError::NotSubmitted(_)
-        | ClusterError::NotAShard(_)
-        | ClusterError::TooShort { .. }
-        | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
         ClusterError::Command { .. } | ClusterError::File(_) => Exit::Failed,
+        _ => Exit::Usage,
     }
 }
 
@@ -161,18 +137,7 @@ fn qualify(error: &QualifyError) -> Exit {
         | QualifyError::NoPair { .. }
         | QualifyError::Toml(_)
         | QualifyError::File(_) => Exit::Failed,
-        QualifyError::Instances { .. }
-        | QualifyError::NoInstance(_)
-        | QualifyError::NoHead(_)
-        | QualifyError::ToolFolder(_)
-        | QualifyError::Setting(_)
-        | QualifyError::Path(_)
-        | QualifyError::Unnamed(_)
-        | QualifyError::Foreign { .. }
-        | QualifyError::Name(_)
-        | QualifyError::Archive(_)
-        | QualifyError::Dispute(_)
-        | QualifyError::Oracle(_) => Exit::Usage,
+        _ => Exit::Usage,
     }
 }
 
