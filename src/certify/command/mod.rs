@@ -14,6 +14,7 @@ pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
 pub use total::{TotalInput, TotalSummary, certify_total};
 
+use crate::Budget;
 use mcc_base::names::RunId;
 use mcc_base::{FileError, OnFile, digest};
 use mcc_judge::judgement::Judgement;
@@ -26,6 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tasks::Task;
 
 /// Why values cannot be certified.
@@ -134,17 +136,10 @@ fn judged_attempt(
     }))
 }
 
-/// What decides the results of a certification, in addition to the archives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Version of the mcc-harness.
-    pub version: String,
-    /// Digest of `judgement.json`.
-    pub judgement_sha256: String,
-    /// Which values are certified.
-    pub only: Only,
-    /// Seconds for each examination on an instance. The examinations of an instance share their time.
+/// What is spent on each examination of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExaminationBudget {
+    /// Seconds of CPU time for each examination on an instance. The examinations of an instance share their time.
     pub budget_s: u64,
     /// Millions of steps for each examination on an instance. None: time alone limits them.
     pub budget_msteps: Option<u64>,
@@ -152,17 +147,46 @@ pub struct Settings {
     pub memory_mib: u64,
 }
 
+impl ExaminationBudget {
+    /// The budget of some examinations on an instance.
+    fn for_all(self, examinations: usize, cancel: &AtomicBool) -> Budget<'_> {
+        let examinations = examinations as u64;
+        let steps = |steps: u64| steps.saturating_mul(1_000_000).saturating_mul(examinations);
+        Budget {
+            steps: self.budget_msteps.map_or(u64::MAX, steps),
+            time: Duration::from_secs(self.budget_s.saturating_mul(examinations)),
+            memory_bytes: self.memory_mib.saturating_mul(1 << 20),
+            cancel,
+        }
+    }
+}
+
+/// What decides the results of a certification, in addition to the archives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Version of the mcc-harness.
+    pub version: String,
+    /// Digest of `judgement.json`.
+    pub judgement_sha256: String,
+    /// Which values are certified.
+    pub only: Only,
+    /// The budget of each examination.
+    #[serde(flatten)]
+    pub budget: ExaminationBudget,
+}
+
 impl Settings {
     fn difference(&self, now: &Self) -> String {
         let shown =
             |steps: Option<u64>| steps.map_or_else(|| "not given".to_owned(), |steps| steps.to_string());
+        let (begun, new) = (self.budget, now.budget);
         let fields = [
             ("mcc-harness", &self.version, &now.version),
             ("the judgement", &self.judgement_sha256, &now.judgement_sha256),
             ("--only", &format!("{:?}", self.only).to_lowercase(), &format!("{:?}", now.only).to_lowercase()),
-            ("--budget-msteps", &shown(self.budget_msteps), &shown(now.budget_msteps)),
-            ("--budget-s", &self.budget_s.to_string(), &now.budget_s.to_string()),
-            ("--memory-mib", &self.memory_mib.to_string(), &now.memory_mib.to_string()),
+            ("--budget-msteps", &shown(begun.budget_msteps), &shown(new.budget_msteps)),
+            ("--budget-s", &begun.budget_s.to_string(), &new.budget_s.to_string()),
+            ("--memory-mib", &begun.memory_mib.to_string(), &new.memory_mib.to_string()),
         ];
         let differ = fields.iter().filter(|(_, begun, now)| begun != now);
         differ.map(|(name, begun, now)| format!("{name} {begun}, not {now}")).collect::<Vec<_>>().join("; ")
@@ -183,12 +207,8 @@ pub struct Input<'a> {
     pub tool_evidence: bool,
     /// Which values are certified.
     pub only: Only,
-    /// Seconds of CPU time for each examination on an instance.
-    pub budget_s: u64,
-    /// Millions of steps for each examination on an instance. None: time alone limits them.
-    pub budget_msteps: Option<u64>,
-    /// Memory for each instance, in MiB.
-    pub memory_mib: u64,
+    /// The budget of each examination.
+    pub budget: ExaminationBudget,
     /// Number of instances at once, at least 1.
     pub jobs: usize,
 }
@@ -241,9 +261,7 @@ pub fn certify(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         judgement_sha256,
         only: input.only,
-        budget_s: input.budget_s,
-        budget_msteps: input.budget_msteps,
-        memory_mib: input.memory_mib,
+        budget: input.budget,
     };
     let folder = ResultsFolder::open(out, &settings)?;
     let all = tasks.len();
