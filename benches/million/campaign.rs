@@ -58,7 +58,13 @@ impl GeneratedCampaign {
             settings: self.campaign.cluster.clone(),
             history: vec![],
             released: vec![],
-            needs: ModelDemand::from_plan(&plan, 16_384, &self.campaign.cluster, &History::default()),
+            needs: ModelDemand::of_runs(
+                plan.runs(),
+                plan.longest_run_s,
+                16_384,
+                &self.campaign.cluster,
+                &History::default(),
+            ),
         };
         (record, Cluster::create(&results, facts).unwrap())
     }

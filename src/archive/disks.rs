@@ -1,7 +1,7 @@
 //! Finds the disks of runs by their digests.
 
-use super::{ArchiveError, io_at};
-use mcc_base::digest;
+use super::ArchiveError;
+use mcc_base::{OnFile, digest};
 use mcc_store::{Attempt, Disk, INSTANCE_DISK, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl DiskFinder {
     pub fn find(&mut self, disk: &Disk) -> Result<PathBuf, ArchiveError> {
         for (path, _) in self.files.iter().filter(|(_, bytes)| *bytes == disk.bytes) {
             if !self.digests.contains_key(path) {
-                let (sha256, _) = digest::file(path).map_err(io_at(path))?;
+                let (sha256, _) = digest::file(path).on("read", path)?;
                 self.digests.insert(path.clone(), sha256);
             }
             if self.digests[path] == disk.sha256 {

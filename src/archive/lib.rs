@@ -22,26 +22,20 @@ pub use stage::{ArchiveInputs, bundle, judged_entries, stage};
 pub use unpack::{ArchiveLimits, unpack, unpack_part};
 pub use verify::{Difference, Verified, verify};
 
-use mcc_judge::WriteError;
+use mcc_base::FileError;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::mcc::JudgeError;
 use mcc_judge::record::RecordError;
 use mcc_judge::source::SourceError;
 use mcc_store::StoreError;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// An error of writing, reading or verifying an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file or folder cannot be read or written.
-    #[error("cannot read or write {}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// An archive has an entry that is not a file of its layout.
     #[error("{}: entry `{entry}` {reason}; do not trust this archive, download it again", path.display())]
     UnsafeEntry {
@@ -88,12 +82,4 @@ pub enum ArchiveError {
     /// The table of answers cannot be written.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The judgement cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-}
-
-fn io_at(path: &Path) -> impl FnOnce(io::Error) -> ArchiveError + use<> {
-    let path = path.to_owned();
-    move |source| ArchiveError::Io { path, source }
 }

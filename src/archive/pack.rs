@@ -2,8 +2,8 @@
 
 use super::layout::part;
 use super::paths::ArchivePaths;
-use super::{ArchiveError, io_at, signature};
-use mcc_base::{digest, files};
+use super::{ArchiveError, signature};
+use mcc_base::{OnFile, digest, files, temporary};
 use mcc_store::{ARCHIVE_FILE, Attempt, Record};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -25,26 +25,17 @@ pub fn pack(
     key: Option<&Path>,
     out: &Path,
 ) -> Result<(), ArchiveError> {
-    let folder = match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let file = tempfile::Builder::new()
-        .prefix(".archive-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(folder)
-        // The kind only: tempfile adds the temporary name to its errors.
-        .map_err(|error| io_at(out)(error.kind().into()))?;
+    let file = temporary::file_beside(out).on("write", out)?;
     let (file, temporary) = file.into_parts();
-    let compressed = zstd::Encoder::new(BufWriter::new(file), LEVEL).map_err(io_at(out))?;
-    let sums = tempfile::tempfile().map_err(io_at(out))?;
+    let compressed = zstd::Encoder::new(BufWriter::new(file), LEVEL).on("write", out)?;
+    let sums = tempfile::tempfile().on("create", out)?;
     let mut tar =
         Writer { tar: tar::Builder::new(compressed), sums: BufWriter::new(sums), out: out.to_owned() };
 
     let paths = ArchivePaths(staged);
     tar.file(ARCHIVE_FILE, &paths.facts_file())?;
     for file in WalkDir::new(staged).sort_by_file_name() {
-        let file = file.map_err(|error| io_at(staged)(error.into()))?;
+        let file = file.on("read", staged)?;
         let name = file.path().strip_prefix(staged).expect("the file is in the folder").to_string_lossy();
         if file.file_type().is_file() && name != ARCHIVE_FILE {
             tar.file(&name, file.path())?;
@@ -60,7 +51,7 @@ pub fn pack(
         }
     }
     tar.finish(key)?;
-    temporary.persist(out).map_err(|error| io_at(out)(error.error))?;
+    temporary.persist(out).on("write", out)?;
     Ok(())
 }
 
@@ -94,27 +85,27 @@ impl Writer {
                 format!("`{name}` is not a file that an archive can have; remove it from the record");
             return Err(ArchiveError::Bad { path: path.to_owned(), reason });
         }
-        let (sha256, bytes) = digest::file(path).map_err(io_at(path))?;
-        let file = files::open(path).map_err(io_at(path))?;
+        let (sha256, bytes) = digest::file(path).on("read", path)?;
+        let file = files::open(path).on("read", path)?;
         append(&mut self.tar, &self.out, name, bytes, BufReader::new(file))?;
-        writeln!(self.sums, "{sha256}  {name}").map_err(io_at(&self.out))?;
+        writeln!(self.sums, "{sha256}  {name}").on("write", &self.out)?;
         Ok(sha256)
     }
 
     fn finish(self, key: Option<&Path>) -> Result<(), ArchiveError> {
         let Self { mut tar, sums, out } = self;
-        let failed = || io_at(&out);
-        let mut sums = sums.into_inner().map_err(|error| failed()(error.into_error()))?;
-        let bytes = sums.stream_position().map_err(failed())?;
-        sums.rewind().map_err(failed())?;
-        append(&mut tar, &out, "SHA256SUMS", bytes, sums.try_clone().map_err(failed())?)?;
+        let mut sums = sums.into_inner().on("write", &out)?;
+        let bytes = sums.stream_position().on("write", &out)?;
+        sums.rewind().on("write", &out)?;
+        append(&mut tar, &out, "SHA256SUMS", bytes, sums.try_clone().on("write", &out)?)?;
         if let Some(key) = key {
-            sums.rewind().map_err(failed())?;
+            sums.rewind().on("write", &out)?;
             let signature = signature::sign(sums, key)?;
             append(&mut tar, &out, "SHA256SUMS.sig", signature.len() as u64, &signature[..])?;
         }
-        let file = tar.into_inner().and_then(zstd::Encoder::finish).map_err(failed())?;
-        file.into_inner().map(drop).map_err(|error| failed()(error.into_error()))
+        let file = tar.into_inner().and_then(zstd::Encoder::finish).on("write", &out)?;
+        file.into_inner().on("write", &out)?;
+        Ok(())
     }
 }
 
@@ -135,5 +126,6 @@ fn append(
         header.set_cksum();
         tar.append(&header, content)
     });
-    written.map_err(|error| io_at(out)(io::Error::new(error.kind(), format!("{name}: {error}"))))
+    let written = written.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")));
+    Ok(written.on("write", out)?)
 }

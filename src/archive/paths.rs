@@ -1,8 +1,8 @@
 //! The files of an unpacked archive, and the input of its judgement.
 
+use super::ArchiveError;
 use super::layout::Kind;
-use super::{ArchiveError, io_at};
-use mcc_base::text;
+use mcc_base::{OnFile, text};
 use mcc_campaign::{Kind as EntryKind, Publication};
 use mcc_edition::Edition;
 use mcc_judge::contest_table::Cores;
@@ -146,7 +146,7 @@ pub fn cores(record: &Record) -> Result<Cores, ArchiveError> {
 }
 
 fn json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ArchiveError> {
-    let text = text::read(path).map_err(io_at(path))?;
+    let text = text::read(path).on("read", path)?;
     serde_json::from_str(&text)
         .map_err(|error| ArchiveError::Bad { path: path.to_owned(), reason: error.to_string() })
 }

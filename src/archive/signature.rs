@@ -1,11 +1,11 @@
 //! Signatures of archives: `SHA256SUMS.sig` is a signature of `SHA256SUMS`, which has the digests of all other files. It
 //! is made and checked by `ssh-keygen -Y` of OpenSSH, so readers need no other program.
 
+use super::ArchiveError;
 use super::paths::ArchivePaths;
 use super::verify::Verified;
-use super::{ArchiveError, io_at};
 use mcc_base::child_process::{self, Purpose};
-use mcc_base::files;
+use mcc_base::{OnFile, files};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -27,7 +27,7 @@ pub fn sign(text: File, key: &Path) -> Result<Vec<u8>, ArchiveError> {
         .arg(key)
         .stdin(Stdio::from(text))
         .output()
-        .map_err(io_at(Path::new(PROGRAM)))?;
+        .on("start", PROGRAM)?;
     if signed.status.success() && !signed.stdout.is_empty() {
         Ok(signed.stdout)
     } else {
@@ -42,7 +42,7 @@ impl Verified {
     /// # Errors
     /// A file cannot be read, or ssh-keygen cannot be started. A wrong or missing signature is a difference.
     pub(super) fn signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
-        files::open(allowed).map_err(io_at(allowed))?;
+        files::open(allowed).on("read", allowed)?;
         let paths = ArchivePaths(folder);
         let place = "SHA256SUMS.sig";
         let (sums, signature) = (paths.sums(), folder.join(place));
@@ -59,18 +59,18 @@ impl Verified {
                 return Ok(());
             }
             facts => {
-                facts.map_err(io_at(&signature))?;
+                facts.on("read", &signature)?;
             }
         }
         let run = |args: &[&str]| -> Result<Output, ArchiveError> {
-            let text = files::open_own(&sums).map_err(io_at(&sums))?;
+            let text = files::open_own(&sums).on("read", &sums)?;
             let mut command = child_process::command(PROGRAM, Purpose::Local);
             command.args(["-Y", args[0], "-n", NAMESPACE, "-s"]).arg(&signature).args(&args[1..]);
             // Where the command looks up signers.
             if args[0] != "check-novalidate" {
                 command.arg("-f").arg(allowed);
             }
-            command.stdin(Stdio::from(text)).output().map_err(io_at(Path::new(PROGRAM)))
+            Ok(command.stdin(Stdio::from(text)).output().on("start", PROGRAM)?)
         };
         let fits = run(&["check-novalidate"])?;
         if !fits.status.success() {

@@ -3,7 +3,8 @@
 
 use super::metadata::{self, Description, write_json};
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
-use super::{ArchiveError, io_at, layout};
+use super::{ArchiveError, layout};
+use mcc_base::OnFile;
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
@@ -63,7 +64,7 @@ pub fn stage(
     }
     for (from, to) in [(given.names, paths.names()), (given.overrides, paths.overrides())] {
         if let Some(from) = from {
-            fs::copy(from, &to).map_err(io_at(from))?;
+            fs::copy(from, &to).on("copy", from)?;
         }
     }
     // From the files of the archive, as `verify` will judge it.
@@ -140,9 +141,9 @@ pub fn bundle(
     let rules = judge.header.edition.without_resigned(|entry| own.contains(entry));
     write_rules(&ArchivePaths(to), &rules, Some(tool), vec![])?;
     let path = to.join(TEAM_VALUES.file);
-    let mut table = csv::Writer::from_path(&path).map_err(|error| io_at(&path)(error.into()))?;
-    table.write_record(TEAM_VALUES.columns).map_err(|error| io_at(&path)(error.into()))?;
-    let mut row = |row: &[String]| table.write_record(row).map_err(|error| io_at(&path)(error.into()));
+    let mut table = csv::Writer::from_path(&path).on("write", &path)?;
+    table.write_record(TEAM_VALUES.columns).on("write", &path)?;
+    let mut row = |row: &[String]| table.write_record(row).on("write", &path);
     judge.judge_blocks(|block| {
         for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {
             for (position, trusted) in block.trusted.iter().enumerate() {
@@ -163,7 +164,7 @@ pub fn bundle(
         }
         Ok::<_, ArchiveError>(())
     })?;
-    table.flush().map_err(io_at(&path))?;
+    table.flush().on("write", &path)?;
     metadata::write_data_package(to, None)
 }
 
@@ -195,16 +196,16 @@ fn write_rules(
     write_json(&paths.facts_file(), &facts)?;
     write_json(&paths.edition_file(), edition)?;
     let readme = paths.0.join("README.txt");
-    fs::write(&readme, layout::readme()).map_err(io_at(&readme))
+    Ok(fs::write(&readme, layout::readme()).on("write", &readme)?)
 }
 
 /// Copies the record with the entries for which `is_kept` returns true, and links its outputs.
 fn copy_record(record: &Record, is_kept: &dyn Fn(&str) -> bool, to: &Path) -> Result<(), ArchiveError> {
     let facts = keep_in_facts(record, is_kept)?;
     record.copy(to, &facts, &|run| is_kept(run.split('/').next().unwrap_or_default()))?;
-    let outputs = fs::canonicalize(record.dir()).map_err(io_at(record.dir()))?.join("outputs");
+    let outputs = fs::canonicalize(record.dir()).on("read", record.dir())?.join("outputs");
     let link = to.join("outputs");
-    std::os::unix::fs::symlink(outputs, &link).map_err(io_at(&link))
+    Ok(std::os::unix::fs::symlink(outputs, &link).on("create", &link)?)
 }
 
 /// Returns the facts of the record without entries for which `is_kept` returns false.

@@ -1,9 +1,10 @@
 //! Unpacks archives from unknown sources: an entry that is not a file of the layout is refused by its name, before a byte
 //! of it is written.
 
+use super::ArchiveError;
 use super::layout::{Kind, part};
 use super::paths::ArchivePaths;
-use super::{ArchiveError, io_at};
+use mcc_base::OnFile;
 use mcc_base::files::{self, is_full};
 use mcc_store::ARCHIVE_FILE;
 use std::fs::{self, File};
@@ -58,8 +59,8 @@ pub fn unpack_part(
         path: archive.to_owned(),
         reason: format!("not a complete archive (a tar compressed by zstd): {error}; download it again"),
     };
-    let file = files::open(archive).map_err(io_at(archive))?;
-    let length = file.metadata().map_err(io_at(archive))?.len();
+    let file = files::open(archive).on("read", archive)?;
+    let length = file.metadata().on("read", archive)?.len();
     let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_BYTES));
     let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
     let mut tar = tar::Archive::new(plain);
@@ -106,17 +107,19 @@ pub fn unpack_part(
         }
         let target = to.join(path);
         if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder).map_err(io_at(folder))?;
+            fs::create_dir_all(folder).on("create", folder)?;
         }
         // Existing files are not written: the second of two entries with one name is refused.
         let mut out = match File::create_new(&target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(unsafe_entry("occurs twice".to_owned()));
             }
-            out => out.map_err(io_at(&target))?,
+            out => out.on("create", &target)?,
         };
-        let written = io::copy(&mut entry.by_ref().take(size), &mut out)
-            .map_err(|error| if is_full(&error) { io_at(&target)(error) } else { no_archive(error) })?;
+        let written = match io::copy(&mut entry.by_ref().take(size), &mut out) {
+            Err(error) if !is_full(&error) => return Err(no_archive(error)),
+            written => written.on("write", &target)?,
+        };
         if written != size {
             return Err(no_archive(io::ErrorKind::UnexpectedEof.into()));
         }

@@ -1,10 +1,10 @@
 //! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
+use super::ArchiveError;
 use super::layout::{Kind, LAYOUT, part};
 use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
-use super::{ArchiveError, io_at};
 use mcc_base::names::RunId;
-use mcc_base::{digest, files};
+use mcc_base::{OnFile, digest, files};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
@@ -108,7 +108,7 @@ impl Verified {
         self.check(
             "every answer, trusted value and point follows from the outputs by the rules",
             |verified| {
-                let recomputed = tempfile::tempdir().map_err(io_at(folder))?;
+                let recomputed = tempfile::tempdir().on("recompute", folder)?;
                 write::write(&Judge::new(edition, results)?, recomputed.path())?;
                 verified.same_files(recomputed.path(), folder)?;
                 verified.recomputed = true;
@@ -120,7 +120,7 @@ impl Verified {
     /// Compares every file of `recomputed` with the file of the same name in `folder`.
     fn same_files(&mut self, recomputed: &Path, folder: &Path) -> Result<(), ArchiveError> {
         for file in WalkDir::new(recomputed).min_depth(1).sort_by_file_name() {
-            let file = file.map_err(|error| io_at(recomputed)(error.into()))?;
+            let file = file.on("read", recomputed)?;
             let stored = folder.join(file.file_name());
             let shown = stored.display().to_string();
             if stored.exists() {
@@ -134,14 +134,13 @@ impl Verified {
 
     fn same_lines(&mut self, recomputed: &Path, stored: &Path) -> Result<(), ArchiveError> {
         let lines = |path: &Path| -> Result<_, ArchiveError> {
-            Ok(BufReader::new(files::open(path).map_err(io_at(path))?).split(b'\n'))
+            Ok(BufReader::new(files::open(path).on("read", path)?).split(b'\n'))
         };
         let (mut recomputed_lines, mut stored_lines) = (lines(recomputed)?, lines(stored)?);
         let mut shown = 0;
         for number in 1_u64.. {
             let next = (recomputed_lines.next().transpose(), stored_lines.next().transpose());
-            let (recomputed, stored_line) =
-                (next.0.map_err(io_at(recomputed))?, next.1.map_err(io_at(stored))?);
+            let (recomputed, stored_line) = (next.0.on("read", recomputed)?, next.1.on("read", stored)?);
             if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
@@ -175,7 +174,7 @@ impl Verified {
         };
         let mut disks: BTreeSet<&str> = facts.disks.iter().map(|disk| disk.sha256.as_str()).collect();
         for line in BufReader::new(file).split(b'\n') {
-            let line = line.map_err(io_at(&path))?;
+            let line = line.on("read", &path)?;
             let line = String::from_utf8_lossy(&line);
             let Some((sha256, name)) = line.split_once("  ") else {
                 self.differs(
@@ -206,7 +205,7 @@ impl Verified {
             self.differs(format!("disks/{disk}"), "is in archive.json, but missing");
         }
         for file in WalkDir::new(folder).sort_by_file_name() {
-            let file = file.map_err(|error| io_at(folder)(error.into()))?;
+            let file = file.on("read", folder)?;
             let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
             if file.file_type().is_dir() {
                 continue;
@@ -253,7 +252,7 @@ impl Verified {
         if archived {
             let folder = record.dir().join("outputs");
             for file in WalkDir::new(&folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
-                let file = file.map_err(|error| io_at(&folder)(error.into()))?;
+                let file = file.on("read", &folder)?;
                 if !file.file_type().is_dir() && !outputs.contains(&hashes.hash_one(file.path())) {
                     self.differs(file.path().display().to_string(), "is not an output of a recorded attempt");
                 }
@@ -368,7 +367,7 @@ impl Verified {
             if facts.edition != edition.name {
                 verified.differs("archive.json", "names another edition than edition.json");
             }
-            let recomputed = tempfile::tempdir().map_err(io_at(paths.0))?;
+            let recomputed = tempfile::tempdir().on("recompute", paths.0)?;
             let answers = recomputed.path().join("answers.csv");
             let layout = Layout::Results(Form::Exact);
             export(&edition, results.clone(), &cores(&record)?, layout, &answers)?;

@@ -23,6 +23,7 @@ pub mod ordered_map;
 pub mod random;
 pub mod state_graph;
 pub mod suggest;
+pub mod temporary;
 pub mod text;
 
 pub use file_error::{FileError, OnFile};

@@ -1,9 +1,8 @@
 //! Text files: read with a size limit, written atomically.
 
 use super::files;
-use std::fs;
+use super::temporary::file_beside;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Size limit of a file. The file of a campaign with thousands of models has a hundredth of it.
@@ -34,23 +33,11 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// # Errors
 /// The temporary file cannot be written, synced or renamed.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temp_file =
-        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder);
-    let mut temp_file = temp_file.map_err(without_temporary_path)?;
+    let mut temp_file = file_beside(path)?;
     temp_file.write_all(text.as_bytes())?;
     temp_file.as_file().sync_all()?;
     temp_file.persist(path)?;
     Ok(())
-}
-
-/// Removes the path of the temporary file from an error of `tempfile`: it says nothing to a user, whose file has another
-/// name.
-pub fn without_temporary_path(error: io::Error) -> io::Error {
-    match error.to_string().split_once(" at path ") {
-        Some((cause, _)) => io::Error::new(error.kind(), cause.to_owned()),
-        None => error,
-    }
 }
 
 /// Returns the text as one word of a shell, in quotes.
@@ -122,7 +109,7 @@ mod tests {
         assert!(endless.contains("a character device"), "{endless}");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("campaign.toml");
-        fs::File::create(&path).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
         let long = read(&path).unwrap_err().to_string();
         assert!(long.contains("larger than 67108864 bytes"), "{long}");
         std::fs::write(&path, b"edition = 1\n# \xe9t\xe9\n").unwrap();

@@ -2,9 +2,9 @@
 
 use super::{Campaign, CampaignError, InstanceFacts};
 use crate::benchkit::Questions;
-use mcc_base::digest;
 use mcc_base::files::ARCHIVES;
 use mcc_base::names::ExaminationName;
+use mcc_base::{OnFile, digest};
 use mcc_edition::Edition;
 use mcc_model::Archive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +38,7 @@ impl Campaign {
     pub fn archives(&self) -> Result<BTreeMap<String, PathBuf>, CampaignError> {
         let packed = self.inputs.join(ARCHIVES);
         let folder = if packed.is_dir() { &packed } else { &self.inputs };
-        let read = |source| CampaignError::Read { path: folder.clone(), source };
-        let mut archives = archives_in(folder).map_err(read)?;
+        let mut archives = archives_in(folder).on("read", folder)?;
         let names: Vec<&str> = archives.keys().map(String::as_str).collect();
         let wanted: BTreeSet<String> = self.selected(&names)?.into_iter().map(str::to_owned).collect();
         archives.retain(|name, _| wanted.contains(name));
@@ -91,8 +90,7 @@ impl Campaign {
                 }
                 questions.insert(name, ids);
             }
-            let digest = digest::file(&path);
-            let (sha256, _) = digest.map_err(|source| CampaignError::Read { path: path.clone(), source })?;
+            let (sha256, _) = digest::file(&path).on("read", &path)?;
             let (family, status) = self.classify(edition, &archive.instance, archive.markers().new_model);
             let name = archive.instance;
             facts.push(InstanceFacts { name, family, status, sha256, questions });

@@ -10,6 +10,7 @@ use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
 use mcc_base::suggest::with_suggestion;
+use mcc_base::{FileError, OnFile};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
@@ -20,15 +21,10 @@ use toml::Spanned;
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// A file or folder cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The content of campaign.toml or models.csv is not valid.
-    #[error("{file}:{line}: {message} (docs/campaign.md explains every key)", file = file.display())]
+    #[error("{}:{line}: {message} (docs/campaign.md explains every key)", file.display())]
     Wrong {
         /// The file.
         file: PathBuf,
@@ -316,7 +312,7 @@ fn only_agents_under_libvirt(source: &Source, raw: &RawCampaign) -> Result<(), C
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CampaignError> {
-    mcc_base::text::read(path).map_err(|source| CampaignError::Read { path: path.to_owned(), source })
+    Ok(mcc_base::text::read(path).on("read", path)?)
 }
 
 /// The value of the key `edition`: a path relative to the folder of the campaign file, or a name. `Edition::load`

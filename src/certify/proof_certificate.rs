@@ -325,16 +325,15 @@ mod tests {
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../pnml-fixtures");
 
+    fn budget(cancel: &AtomicBool) -> Budget<'_> {
+        Budget { steps: u64::MAX, time: Duration::from_secs(120), memory_bytes: 1 << 30, cancel }
+    }
+
     /// The certificates for all questions of some examinations of a fixture.
     fn certificates(instance: &str, examinations: &[&str]) -> (Archive, Vec<Certificate>) {
         let archive = Archive::open(&Path::new(FIXTURES).join(format!("{instance}.tgz"))).unwrap();
         let cancel = AtomicBool::new(false);
-        let budget = Budget {
-            steps: u64::MAX,
-            time: Duration::from_secs(120),
-            memory_bytes: 1 << 30,
-            cancel: &cancel,
-        };
+        let budget = budget(&cancel);
         let named = read_net(&archive, &Limits::new(&budget)).unwrap();
         let names = Names::new(&named);
         let ids = |examination: &&str| {
@@ -390,12 +389,7 @@ mod tests {
         let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
         let archive = Archive::open(&instances.join("Switch-PT-1")).unwrap();
         let cancel = AtomicBool::new(false);
-        let budget = Budget {
-            steps: u64::MAX,
-            time: Duration::from_secs(120),
-            memory_bytes: 1 << 30,
-            cancel: &cancel,
-        };
+        let budget = budget(&cancel);
         let named = read_net(&archive, &Limits::new(&budget)).unwrap();
         let checker = Instance::read(&archive).unwrap();
         let until = Instant::now() + Duration::from_secs(60);

@@ -49,19 +49,26 @@ impl FromStr for Value {
     }
 }
 
-impl TryFrom<String> for Value {
-    type Error = String;
+/// Makes a type a text in JSON, by `Display` and `FromStr`.
+macro_rules! text_in_json {
+    ($type:ty) => {
+        impl TryFrom<String> for $type {
+            type Error = String;
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> String {
+                value.to_string()
+            }
+        }
+    };
 }
 
-impl From<Value> for String {
-    fn from(value: Value) -> String {
-        value.to_string()
-    }
-}
+text_in_json!(Value);
 
 /// An exact rational number, written `3`, `-3` or `-3/2`: in lowest terms, without a denominator of 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,19 +102,7 @@ impl FromStr for Rational {
     }
 }
 
-impl TryFrom<String> for Rational {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Rational> for String {
-    fn from(number: Rational) -> String {
-        number.to_string()
-    }
-}
+text_in_json!(Rational);
 
 /// A natural number in decimal digits without leading zeros.
 fn digits(text: &str) -> Option<BigUint> {

@@ -4,7 +4,8 @@ use super::run::stop_on_signal;
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_certify::command::{
-    Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, TotalInput, certify, certify_total,
+    ExaminationBudget, Input, Only, Progress, Share, Skipped, Summary, ToolEvidence, TotalInput, certify,
+    certify_total,
 };
 use mcc_judge::judgement::Judgement;
 use mcc_judge::show::columns;
@@ -67,6 +68,16 @@ pub struct Args {
     format: Format,
 }
 
+impl Args {
+    fn budget(&self) -> ExaminationBudget {
+        ExaminationBudget {
+            budget_s: self.budget_s.get().into(),
+            budget_msteps: self.budget_msteps.map(|steps| steps.get().into()),
+            memory_mib: self.memory_mib.get().into(),
+        }
+    }
+}
+
 /// The total examination of a name.
 fn total(name: &str) -> Result<&'static Total, String> {
     let known = Total::ALL.map(|total| total.examination);
@@ -90,9 +101,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         record: record.as_ref(),
         tool_evidence: args.tool_evidence,
         only: args.only,
-        budget_s: args.budget_s.get().into(),
-        budget_msteps: args.budget_msteps.map(|steps| steps.get().into()),
-        memory_mib: args.memory_mib.get().into(),
+        budget: args.budget(),
         jobs: args.jobs.get() as usize,
     };
     let stop = stop_on_signal()?;
@@ -103,13 +112,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// Certifies total examinations.
 fn run_total(args: &Args) -> Result<Exit, Failure> {
-    let input = TotalInput {
-        instances: &args.instances,
-        examinations: &args.total,
-        budget_s: args.budget_s.get().into(),
-        budget_msteps: args.budget_msteps.map(|steps| steps.get().into()),
-        memory_mib: args.memory_mib.get().into(),
-    };
+    let input = TotalInput { instances: &args.instances, examinations: &args.total, budget: args.budget() };
     let stop = stop_on_signal()?;
     let show = |instance: &str, decided, values| {
         eprintln!("certify: {instance}: {decided} of {values} values");

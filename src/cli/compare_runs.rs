@@ -1,10 +1,10 @@
-use super::qualify::{Conditions, Kind};
+use super::qualify::{Conditions, KINDS};
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
-use super::{Exit, Failure, Format, print};
+use super::{Exit, Failure, Format, print, word_of};
 use mcc_base::names::EntryName;
-use mcc_campaign::Start;
 use mcc_campaign::benchkit::abridged;
+use mcc_campaign::{Kind, Start};
 use mcc_runner::qualify::paired::{CONFIDENCE, LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeat: u32,
     /// The kind of B, if it differs.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = word_of::<Kind>(KINDS))]
     kind_b: Option<Kind>,
     /// The private key for ssh, if A and B are original disks.
     #[arg(long, value_name = "FILE")]
@@ -45,8 +45,8 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// How machines start: each run boots, or each is restored from the saved state of a machine after its boot.
-    #[arg(long, value_enum, default_value_t)]
-    start: StartMode,
+    #[arg(long, value_parser = word_of::<Start>(&["boot", "restore"]), default_value = "boot")]
+    start: Start,
     /// Switch address randomization off in the guests and fix hash seeds (PYTHONHASHSEED=0), so that tools that depend on
     /// them have equal instructions. Not as in a contest; the runs are marked.
     #[arg(long)]
@@ -62,30 +62,13 @@ pub struct Args {
     format: Format,
 }
 
-/// How machines start.
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum StartMode {
-    #[default]
-    Boot,
-    Restore,
-}
-
-impl From<StartMode> for Start {
-    fn from(mode: StartMode) -> Self {
-        match mode {
-            StartMode::Boot => Self::Boot,
-            StartMode::Restore => Self::Restore,
-        }
-    }
-}
-
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let repetitions = NonZero::new(args.repeat).unwrap_or(NonZero::<u32>::MIN);
     let a = args.conditions.settings(Purpose::Comparison, &args.instances, repetitions, None)?;
-    let a = Settings { start: args.start.into(), deterministic: args.deterministic, ..a };
+    let a = Settings { start: args.start, deterministic: args.deterministic, ..a };
     let b = Settings {
         entry: args.tool_b.clone().unwrap_or_else(|| a.entry.clone()),
-        kind: args.kind_b.map_or(a.kind, Into::into),
+        kind: args.kind_b.unwrap_or(a.kind),
         ..a.clone()
     };
     let contender = |image, settings| {

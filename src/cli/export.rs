@@ -1,7 +1,8 @@
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
+use super::qualify::KINDS;
 use super::terminal::{argument, next};
-use super::{Exit, Failure, print};
+use super::{Exit, Failure, print, word_of};
 use anyhow::anyhow;
 use mcc_archive::ArchiveInputs;
 use mcc_campaign::benchkit::contest_table::Form;
@@ -67,8 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", group = "what")]
     bkjobs: Option<PathBuf>,
     /// With --bkjobs: only entries of this kind, because a job file has one number of cores.
-    #[arg(long, value_name = "KIND", requires = "bkjobs", value_parser = ["sequential", "concurrent"])]
-    kind: Option<String>,
+    #[arg(long, value_name = "KIND", requires = "bkjobs", value_parser = word_of::<Kind>(KINDS))]
+    kind: Option<Kind>,
     /// With --bkjobs: the host that executes the job file and the login there, which is also the login in the
     /// machines.
     #[arg(
@@ -216,11 +217,7 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
         || Failure::usage(anyhow!("--login {}: expected LOGIN@HOST, such as mcc@localhost", args.login));
     let (login, host) = args.login.split_once('@').ok_or_else(bad)?;
     let benchmark = out.file_stem().unwrap_or_default().to_string_lossy();
-    let kind = args.kind.as_deref().map(|word| match word {
-        "sequential" => Kind::Sequential,
-        _ => Kind::Concurrent,
-    });
-    let options = JobFileOptions { benchmark: &benchmark, login, host, kind };
+    let options = JobFileOptions { benchmark: &benchmark, login, host, kind: args.kind };
     let file = campaign.job_file(&effective, &plan, &options).map_err(Failure::usage)?;
     let text = file.write().map_err(Failure::usage)?;
     print::file(out, &text)?;

@@ -3,10 +3,10 @@
 
 use super::Exit;
 use mcc_archive::ArchiveError;
+use mcc_base::FileError;
 use mcc_base::files::{is_full, is_wrong_path};
 use mcc_certify::command::CertificationError;
 use mcc_certify::{ConvertError, EngineError};
-use mcc_judge::WriteError;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::oracle::OracleError;
 use mcc_judge::record::RecordError;
@@ -17,7 +17,6 @@ use mcc_runner::qualify::QualifyError;
 use mcc_runner::{ImportError, RunnerError};
 use mcc_store::StoreError;
 use std::error::Error;
-use std::io;
 
 /// An error with its exit code. The operator `?` gives an error that is not of a known type `Exit::Failed`.
 pub struct Failure {
@@ -66,16 +65,16 @@ fn known(error: &(dyn Error + 'static)) -> Option<Exit> {
         .or_else(|| error.downcast_ref().map(oracle))
         .or_else(|| error.downcast_ref().map(report))
         .or_else(|| error.downcast_ref().map(import))
-        .or_else(|| error.downcast_ref().map(|WriteError::Io { source, .. }| written(source)))
+        .or_else(|| error.downcast_ref().map(file))
 }
 
 fn usage_or_failed(is_usage: bool) -> Exit {
     if is_usage { Exit::Usage } else { Exit::Failed }
 }
 
-/// A file that cannot be written: bad input if its path is wrong, else a failure of the host.
-fn written(error: &io::Error) -> Exit {
-    usage_or_failed(is_wrong_path(error))
+/// A file that cannot be read is bad input; one that cannot be written is so if its path is wrong.
+fn file(error: &FileError) -> Exit {
+    usage_or_failed(error.action == "read" || is_wrong_path(&error.source))
 }
 
 fn runner(error: &RunnerError) -> Exit {
@@ -97,24 +96,7 @@ fn runner(error: &RunnerError) -> Exit {
         | RunnerError::Measured(_)
         | RunnerError::NotRecorded(_)
         | RunnerError::ReplayFailed { .. } => Exit::Failed,
-        RunnerError::Campaign(_)
-        | RunnerError::Edition(_)
-        | RunnerError::Image(_)
-        | RunnerError::Original(_)
-        | RunnerError::Instance(_)
-        | RunnerError::InstanceErrors(_)
-        | RunnerError::OtherEdition { .. }
-        | RunnerError::StaleInputs { .. }
-        | RunnerError::OtherGenericProperties(_)
-        | RunnerError::ChangedArchives { .. }
-        | RunnerError::NoReason
-        | RunnerError::NothingToRerun { .. }
-        | RunnerError::NotAJob(_)
-        | RunnerError::NoTask { .. }
-        | RunnerError::NoSuchRun { .. }
-        | RunnerError::NotReplayable { .. }
-        | RunnerError::NoDisk(_)
-        | RunnerError::Disk(_) => Exit::Usage,
+        _ => Exit::Usage,
     }
 }
 
@@ -125,17 +107,13 @@ fn executor(error: &ExecutorError) -> Exit {
         }
         ExecutorError::DiskChanged { .. } => Exit::Usage,
         // Runs were executed, so whatever it is, it is not bad input.
-        ExecutorError::Store(_)
-        | ExecutorError::ConsecutiveFailures { .. }
-        | ExecutorError::DiskFull { .. }
-        | ExecutorError::Disk(_)
-        | ExecutorError::File(_) => Exit::Failed,
+        _ => Exit::Failed,
     }
 }
 
 fn store(error: &StoreError) -> Exit {
     match error {
-        StoreError::Io { source, .. } => written(source),
+        StoreError::File(error) => file(error),
         // A damaged record. A full disk is `WriteFailed`.
         StoreError::Database { .. } => Exit::Usage,
         error => usage_or_failed(error.is_usage()),
@@ -145,12 +123,9 @@ fn store(error: &StoreError) -> Exit {
 fn cluster(error: &ClusterError) -> Exit {
     match error {
         ClusterError::NotInstalled { .. } => Exit::HostCannot,
-        ClusterError::NotSubmitted(_)
-        | ClusterError::NotAShard(_)
-        | ClusterError::TooShort { .. }
-        | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
         ClusterError::Command { .. } | ClusterError::File(_) => Exit::Failed,
+        _ => Exit::Usage,
     }
 }
 
@@ -162,18 +137,7 @@ fn qualify(error: &QualifyError) -> Exit {
         | QualifyError::NoPair { .. }
         | QualifyError::Toml(_)
         | QualifyError::File(_) => Exit::Failed,
-        QualifyError::Instances { .. }
-        | QualifyError::NoInstance(_)
-        | QualifyError::NoHead(_)
-        | QualifyError::ToolFolder(_)
-        | QualifyError::Setting(_)
-        | QualifyError::Path(_)
-        | QualifyError::Unnamed(_)
-        | QualifyError::Foreign { .. }
-        | QualifyError::Name(_)
-        | QualifyError::Archive(_)
-        | QualifyError::Dispute(_)
-        | QualifyError::Oracle(_) => Exit::Usage,
+        _ => Exit::Usage,
     }
 }
 
@@ -189,7 +153,7 @@ fn convert(error: &ConvertError) -> Exit {
 fn certification(error: &CertificationError) -> Exit {
     match error {
         CertificationError::Stopped | CertificationError::Json(_) => Exit::Failed,
-        CertificationError::Write { source, .. } => written(source),
+        CertificationError::File(error) => file(error),
         CertificationError::Record(error) => store(error),
         _ => Exit::Usage,
     }
@@ -200,7 +164,7 @@ fn archive(error: &ArchiveError) -> Exit {
     match error {
         ArchiveError::Store(error) => store(error),
         ArchiveError::Record(error) => record(error),
-        ArchiveError::Write(WriteError::Io { source, .. }) => written(source),
+        ArchiveError::File(error) => file(error),
         ArchiveError::Export(error) => export(error),
         _ => Exit::Usage,
     }
@@ -217,14 +181,14 @@ fn record(error: &RecordError) -> Exit {
 
 fn export(error: &ExportError) -> Exit {
     match error {
-        ExportError::Write(WriteError::Io { source, .. }) => written(source),
+        ExportError::Write(error) => file(error),
         ExportError::Judge(_) => Exit::Usage,
     }
 }
 
 fn oracle(error: &OracleError) -> Exit {
     match error {
-        OracleError::Write(WriteError::Io { source, .. }) => written(source),
+        OracleError::File(error) => file(error),
         _ => Exit::Usage,
     }
 }
@@ -239,7 +203,7 @@ fn report(error: &ReportError) -> Exit {
 fn import(error: &ImportError) -> Exit {
     match error {
         ImportError::Archive(error) => archive(error),
-        ImportError::File(error) => written(&error.source),
+        ImportError::File(error) => file(error),
         _ => Exit::Usage,
     }
 }
@@ -247,7 +211,7 @@ fn import(error: &ImportError) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_base::FileError;
+    use std::io;
     use std::path::PathBuf;
 
     fn path() -> PathBuf {
@@ -258,21 +222,19 @@ mod tests {
     fn a_full_disk_has_the_same_exit_code_on_every_route() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let file = || FileError { action: "write", path: path(), source: full() };
-        let write = || WriteError::Io { path: path(), source: full() };
-        let store = || StoreError::Io { action: "write", path: path(), source: full() };
-        let archive = || ArchiveError::Io { path: path(), source: full() };
+        let store = || StoreError::from(file());
+        let archive = || ArchiveError::from(file());
         for failure in [
             Failure::from(full()),
             Failure::usage(full()),
             Failure::usage(file()),
-            Failure::usage(write()),
             Failure::usage(store()),
             Failure::usage(archive()),
             Failure::from(RunnerError::from(file())),
             Failure::from(RunnerError::Archive(archive())),
             Failure::from(QualifyError::Runner(RunnerError::Store(store()))),
-            Failure::from(ExportError::Write(write())),
-            Failure::from(ReportError::Write { path: path(), source: full() }),
+            Failure::from(ExportError::Write(file())),
+            Failure::from(ReportError::from(file())),
             Failure::from(anyhow::Error::new(archive()).context("cannot read the archive")),
         ] {
             assert_eq!(failure.exit, Exit::Failed, "{}", failure.error);

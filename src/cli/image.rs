@@ -1,6 +1,7 @@
 use super::{Exit, Failure, print, submission};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
+use mcc_base::temporary::folder_of;
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
@@ -309,7 +310,7 @@ fn obfuscated(
     out: &Path,
 ) -> Result<(Vec<(String, PathBuf)>, NamedTempFile), Failure> {
     let place = names_file(out);
-    let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(&place);
     std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
     let names = NamedTempFile::new_in(parent).with_context(|| place.display().to_string())?;
     let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(names.as_file()));

@@ -1,9 +1,8 @@
-use super::Failure;
 use super::print::escaped;
 use super::record_source::{self, RecordSource, is_archive, no_disk};
 use super::terminal::argument;
+use super::{Failure, word_of};
 use anyhow::anyhow;
-use clap::ValueEnum;
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
@@ -42,32 +41,15 @@ pub struct JudgeInputs {
     /// judgement is provisional.
     #[arg(long)]
     unfinished: bool,
-    /// Count one vote for every variant or one for every tool; this replaces the setting of the edition.
-    #[arg(long, value_enum, value_name = "WHO")]
-    votes: Option<VotesOption>,
+    /// Count one vote for every competing variant or one for every tool; this replaces the setting of the edition.
+    #[arg(long, value_name = "WHO", value_parser = word_of::<Votes>(&["per-variant", "per-tool"]))]
+    votes: Option<Votes>,
     /// Whether the failure classes of the runs of records are read, too.
     #[arg(skip)]
     pub failure_classes: bool,
 }
 
 /// Which entries have a vote.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum VotesOption {
-    /// Every competing entry.
-    PerVariant,
-    /// Every tool once.
-    PerTool,
-}
-
-impl From<VotesOption> for Votes {
-    fn from(votes: VotesOption) -> Self {
-        match votes {
-            VotesOption::PerVariant => Self::PerVariant,
-            VotesOption::PerTool => Self::PerTool,
-        }
-    }
-}
-
 impl JudgeInputs {
     /// The first given option that exists only for editions of the MCC.
     pub fn mcc_only_option(&self) -> Option<&'static str> {
@@ -178,7 +160,7 @@ impl JudgeInputs {
             }
         }
         if let Some(votes) = self.votes {
-            edition.judging.votes = votes.into();
+            edition.judging.votes = votes;
         }
         Ok((edition, results))
     }

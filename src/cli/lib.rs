@@ -50,10 +50,13 @@ mod verify;
 pub use failure::Failure;
 pub use mcc_checker::command::Format;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use mcc_checker::command::{CertificateArgs, WitnessArgs};
 use mcc_runner::CampaignEnd;
 use nix::sys::stat::Mode;
+use serde::de::DeserializeOwned;
+use serde::de::value::StringDeserializer;
 
 /// Runs and scores the Model Checking Contest.
 #[derive(Parser)]
@@ -171,6 +174,14 @@ impl Command {
     fn writes_a_record(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Submit(_) | Self::Shard(_) | Self::Collect(_) | Self::Replay(_))
     }
+}
+
+/// Parses an option whose value is one of `words`, which a `T` has in files.
+fn word_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    words: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    let parsed = |word| T::deserialize(StringDeserializer::<serde::de::value::Error>::new(word));
+    PossibleValuesParser::new(words.iter().copied()).try_map(parsed)
 }
 
 /// The clap command, with the examples of each command.

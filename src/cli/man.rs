@@ -1,7 +1,7 @@
 use super::{Exit, Failure, print};
 use anyhow::Context;
 use clap::CommandFactory;
-use mcc_judge::WriteError;
+use mcc_base::OnFile;
 use std::path::PathBuf;
 
 /// Write the man pages of mcc-harness and mcc-check: one page for each program and each command.
@@ -14,8 +14,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let failed = || format!("cannot write the man pages to {}", args.out.display());
-    let refused = |source| WriteError::Io { path: args.out.clone(), source };
-    std::fs::create_dir_all(&args.out).map_err(refused)?;
+    std::fs::create_dir_all(&args.out).on("create", &args.out)?;
     // clap adds a command `help`, which has no page.
     let programs = [super::command(), mcc_checker::command::Command::command()];
     let mut pages = programs.map(|program| program.disable_help_subcommand(true)).to_vec();

@@ -2,8 +2,8 @@
 
 use super::record_source::named_by_archive;
 use super::{Failure, Format};
+use mcc_base::OnFile;
 use mcc_base::text::visible;
-use mcc_judge::WriteError;
 use mcc_runner::InputsEvent;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
@@ -52,7 +52,7 @@ fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
 
 /// Writes a file under a temporary name and renames it, so that it is complete or absent.
 pub fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    mcc_base::text::write(path, text).map_err(|source| WriteError::Io { path: path.to_owned(), source })?;
+    mcc_base::text::write(path, text).on("write", path)?;
     Ok(())
 }
 

@@ -2,9 +2,9 @@ use super::ci_reports::CiReports;
 use super::evidence::Evidence;
 use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
-use super::{Exit, Failure, Format, findings, print, progress};
+use super::{Exit, Failure, Format, findings, print, progress, word_of};
 use mcc_base::names::EntryName;
-use mcc_campaign::Start;
+use mcc_campaign::{Kind, Start};
 use mcc_edition::Edition;
 use mcc_runner::qualify::{
     Checked, Finding, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
@@ -82,7 +82,7 @@ pub(super) struct Conditions {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub examinations: Vec<String>,
     /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = word_of::<Kind>(KINDS), default_value = "sequential")]
     pub kind: Kind,
     /// BK_TIME_CONFINEMENT and the limit of CPU time per core, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
@@ -113,7 +113,7 @@ impl Conditions {
             edition_source: self.edition.clone(),
             examinations,
             instances: instances.to_owned(),
-            kind: self.kind.into(),
+            kind: self.kind,
             limit_s: self.limit,
             start: Start::default(),
             deterministic: false,
@@ -123,21 +123,8 @@ impl Conditions {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Kind {
-    #[default]
-    Sequential,
-    Concurrent,
-}
-
-impl From<Kind> for mcc_campaign::Kind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Sequential => Self::Sequential,
-            Kind::Concurrent => Self::Concurrent,
-        }
-    }
-}
+/// The kinds of a submission.
+pub(super) const KINDS: &[&str] = &["sequential", "concurrent"];
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let purpose = Purpose::Qualification;

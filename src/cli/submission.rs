@@ -1,14 +1,15 @@
 //! `image export --submission`: the packet that authors send to the organizers.
 
-use super::qualify::{Conditions, Kind, page};
+use super::qualify::{Conditions, KINDS, page};
 use super::run::stop_on_signal;
 use super::terminal::{argument, next};
-use super::{Exit, Failure, print, progress};
+use super::{Exit, Failure, print, progress, word_of};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_base::names::EntryName;
-use mcc_campaign::EntryPublication;
+use mcc_base::temporary::folder_of;
 use mcc_campaign::benchkit::Declaration;
+use mcc_campaign::{EntryPublication, Kind};
 use mcc_judge::record::{answers_of, edition_of};
 use mcc_runner::qualify::{Machines, Purpose, Qualification, Settings};
 use mcc_store::Record;
@@ -41,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "submission")]
     examinations: Vec<String>,
     /// With --submission: the kind, as in `qualify`.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = word_of::<Kind>(KINDS), default_value = "sequential")]
     kind: Kind,
     /// With --submission: the limit of `qualify`, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
@@ -102,7 +103,7 @@ pub fn write(
         let conditions = Conditions { tool, edition, examinations, kind, limit };
         conditions.settings(Purpose::Qualification, instances, NonZero::<u32>::MIN, None)
     };
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(out);
     fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
     let packet = tempfile::Builder::new().prefix(".submission-").tempdir_in(parent)?;
     let work = tempfile::tempdir()?;
@@ -165,7 +166,7 @@ pub fn write(
         tool: tool.to_string(),
         version,
         stated,
-        kind: mcc_campaign::Kind::from(kind).word(),
+        kind: kind.word(),
         disk_sha256: digest::file(&vmdk)?.0,
         key: format!("{disk}.key"),
         disk,

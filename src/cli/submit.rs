@@ -231,7 +231,8 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
     let PreparedCampaign { campaign, edition, plan, .. } = prepared;
     let memory_mib = leased_memory_mib(edition.machine.memory_mib, campaign.start == Start::Restore);
-    Ok(ModelDemand::from_plan(plan, memory_mib, &campaign.cluster, &history_of(history)?))
+    let history = history_of(history)?;
+    Ok(ModelDemand::of_runs(plan.runs(), plan.longest_run_s, memory_mib, &campaign.cluster, &history))
 }
 
 fn submission_line(job: &str, batch: &Batch) -> String {

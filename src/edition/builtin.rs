@@ -1,6 +1,7 @@
 //! The built-in editions, and edition files by path.
 
 use super::error::EditionError;
+use mcc_base::OnFile;
 use mcc_base::suggest::nearest;
 use std::path::Path;
 
@@ -54,8 +55,7 @@ pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError
 pub(super) fn text_of(name_or_path: &str) -> Result<(String, String), EditionError> {
     if is_path(name_or_path) {
         let path = Path::new(name_or_path);
-        let text = mcc_base::text::read(path)
-            .map_err(|source| EditionError::Read { path: path.to_owned(), source })?;
+        let text = mcc_base::text::read(path).on("read", path)?;
         return Ok((text, name_or_path.to_owned()));
     }
     builtin(name_or_path).map(|(text, file)| (text.to_owned(), file))

@@ -1,6 +1,6 @@
 //! Errors of edition files.
 
-use std::path::PathBuf;
+use mcc_base::FileError;
 
 /// A key with invalid content, and the reason.
 pub(super) type Fault = (Vec<String>, String);
@@ -26,13 +26,8 @@ pub enum EditionError {
         known: String,
     },
     /// The file cannot be read.
-    #[error("cannot read edition file {path}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file is not TOML, or has an unknown key, a wrong type or a word that is not allowed.
     #[error("{file}:{line}: {message}; editions/README.md explains every key")]
     Syntax {

@@ -2,10 +2,12 @@
 
 use super::svcomp::{Category, CategoryRole, OptOut, SvcompEdition, check_categories};
 use super::{Pattern, Status, StatusRule};
+use mcc_base::FileError;
+use mcc_base::OnFile;
 use mcc_base::names::check_name;
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 macro_rules! structures {
     ($($name:literal)*) => {
@@ -31,13 +33,8 @@ const MAX_NAMES: usize = 2000;
 #[derive(Debug, thiserror::Error)]
 pub enum StructureError {
     /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file has wrong content.
     #[error(
         "{file}:{line}: {message}; give the contest's category-structure.yml, or a table category,tasks,parent"
@@ -125,8 +122,7 @@ impl CategoryStructure {
     /// # Errors
     /// The file cannot be read or has wrong content.
     pub fn read(path: &Path) -> Result<Self, StructureError> {
-        let failed = |source| StructureError::Read { path: path.to_owned(), source };
-        let text = mcc_base::text::read(path).map_err(failed)?;
+        let text = mcc_base::text::read(path).on("read", path)?;
         Self::parse(&text, &path.display().to_string())
     }
 

@@ -1,10 +1,10 @@
 //! The failure classes of recorded runs (docs/campaign.md). They change no points, so files of a judgement do not have them.
 
-use crate::input::record::{RecordError, has_output};
+use crate::input::record::{RecordError, each_recorded, has_output};
 use crate::input::run_results::{RunResults, RunRow};
 use mcc_base::files;
 use mcc_base::names::EntryName;
-use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
+use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::{FailureClasses, FoundFailure};
 use mcc_store::{Attempt, Record, RunRecord};
 use std::collections::{BTreeMap, HashMap};
@@ -55,26 +55,15 @@ impl<'r> FailureReader<'r> {
     /// # Errors
     /// The record or an output cannot be read.
     pub fn each(&self, mut add: impl FnMut(RunRecord, FoundFailure) + Send) -> Result<(), RecordError> {
-        let feed = |feed: Feed<'_, RunRecord>| {
-            for recorded in self.record.records() {
-                if feed(recorded?).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        let read = |_: &mut (), recorded: RunRecord| {
+        let read = |recorded: RunRecord| {
             self.read(&recorded.run.entry, &recorded.last).map(|found| (recorded, found))
         };
-        let add = |read: Result<(RunRecord, Option<FoundFailure>), RecordError>| {
-            let (recorded, found) = read?;
+        each_recorded(self.record, all_cores(), read, |(recorded, found)| {
             if let Some(found) = found {
                 add(recorded, found);
             }
-            Ok::<(), RecordError>(())
-        };
-        let (fed, _): (Result<(), RecordError>, _) = ordered_map(all_cores(), || (), feed, read, add)?;
-        fed
+            Ok(())
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::certified::Certified;
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::figures::{self, BadFigure};
-use mcc_base::{Mark, files};
+use mcc_base::{FileError, Mark, OnFile, files};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::Value;
 pub use mcc_edition::AwardKind;
@@ -40,18 +40,11 @@ pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
 #[derive(Debug, thiserror::Error)]
 pub enum JudgementError {
     /// The file cannot be read.
-    #[error("cannot read {path}: {source}; give the folder that `mcc-harness judge --out` wrote", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: std::io::Error,
-    },
+    #[error("{0}; give the folder that `mcc-harness judge --out` wrote")]
+    File(#[from] FileError),
     /// The file is not JSON, or its fields are not those of a judgement.
-    #[error(
-        "{path}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
-        path = path.display()
-    )]
+    #[error("{}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
+        path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -72,7 +65,7 @@ impl JudgementError {
     pub fn of_json(error: serde_json::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.io_error_kind() {
-            Some(_) => Self::Read { path, source: error.into() },
+            Some(_) => Self::File(FileError { action: "read", path, source: error.into() }),
             None => {
                 let (line, column) = (error.line(), error.column());
                 Self::Syntax { path, line, column, reason: error.to_string() }
@@ -145,8 +138,7 @@ impl Judgement {
     /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
-        let file =
-            files::open(&path).map_err(|source| JudgementError::Read { path: path.clone(), source })?;
+        let file = files::open(&path).on("read", &path)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;

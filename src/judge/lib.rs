@@ -53,6 +53,5 @@ mod value_verdict;
 pub use input::certified::read_certified;
 pub use input::run_results::{InstanceFacts, RunResult, RunResultError, RunResults};
 pub use input::{benchkit_results, overrides, record, source, sources};
-pub use output::atomic_file::WriteError;
 pub use output::{contest_table, oracle, schema, vector, write};
 pub use table_words::{CERTIFIED_HEADER, OVERRIDES_HEADER};

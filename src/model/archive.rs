@@ -6,7 +6,7 @@ use super::{
     position_order,
 };
 use flate2::read::MultiGzDecoder;
-use mcc_base::files;
+use mcc_base::{FileError, OnFile, files};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -32,13 +32,8 @@ const MAX_HEADER_BYTES: u64 = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The archive or folder cannot be read.
-    #[error("{}: {error}; check that it is a readable instance archive (.tgz) or an unpacked one", path.display())]
-    Io {
-        /// The archive or folder.
-        path: PathBuf,
-        /// The error of the operating system or of the decompression.
-        error: io::Error,
-    },
+    #[error("{0}; check that it is a readable instance archive (.tgz) or an unpacked one")]
+    File(#[from] FileError),
     /// An entry is refused.
     #[error("{}: the entry \"{entry}\" {why}; pack the instance again as one folder of plain files", path.display())]
     Entry {
@@ -105,8 +100,7 @@ impl Archive {
     /// The archive cannot be read, has no model, or has an entry that is unsafe to unpack: an absolute path, `..`, a
     /// link or device, a second top folder, a second entry of one name, too many or too large files.
     pub fn open(path: &Path) -> Result<Archive, ArchiveError> {
-        let io = |error| ArchiveError::Io { path: path.to_owned(), error };
-        if fs::metadata(path).map_err(io)?.is_dir() { open_folder(path) } else { open_packed(path) }
+        if fs::metadata(path).on("read", path)?.is_dir() { open_folder(path) } else { open_packed(path) }
     }
 
     /// The path of the archive or folder.
@@ -219,10 +213,9 @@ impl Archive {
         &self,
         read: impl FnOnce(&mut dyn BufRead, &str) -> T,
     ) -> Result<T, ArchiveError> {
-        let io = |error| ArchiveError::Io { path: self.path.clone(), error };
         let file = self.shown(MODEL);
         if !self.packed {
-            let model = files::open(&self.path.join(MODEL)).map_err(io)?;
+            let model = files::open(&self.path.join(MODEL)).on("read", &self.path)?;
             return Ok(read(&mut BufReader::new(model), &file));
         }
         let mut read = Some(read);
@@ -247,13 +240,12 @@ fn each_entry<T>(
     path: &Path,
     mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
-    let io = |error| ArchiveError::Io { path: path.to_owned(), error };
-    let bytes = MultiGzDecoder::new(BufReader::new(files::open(path).map_err(io)?));
+    let bytes = MultiGzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
     let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
     let mut long_name = None;
-    for entry in tar.entries().map_err(io)?.raw(true) {
-        let mut entry = entry.map_err(io)?;
-        let name = entry.path().map_err(io)?.into_owned();
+    for entry in tar.entries().on("read", path)?.raw(true) {
+        let mut entry = entry.on("read", path)?;
+        let name = entry.path().on("read", path)?.into_owned();
         let entry_type = entry.header().entry_type();
         match entry_type {
             EntryType::XGlobalHeader => {}
@@ -263,9 +255,9 @@ fn each_entry<T>(
                     return Err(Contents::new(path).refuse(&name.to_string_lossy(), &why));
                 }
                 let mut header = Vec::new();
-                entry.read_to_end(&mut header).map_err(io)?;
+                entry.read_to_end(&mut header).on("read", path)?;
                 long_name = match entry_type {
-                    EntryType::XHeader => pax_path(&header).map_err(io)?.or(long_name),
+                    EntryType::XHeader => pax_path(&header).on("read", path)?.or(long_name),
                     _ => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
                 };
             }
@@ -338,18 +330,17 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
 }
 
 fn open_folder(path: &Path) -> Result<Archive, ArchiveError> {
-    let io = |error| ArchiveError::Io { path: path.to_owned(), error };
     let mut contents = Contents::new(path);
-    for entry in fs::read_dir(path).map_err(io)? {
-        let entry = entry.map_err(io)?;
+    for entry in fs::read_dir(path).on("read", path)? {
+        let entry = entry.on("read", path)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !entry.file_type().map_err(io)?.is_file() {
+        if !entry.file_type().on("read", path)?.is_file() {
             return Err(contents.refuse(&name, "is not a plain file"));
         }
-        let size = entry.metadata().map_err(io)?.len();
-        contents.add(&name, size, &mut files::open(&entry.path()).map_err(io)?)?;
+        let size = entry.metadata().on("read", path)?.len();
+        contents.add(&name, size, &mut files::open(&entry.path()).on("read", path)?)?;
     }
-    let folder = path.canonicalize().map_err(io)?;
+    let folder = path.canonicalize().on("read", path)?;
     contents.finish(&folder.file_name().unwrap_or_default().to_string_lossy(), false)
 }
 
@@ -394,10 +385,7 @@ impl<'a> Contents<'a> {
             return Err(self.refuse(name, &why));
         }
         let mut bytes = Vec::new();
-        content
-            .take(size)
-            .read_to_end(&mut bytes)
-            .map_err(|error| ArchiveError::Io { path: self.path.to_owned(), error })?;
+        content.take(size).read_to_end(&mut bytes).on("read", self.path)?;
         self.files.insert(name.to_owned(), bytes);
         Ok(())
     }

@@ -8,7 +8,7 @@
 use super::xml::{Item, Xml, attribute, attributes, element_name};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
 use flate2::{Compression, GzBuilder};
-use mcc_base::digest;
+use mcc_base::{FileError, OnFile, digest};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::collections::{HashMap, HashSet};
@@ -35,13 +35,8 @@ pub enum ObfuscateError {
         instance: String,
     },
     /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// A name and its obfuscated name.
@@ -102,13 +97,12 @@ pub fn obfuscate(
 ) -> Result<Obfuscated, ObfuscateError> {
     let instance = instance_name(&archive.instance, seed)?;
     let path = folder.join(format!("{instance}.tgz"));
-    let write_error = |source| ObfuscateError::Write { path: path.clone(), source };
     let names = Renamer { seed, instance: &archive.instance, new: &instance };
     let renaming =
         Renamed { kind: "instance", original: archive.instance.as_str(), obfuscated: instance.as_str() };
-    renamed(renaming).map_err(write_error)?;
+    renamed(renaming).on("write", &path)?;
 
-    let temporary = tempfile::NamedTempFile::new_in(folder).map_err(write_error)?;
+    let temporary = tempfile::NamedTempFile::new_in(folder).on("write", &path)?;
     let gzip = GzBuilder::new().write(io::BufWriter::new(temporary.as_file()), Compression::default());
     let mut tar = tar::Builder::new(gzip);
     let mut add = |name: &str, size: u64, content: &mut dyn io::Read| {
@@ -120,24 +114,22 @@ pub fn obfuscate(
         }
         tar.append_data(&mut header, format!("{instance}/{name}"), content)
     };
-    add("", 0, &mut io::empty()).map_err(write_error)?;
+    add("", 0, &mut io::empty()).on("write", &path)?;
     let mut left_out = Vec::new();
     for (name, bytes) in archive.files() {
         match names.file(archive, name, bytes, renamed)? {
-            Some(new) => add(name, new.len() as u64, &mut new.as_slice()).map_err(write_error)?,
+            Some(new) => add(name, new.len() as u64, &mut new.as_slice()).on("write", &path)?,
             None => left_out.push(name.to_owned()),
         }
     }
-    let mut model = tempfile::tempfile_in(folder).map_err(write_error)?;
+    let mut model = tempfile::tempfile_in(folder).on("write", &path)?;
     archive.with_model(|source, file| names.model(source, file, &model, renamed))??;
-    let size = model.seek(SeekFrom::End(0)).map_err(write_error)?;
-    model.rewind().map_err(write_error)?;
-    add(MODEL, size, &mut model).map_err(write_error)?;
+    let size = model.seek(SeekFrom::End(0)).on("write", &path)?;
+    model.rewind().on("write", &path)?;
+    add(MODEL, size, &mut model).on("write", &path)?;
     let finish = || tar.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error);
-    finish().map_err(write_error)?;
-    temporary
-        .persist(&path)
-        .map_err(|error| ObfuscateError::Write { path: path.clone(), source: error.error })?;
+    finish().on("write", &path)?;
+    temporary.persist(&path).on("write", &path)?;
     Ok(Obfuscated { instance, path, left_out })
 }
 
@@ -273,7 +265,6 @@ impl Renamer<'_> {
         file: &str,
         renamed: &mut dyn FnMut(Renamed) -> io::Result<()>,
     ) -> Result<Vec<u8>, ObfuscateError> {
-        let write_error = |source| ObfuscateError::Write { path: PathBuf::from(file), source };
         let mut ids = property_ids(bytes, file)?;
         // The order of the contest, which the new ids keep: each position has the same answer.
         ids.sort();
@@ -287,7 +278,7 @@ impl Renamer<'_> {
             })
             .collect();
         for id in &ids {
-            renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).map_err(write_error)?;
+            renamed(Renamed { kind: "property", original: id, obfuscated: &new[id] }).on("write", file)?;
         }
         let mut out = Vec::new();
         copy(
@@ -359,19 +350,18 @@ fn copy(
     mut rewrite: impl FnMut(&BytesStart<'_>, &[OpenElement]) -> io::Result<Option<OutputElement>>,
     rename: impl Fn(&str) -> String,
 ) -> Result<(), ObfuscateError> {
-    let write_error = |source| ObfuscateError::Write { path: PathBuf::from(file), source };
     let mut xml = Xml::new(source, file);
     let mut out = Writer::new(out);
     let mut open: Vec<OpenElement> = Vec::new();
     // The depth in a removed element.
     let mut skipped = 0;
-    let mut write = |event: Event<'_>| out.write_event(event).map_err(write_error);
+    let mut write = |event: Event<'_>| out.write_event(event).on("write", file);
     write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     write(Event::Text(BytesText::new("\n")))?;
     loop {
         match xml.next_item()? {
             Item::Start(_) if skipped > 0 => skipped += 1,
-            Item::Start(start) => match rewrite(&start, &open).map_err(write_error)? {
+            Item::Start(start) => match rewrite(&start, &open).on("write", file)? {
                 None => skipped = 1,
                 Some(OutputElement { start: new, id, text, label }) => {
                     open.push(OpenElement { name: start.name().as_ref().to_owned(), id, label });
@@ -401,7 +391,7 @@ fn copy(
             Item::Eof => break,
         }
     }
-    out.get_mut().flush().map_err(write_error)
+    Ok(out.get_mut().flush().on("write", file)?)
 }
 
 /// The ids of a property file, in document order.

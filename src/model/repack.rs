@@ -4,9 +4,9 @@ use super::archive::VERDICTS;
 use super::{Archive, ArchiveError};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
-use mcc_base::files;
+use mcc_base::{OnFile, files};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, IntoInnerError, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// Copies the archive `from` to `to` without `GenericPropertiesVerdict.xml`, which has known answers. The same archive
@@ -30,9 +30,9 @@ pub fn copy_without_verdicts(from: &Path, to: &Path) -> Result<(), ArchiveError>
             let mut header = entry.header().clone();
             copy.append_data(&mut header, &path, &mut entry)?;
         }
-        copy.into_inner()?.finish()?.into_inner().map_err(IntoInnerError::into_error)?.flush()
+        copy.into_inner()?.finish()?.into_inner()?.flush()
     };
-    copied().map_err(|error| ArchiveError::Io { path: from.to_owned(), error })
+    Ok(copied().on("copy", from)?)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub use rank::{Contender, Ties, podium};
 pub use tool::{ToolExplanation, explain_tool};
 pub use write::write;
 
+use mcc_base::OnFile;
 use mcc_edition::{OtherEdition, fraction};
 use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
 use num_rational::BigRational;
@@ -242,15 +243,14 @@ impl Judgement {
     /// The file cannot be read, is not a judgement, or refers to an entry or category that it does not have.
     pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
         let path = dir.join("judgement.json");
-        let failed = |source| JudgementError::Read { path: path.clone(), source };
-        let mut file = mcc_base::files::open(&path).map_err(failed)?;
+        let mut file = mcc_base::files::open(&path).on("read", &path)?;
         let mut beginning = Vec::new();
-        file.by_ref().take(256).read_to_end(&mut beginning).map_err(failed)?;
+        file.by_ref().take(256).read_to_end(&mut beginning).on("read", &path)?;
         beginning.retain(|byte| !byte.is_ascii_whitespace());
         if !beginning.starts_with(b"{\"contest\":") {
             return Ok(None);
         }
-        file.rewind().map_err(failed)?;
+        file.rewind().on("read", &path)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;

@@ -2,7 +2,7 @@
 //! of the contest.
 
 use super::*;
-use mcc_judge::WriteError;
+use mcc_base::{FileError, OnFile};
 use mcc_judge::schema;
 use mcc_judge::shared::{AtomicFile, field, replace, table_files, variant_of};
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), WriteError> {
-    std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
+pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(dir).on("create", dir)?;
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     json.value(judgement)?;
     json.text("\n")?;

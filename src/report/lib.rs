@@ -65,6 +65,7 @@ pub use other_contests::write_other_site;
 pub use rate::write_rating;
 pub use years::{Year, write_years};
 
+use mcc_base::FileError;
 use mcc_base::names::RunId;
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_campaign::benchkit::FoundFailure;
@@ -123,13 +124,8 @@ pub enum ReportError {
         source: std::io::Error,
     },
     /// A file of the site cannot be written.
-    #[error("cannot write {}: {source}; check the free space and the permissions of the folder", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The model of an instance cannot be read.
     #[error("{0}; correct the archive, or remove it from the folder of --instances")]
     Model(String),
@@ -155,7 +151,7 @@ impl ReportError {
     /// Whether the input or the arguments caused the error, rather than this program or its host.
     pub fn is_bad_input(&self) -> bool {
         match self {
-            Self::Write { source, .. } => mcc_base::files::is_wrong_path(source),
+            Self::File(error) => mcc_base::files::is_wrong_path(&error.source),
             Self::Template { .. } => false,
             Self::Record(error) => error.is_usage(),
             _ => true,

@@ -4,7 +4,8 @@ use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use mcc_base::files;
+use mcc_base::temporary::folder_beside;
+use mcc_base::{FileError, OnFile, files};
 use mcc_judge::judgement::JudgementError;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -94,20 +95,18 @@ impl NewSite {
     pub fn create(place: &Path) -> Result<Self, ReportError> {
         // Where `place` is a symbolic link, the link stays and its target is replaced.
         let place = match fs::canonicalize(place) {
-            Ok(place) => place,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(place)
-                .map_err(|source| ReportError::Write { path: place.into(), source })?,
-            Err(source) => return Err(ReportError::Write { path: place.into(), source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                std::path::absolute(place).on("find", place)?
+            }
+            found => found.on("find", place)?,
         };
         check_replaceable(&place)?;
-        let failed = |source| ReportError::Write { path: place.clone(), source };
-        let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
-            return Err(failed(io::Error::other("a site cannot be the root folder; give a folder below it")));
+        let Some(name) = place.file_name() else {
+            let source = io::Error::other("a site cannot be the root folder; give a folder below it");
+            return Err(FileError { action: "write", path: place, source }.into());
         };
-        fs::create_dir_all(parent).map_err(failed)?;
         let prefix = format!(".{}.new-", name.to_string_lossy());
-        // The kind only: tempfile adds the temporary name to its errors.
-        let folder = public_dir(&prefix, parent).map_err(|error| failed(error.kind().into()))?;
+        let folder = folder_beside(&place, &prefix)?;
         Ok(Self { folder, place })
     }
 
@@ -121,13 +120,14 @@ impl NewSite {
     /// Writes a file of the site.
     pub fn file(&self, path: &str, content: &[u8]) -> Result<(), ReportError> {
         let (mut file, path) = self.create_file(path)?;
-        file.write_all(content).map_err(|source| ReportError::Write { path, source })
+        Ok(file.write_all(content).on("write", path)?)
     }
 
     /// Copies `from` to `path` of the site.
     pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
         let (mut file, path) = self.create_file(path)?;
-        io::copy(from, &mut file).map(drop).map_err(|source| ReportError::Write { path, source })
+        io::copy(from, &mut file).on("write", path)?;
+        Ok(())
     }
 
     /// Writes a file of data, compressed with gzip if it is long; returns its name.
@@ -139,8 +139,7 @@ impl NewSite {
         let name = format!("{name}.gz");
         let (file, path) = self.create_file(&format!("data/{name}"))?;
         let mut packed = GzEncoder::new(file, Compression::fast());
-        let written = packed.write_all(content).and_then(|()| packed.finish());
-        written.map_err(|source| ReportError::Write { path, source })?;
+        packed.write_all(content).and_then(|()| packed.finish()).on("write", path)?;
         Ok(name)
     }
 
@@ -154,10 +153,7 @@ impl NewSite {
             }
             file => file,
         };
-        match file {
-            Ok(file) => Ok((file, shown)),
-            Err(source) => Err(ReportError::Write { path: shown, source }),
-        }
+        Ok((file.on("write", &shown)?, shown))
     }
 
     /// Copies the files of the judgement, tables also as JSON; returns the names of the copies. Under an embargo only
@@ -170,16 +166,17 @@ impl NewSite {
             DATA.into_iter().filter(published).map(move |name| (name, dir.join(name)))
         };
         for (name, path) in judgement.into_iter().flat_map(from) {
-            let failed = |source| JudgementError::Read { path: path.clone(), source };
             let content = match read(&path) {
-                Ok(content) => content,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => return Err(failed(source).into()),
+                content => content.on("read", &path).map_err(JudgementError::from)?,
             };
             names.push(self.publish(name, &content)?);
             // The values of a longer table are in judgement.json.
             if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= GZIP_FROM_BYTES) {
-                let json = tables::json(&content).map_err(|error| failed(io::Error::other(error)))?;
+                let json = tables::json(&content)
+                    .map_err(io::Error::other)
+                    .on("read", &path)
+                    .map_err(JudgementError::from)?;
                 names.push(self.publish(&format!("{stem}.json"), &json)?);
             }
         }
@@ -191,20 +188,19 @@ impl NewSite {
         STATIC_FILES.iter().try_for_each(|(path, content)| self.file(path, content.as_bytes()))?;
         let made_by = serde_json::json!({ "made-by": "mcc-harness", "version": version });
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
-        let failed = |source| ReportError::Write { path: self.place.clone(), source };
         // Checked again: another program may have written to the place meanwhile.
         check_replaceable(&self.place)?;
         if self.place.exists() {
-            let parent = self.place.parent().unwrap_or(Path::new("."));
-            let old = public_dir(".old-site-", parent).map_err(failed)?;
-            fs::rename(&self.place, old.path().join("site")).map_err(failed)?;
-            if let Err(source) = fs::rename(self.folder.path(), &self.place) {
-                fs::rename(old.path().join("site"), &self.place).map_err(failed)?;
-                return Err(failed(source));
+            let old = folder_beside(&self.place, ".old-site-")?;
+            fs::rename(&self.place, old.path().join("site")).on("replace", &self.place)?;
+            let renamed = fs::rename(self.folder.path(), &self.place);
+            if renamed.is_err() {
+                fs::rename(old.path().join("site"), &self.place).on("restore", &self.place)?;
             }
-            old.close().map_err(failed)?;
+            renamed.on("replace", &self.place)?;
+            old.close().on("replace", &self.place)?;
         } else {
-            fs::rename(self.folder.path(), &self.place).map_err(failed)?;
+            fs::rename(self.folder.path(), &self.place).on("write", &self.place)?;
         }
         // The folder has been renamed: its temporary name must not be removed.
         let _ = self.folder.keep();
@@ -218,23 +214,15 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Creates a folder with the permissions of the umask: a web server may have to read it.
-fn public_dir(prefix: &str, parent: &Path) -> io::Result<tempfile::TempDir> {
-    use std::os::unix::fs::PermissionsExt;
-    tempfile::Builder::new().prefix(prefix).permissions(fs::Permissions::from_mode(0o777)).tempdir_in(parent)
-}
-
 /// Returns an error unless the place is missing, empty or a site made by mcc-harness.
 fn check_replaceable(place: &Path) -> Result<(), ReportError> {
-    let failed = |source| ReportError::Write { path: place.into(), source };
     let entries = match fs::read_dir(place) {
-        Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(failed(source)),
+        entries => entries.on("write", place)?,
     };
     let mut names = Vec::new();
     for entry in entries {
-        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        names.push(entry.on("write", place)?.file_name().to_string_lossy().into_owned());
     }
     names.sort();
     let made_by_us = names.iter().any(|name| name == MADE_BY);

@@ -5,6 +5,7 @@
 use super::replay::disk_finder;
 use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, unpack, verify};
 use mcc_base::files::{self, ARCHIVES};
+use mcc_base::temporary::folder_beside;
 use mcc_base::{FileError, OnFile, digest, text};
 use mcc_campaign::{Campaign, CampaignError, Publication};
 use mcc_edition::Edition;
@@ -16,7 +17,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -140,15 +140,7 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
     if !is_new {
         return Err(ImportError::NotEmpty(out.to_owned()));
     }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).on("create", parent)?;
-    let scratch = tempfile::Builder::new()
-        .prefix(".importing-")
-        .permissions(PermissionsExt::from_mode(0o777))
-        .tempdir_in(parent)
-        // The kind only: tempfile adds the temporary name to its errors.
-        .map_err(|error| error.kind())
-        .on("create a folder in", parent)?;
+    let scratch = folder_beside(out, ".importing-")?;
     let unpacked = scratch.path().join("archive");
     let is_packed = !source.archive.is_dir();
     let archive = if is_packed { unpacked.as_path() } else { source.archive };

@@ -1,4 +1,5 @@
 use super::{Disk, StoreError};
+use mcc_base::OnFile;
 use mcc_base::names::RunId;
 use std::fs::{self, File};
 use std::io;
@@ -16,13 +17,15 @@ pub struct AttemptDir {
 impl AttemptDir {
     pub(super) fn create(path: PathBuf, run: &RunId, number: u32) -> Result<Self, StoreError> {
         // Not `create_dir_all`: a directory that exists belongs to a running attempt.
-        fs::create_dir(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::RunningAttempt { run: run.clone(), number },
-            _ => StoreError::Io { action: "create", path: path.clone(), source },
-        })?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::RunningAttempt { run: run.clone(), number });
+            }
+            created => created.on("create", &path)?,
+        }
         let dir = Self { path, run: run.clone(), number };
         let outputs = dir.outputs();
-        fs::create_dir(&outputs).map_err(StoreError::io("create", outputs))?;
+        fs::create_dir(&outputs).on("create", outputs)?;
         Ok(dir)
     }
 
@@ -50,14 +53,14 @@ impl AttemptDir {
     pub(super) fn sync_outputs(&self) -> Result<Vec<Disk>, StoreError> {
         let dir = self.outputs();
         let mut outputs = Vec::new();
-        for item in fs::read_dir(&dir).map_err(StoreError::io("list", &dir))? {
-            let item = item.map_err(StoreError::io("list", &dir))?;
+        for item in fs::read_dir(&dir).on("list", &dir)? {
+            let item = item.on("list", &dir)?;
             let path = item.path();
             let digest = || {
                 File::open(&path)?.sync_all()?;
                 Disk::of_file(&item.file_name().to_string_lossy(), &path)
             };
-            outputs.push(digest().map_err(StoreError::io("keep the output", &path))?);
+            outputs.push(digest().on("keep the output", &path)?);
         }
         outputs.sort_by(|a, b| a.role.cmp(&b.role));
         sync_dir(&dir)?;
@@ -75,5 +78,5 @@ impl Drop for AttemptDir {
 
 /// Syncs a directory to the disk: the names in it.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    File::open(dir).and_then(|file| file.sync_all()).map_err(StoreError::io("sync", dir))
+    Ok(File::open(dir).and_then(|file| file.sync_all()).on("sync", dir)?)
 }

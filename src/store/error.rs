@@ -1,24 +1,17 @@
+use mcc_base::FileError;
 use mcc_base::files::is_full;
 use mcc_base::names::RunId;
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error of a record. Every message has the place and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file or folder cannot be read or written.
-    #[error("cannot {action} {path}: {source}{remedy}", path = path.display(), remedy = disk_full_hint(is_full(source)))]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    #[error("{file}{}", disk_full_hint(is_full(&.0.source)), file = .0)]
+    File(#[from] FileError),
     /// SQLite cannot read or write the database.
-    #[error("the record {path} cannot be used: {source}; if it is damaged, restore it from a copy", path = path.display())]
+    #[error("the record {} cannot be used: {source}; if it is damaged, restore it from a copy", path.display())]
     Database {
         /// The database.
         path: PathBuf,
@@ -26,7 +19,7 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// SQLite cannot write the database because the disk is full or fails.
-    #[error("the record {path} cannot be written: {source}{remedy}", path = path.display(), remedy = disk_full_hint(true))]
+    #[error("the record {} cannot be written: {source}{remedy}", path.display(), remedy = disk_full_hint(true))]
     WriteFailed {
         /// The database.
         path: PathBuf,
@@ -34,17 +27,15 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// A killed controller left a write-ahead log, which cannot be read in a read-only folder.
-    #[error(
-        "the record in {dir} was left by a killed controller, and SQLite can read it in a writable folder only; \
+    #[error("the record in {} was left by a killed controller, and SQLite can read it in a writable folder only; \
          copy it to a writable folder and read it there",
-        dir = dir.display()
-    )]
+        dir.display())]
     NeedsWriting {
         /// The folder of the record.
         dir: PathBuf,
     },
     /// A row of the database is not valid JSON, or not what it should be.
-    #[error("the record {path} has unreadable content in {what}: {source}; restore it from a copy", path = path.display())]
+    #[error("the record {} has unreadable content in {what}: {source}; restore it from a copy", path.display())]
     Content {
         /// The database.
         path: PathBuf,
@@ -62,7 +53,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// A file of the record is not a regular file.
-    #[error("the record cannot be read: {path}: {source}", path = path.display())]
+    #[error("the record cannot be read: {}: {source}", path.display())]
     NotAFile {
         /// The file.
         path: PathBuf,
@@ -70,10 +61,8 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// A row of the database contradicts itself or another row, or has a value that is not allowed.
-    #[error(
-        "{path}: {row}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy",
-        path = path.display()
-    )]
+    #[error("{}: {row}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy",
+        path.display())]
     Row {
         /// The database.
         path: PathBuf,
@@ -83,23 +72,21 @@ pub enum StoreError {
         problem: String,
     },
     /// The folder has no `record.db`.
-    #[error("{path} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", path = dir.display())]
+    #[error("{} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", dir.display())]
     NoRecord {
         /// The folder.
         dir: PathBuf,
     },
     /// The file `record.db` is not a record.
-    #[error("{path} is not a record of mcc-harness; give another folder, or move that file away", path = path.display())]
+    #[error("{} is not a record of mcc-harness; give another folder, or move that file away", path.display())]
     NotARecord {
         /// The file.
         path: PathBuf,
     },
     /// The database has other tables than a record of its format.
-    #[error(
-        "{path}: {item} is not as in a record of format {format}; the record was changed: do not trust it, get an \
+    #[error("{}: {item} is not as in a record of format {format}; the record was changed: do not trust it, get an \
          unchanged copy",
-        path = path.display()
-    )]
+        path.display())]
     Schema {
         /// The database.
         path: PathBuf,
@@ -109,7 +96,8 @@ pub enum StoreError {
         item: String,
     },
     /// The database contradicts itself.
-    #[error("{path}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy", path = path.display())]
+    #[error("{}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy",
+        path.display())]
     Integrity {
         /// The database.
         path: PathBuf,
@@ -117,45 +105,37 @@ pub enum StoreError {
         problem: String,
     },
     /// Reading the record takes more work than a record of its size.
-    #[error(
-        "{path}: reading it takes more steps than an intact record of this size needs; it is damaged, or was made to keep \
-         its readers busy: do not trust it, get an unchanged copy",
-        path = path.display()
-    )]
+    #[error("{}: reading it takes more steps than an intact record of this size needs; it is damaged, or was made to \
+         keep its readers busy: do not trust it, get an unchanged copy",
+        path.display())]
     Endless {
         /// The database.
         path: PathBuf,
     },
     /// A file of SQLite is in the folder of an archived record.
-    #[error(
-        "{path} does not belong to an archive: with this file, SQLite would change the record; do not trust this archive, download \
+    #[error("{} does not belong to an archive: with this file, SQLite would change the record; do not trust this \
+         archive, download \
          it again",
-        path = path.display()
-    )]
+        path.display())]
     BesideArchived {
         /// The file.
         path: PathBuf,
     },
     /// A record was to be written in the folder of an unpacked archive.
-    #[error(
-        "{path} is an unpacked archive, which is not changed; give another folder to --out",
-        path = dir.display()
-    )]
+    #[error("{} is an unpacked archive, which is not changed; give another folder to --out", dir.display())]
     IsArchive {
         /// The folder.
         dir: PathBuf,
     },
     /// The folder for a new record has other files.
-    #[error("{path} is not empty and holds no record; give a new or an empty folder to --out", path = dir.display())]
+    #[error("{} is not empty and holds no record; give a new or an empty folder to --out", dir.display())]
     NotEmpty {
         /// The folder.
         dir: PathBuf,
     },
     /// The record has a newer format than this program reads.
-    #[error(
-        "the record {path} has format {found}, this mcc-harness reads formats up to {known}; use a newer mcc-harness",
-        path = path.display()
-    )]
+    #[error("the record {} has format {found}, this mcc-harness reads formats up to {known}; use a newer mcc-harness",
+        path.display())]
     Newer {
         /// The database.
         path: PathBuf,
@@ -165,10 +145,8 @@ pub enum StoreError {
         known: i64,
     },
     /// Another controller writes to the record.
-    #[error(
-        "{dir} is in use by another controller ({owner}); wait for it, stop it, or give another folder to --out",
-        dir = dir.display()
-    )]
+    #[error("{} is in use by another controller ({owner}); wait for it, stop it, or give another folder to --out",
+        dir.display())]
     Locked {
         /// The folder of the record.
         dir: PathBuf,
@@ -176,11 +154,9 @@ pub enum StoreError {
         owner: String,
     },
     /// The record was created with other facts than those of the campaign.
-    #[error(
-        "{dir} has the record of another campaign, or the campaign was changed, so it is not resumed; differences: {}; \
+    #[error("{} has the record of another campaign, or the campaign was changed, so it is not resumed; differences: {}; \
          restore what changed, or give a new folder to --out",
-        changes.join(", "), dir = dir.display()
-    )]
+        dir.display(), changes.join(", "))]
     Changed {
         /// The folder of the record.
         dir: PathBuf,
@@ -188,11 +164,9 @@ pub enum StoreError {
         changes: Vec<String>,
     },
     /// Two shards have different attempts at the same run.
-    #[error(
-        "the record in {dir} has other attempts at {run} than those collected before: it is not a copy of the same \
+    #[error("the record in {} has other attempts at {run} than those collected before: it is not a copy of the same \
          shard; collect only one of the two, into a new folder",
-        dir = dir.display()
-    )]
+        dir.display())]
     Conflict {
         /// The run.
         run: RunId,
@@ -200,11 +174,9 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// A shard has further attempts at a run that was collected as recorded.
-    #[error(
-        "the record in {dir} has further attempts at {run}, which is recorded already; only the organizers repeat such a run \
+    #[error("the record in {} has further attempts at {run}, which is recorded already; only the organizers repeat such a run \
          (`run --rerun`): do not collect this record, or collect it into a new folder",
-        dir = dir.display()
-    )]
+        dir.display())]
     Supersedes {
         /// The run.
         run: RunId,
@@ -212,11 +184,9 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// A shard has a run of another model.
-    #[error(
-        "the record in {dir} has the run {run}, which is not planned for the model {model} of its job; it was changed: do not \
+    #[error("the record in {} has the run {run}, which is not planned for the model {model} of its job; it was changed: do not \
          collect it",
-        dir = dir.display()
-    )]
+        dir.display())]
     OtherModel {
         /// The run.
         run: RunId,
@@ -226,11 +196,9 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// An attempt in a shard was not recorded by a job with the key of its model.
-    #[error(
-        "attempt {number} at {run} in the record {dir} has no seal of the key of its model: no job of this campaign recorded \
+    #[error("attempt {number} at {run} in the record {} has no seal of the key of its model: no job of this campaign recorded \
          it, or it was changed; do not collect it, get an unchanged copy of the record",
-        dir = dir.display()
-    )]
+        dir.display())]
     NotSealed {
         /// The run.
         run: RunId,
@@ -240,10 +208,8 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// An output in a shard is not the recorded one.
-    #[error(
-        "{path} has sha256 {found}, but its record has {recorded}; it was changed after it was recorded: restore the file",
-        path = path.display()
-    )]
+    #[error("{} has sha256 {found}, but its record has {recorded}; it was changed after it was recorded: restore the file",
+        path.display())]
     ChangedOutput {
         /// The file.
         path: PathBuf,
@@ -253,7 +219,7 @@ pub enum StoreError {
         recorded: String,
     },
     /// The record was opened for reading only.
-    #[error("the record in {path} was opened for reading only", path = dir.display())]
+    #[error("the record in {} was opened for reading only", dir.display())]
     ReadOnly {
         /// The folder of the record.
         dir: PathBuf,
@@ -311,12 +277,6 @@ impl StoreError {
         }
     }
 
-    /// An error of an action on a file or folder.
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
-    }
-
     /// Content that is not the JSON of `what`.
     pub(super) fn content(path: &Path, what: impl fmt::Display, source: serde_json::Error) -> Self {
         Self::Content { path: path.to_owned(), what: what.to_string(), source }
@@ -326,7 +286,7 @@ impl StoreError {
     pub fn is_usage(&self) -> bool {
         !matches!(
             self,
-            Self::Io { .. }
+            Self::File(_)
                 | Self::Database { .. }
                 | Self::WriteFailed { .. }
                 | Self::Measurement { .. }

@@ -1,6 +1,7 @@
 //! `record.db` as a file: application id, format, tables, how it is opened.
 
 use super::{CampaignFacts, StoreError};
+use mcc_base::OnFile;
 use mcc_campaign::InstanceFacts;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -107,7 +108,7 @@ const BUDGET_PER_BYTE: u64 = 100;
 
 /// Bounds the work of all queries of a reader: in a file that was made for it, a short table can have rows without end.
 pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    let bytes = path.metadata().map_err(StoreError::io("read", path))?.len();
+    let bytes = path.metadata().on("read", path)?.len();
     let mut left = MIN_BUDGET.saturating_add(bytes.saturating_mul(BUDGET_PER_BYTE)) / BUDGET_STEP;
     let is_used_up = move || {
         left = left.saturating_sub(1);
@@ -121,7 +122,7 @@ pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError>
 /// it, such as a write-ahead log.
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
-    let absolute = std::path::absolute(path).map_err(StoreError::io("find", path))?;
+    let absolute = std::path::absolute(path).on("find", path)?;
     let escaped = absolute.as_os_str().as_bytes().iter().map(|&byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => (byte as char).to_string(),
         _ => format!("%{byte:02x}"),

@@ -1,6 +1,8 @@
 //! The lock of a record: one controller writes to it.
 
 use super::StoreError;
+use mcc_base::FileError;
+use mcc_base::OnFile;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -52,24 +54,28 @@ impl Drop for Lock {
 impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join("lock");
-        let io = |source| StoreError::Io { action: "lock", path: path.clone(), source };
         // Not truncated before the lock is taken: the file has the name of the present holder.
-        restrict(&path).map_err(io)?;
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        restrict(&path).on("lock", &path)?;
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .on("lock", &path)?;
         let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(file) => file,
             Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
                 let mut owner = String::new();
-                file.read_to_string(&mut owner).map_err(io)?;
+                file.read_to_string(&mut owner).on("lock", &path)?;
                 return Err(StoreError::Locked { dir: dir.to_owned(), owner: owner.trim().to_owned() });
             }
-            Err((_, errno)) => return Err(io(errno.into())),
+            Err((_, errno)) => return Err(FileError { action: "lock", path, source: errno.into() }.into()),
         };
-        let host = nix::unistd::gethostname().map_err(|errno| io(errno.into()))?;
-        file.set_len(0).map_err(io)?;
-        file.rewind().map_err(io)?;
-        writeln!(file, "pid {} on {}", std::process::id(), host.to_string_lossy()).map_err(io)?;
+        let host = nix::unistd::gethostname().on("lock", &path)?;
+        file.set_len(0).on("lock", &path)?;
+        file.rewind().on("lock", &path)?;
+        writeln!(file, "pid {} on {}", std::process::id(), host.to_string_lossy()).on("lock", &path)?;
         Ok(Self(file))
     }
 }

@@ -1,6 +1,7 @@
 //! How much equal computations differ on a host: what `doctor --measure` writes.
 
 use super::{HostFacts, StoreError};
+use mcc_base::OnFile;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -81,9 +82,8 @@ impl MeasuredHost {
     pub fn read(dir: &Path) -> Result<Option<Self>, StoreError> {
         let path = dir.join(MEASURED_HOST);
         let text = match mcc_base::text::read(&path) {
-            Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(StoreError::Io { action: "read", path, source }),
+            text => text.on("read", &path)?,
         };
         let measured: Result<Self, _> = serde_json::from_str(&text);
         let of_format = |measured: Self| match measured.format {

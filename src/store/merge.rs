@@ -4,7 +4,7 @@ use super::campaign_facts::InstanceChanges;
 use super::format::INSERT_ATTEMPT;
 use super::{Attempt, CampaignFacts, Record, Rerun, SealKey, StoreError};
 use mcc_base::names::RunId;
-use mcc_base::{digest, files};
+use mcc_base::{OnFile, digest, files};
 use mcc_campaign::Run;
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -148,7 +148,7 @@ impl Record {
         if !rows.is_empty() {
             // The outputs must be on disk before the transaction; one call syncs all of them.
             let sync = || nix::unistd::syncfs(File::open(self.dir())?).map_err(io::Error::from);
-            sync().map_err(StoreError::io("sync", self.dir()))?;
+            sync().on("sync", self.dir())?;
         }
         self.write(|transaction| {
             for (position, attempt, facts) in &rows {
@@ -218,9 +218,9 @@ fn merged(parts: &[RecordPart], run: RunId, key: &SealKey, retries: u32) -> Resu
 /// digests with the recorded ones. Replaces an incomplete folder of an interrupted merge.
 fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), StoreError> {
     if place.exists() {
-        fs::remove_dir_all(place).map_err(StoreError::io("replace", place))?;
+        fs::remove_dir_all(place).on("replace", place)?;
     }
-    fs::create_dir_all(place).map_err(StoreError::io("create", place))?;
+    fs::create_dir_all(place).on("create", place)?;
     for output in &attempt.outputs {
         let (path, to) = (from.join(&output.role), place.join(&output.role));
         let copy = || -> io::Result<()> {
@@ -228,8 +228,8 @@ fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), Stor
             let mut source = files::open_own(&path)?;
             fs::hard_link(&path, &to).or_else(|_| io::copy(&mut source, &mut File::create(&to)?).map(drop))
         };
-        copy().map_err(StoreError::io("copy the output", &path))?;
-        let (found, _) = digest::own_file(&to).map_err(StoreError::io("read", &to))?;
+        copy().on("copy the output", &path)?;
+        let (found, _) = digest::own_file(&to).on("read", &to)?;
         if found != output.sha256 {
             return Err(StoreError::ChangedOutput { path, found, recorded: output.sha256.clone() });
         }

@@ -11,6 +11,7 @@ use super::measured_host::MEASURED_HOST;
 use super::seal::{self, SealKey};
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::HostState;
+use mcc_base::OnFile;
 use mcc_base::digest::hex;
 use mcc_base::files::{self, BUILD_PREFIX};
 use mcc_base::names::RunId;
@@ -97,7 +98,7 @@ impl Record {
             return Err(StoreError::IsArchive { dir: dir.to_owned() });
         }
         if !path.exists() && dir.exists() {
-            let mut items = fs::read_dir(dir).map_err(StoreError::io("list", dir))?.filter_map(Result::ok);
+            let mut items = fs::read_dir(dir).on("list", dir)?.filter_map(Result::ok);
             // Left by a controller that was killed before it created the record, or a measurement of the host.
             let expected = |name: &str| {
                 ["lock", "inputs", "host.json", MEASURED_HOST].contains(&name)
@@ -107,11 +108,11 @@ impl Record {
                 return Err(StoreError::NotEmpty { dir: dir.to_owned() });
             }
         }
-        fs::create_dir_all(dir).map_err(StoreError::io("create", dir))?;
+        fs::create_dir_all(dir).on("create", dir)?;
         check_files(dir)?;
         let lock = Lock::take(dir)?;
         // SQLite gives its other files the mode of this one.
-        restrict(&path).map_err(StoreError::io("make", &path))?;
+        restrict(&path).on("make", &path)?;
         let mut db = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let format = format_of(&db, &path)?;
         let database = |source| StoreError::database(&path, source);
@@ -138,18 +139,18 @@ impl Record {
         };
 
         // Unfinished inputs disks of killed controllers.
-        for item in fs::read_dir(dir).map_err(StoreError::io("list", dir))? {
-            let left = item.map_err(StoreError::io("list", dir))?;
+        for item in fs::read_dir(dir).on("list", dir)? {
+            let left = item.on("list", dir)?;
             if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
-                fs::remove_dir_all(left.path()).map_err(StoreError::io("remove", &left.path()))?;
+                fs::remove_dir_all(left.path()).on("remove", &left.path())?;
             }
         }
         let running = dir.join("running");
-        fs::create_dir_all(&running).map_err(StoreError::io("create", &running))?;
-        for left in fs::read_dir(&running).map_err(StoreError::io("list", &running))? {
-            let left = left.map_err(StoreError::io("list", &running))?.path();
+        fs::create_dir_all(&running).on("create", &running)?;
+        for left in fs::read_dir(&running).on("list", &running)? {
+            let left = left.on("list", &running)?.path();
             on_leftover(&left);
-            fs::remove_dir_all(&left).map_err(StoreError::io("remove", &left))?;
+            fs::remove_dir_all(&left).on("remove", &left)?;
         }
         sync_dir(dir)?;
         Ok(Self {
@@ -359,11 +360,11 @@ impl Record {
         let place = self.outputs_dir(dir.run(), dir.number());
         // Moved by a controller that was killed before its transaction: these outputs belong to no attempt.
         if place.exists() {
-            fs::remove_dir_all(&place).map_err(StoreError::io("replace", &place))?;
+            fs::remove_dir_all(&place).on("replace", &place)?;
         }
         let parent = place.parent().unwrap_or(&self.dir);
-        fs::create_dir_all(parent).map_err(StoreError::io("create", &place))?;
-        fs::rename(dir.outputs(), &place).map_err(StoreError::io("move outputs to", &place))?;
+        fs::create_dir_all(parent).on("create", &place)?;
+        fs::rename(dir.outputs(), &place).on("move outputs to", &place)?;
         let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
         new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
     }

@@ -5,7 +5,7 @@ use super::{Sample, StoreError};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use mcc_base::files;
+use mcc_base::{OnFile, files};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
         let compressed = rows.into_inner().map_err(csv::IntoInnerError::into_error)?;
         compressed.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error).map(drop)
     };
-    written().map_err(StoreError::io("write", &path))
+    Ok(written().on("write", &path)?)
 }
 
 /// Most samples of an attempt: one per second in a month. A compressed file of some MB could have billions.
@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
         }
         Ok(samples)
     };
-    read().map_err(StoreError::io("read", path))
+    Ok(read().on("read", path)?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
+use mcc_base::temporary::folder_beside;
 use std::fs::{self, File};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -459,16 +460,8 @@ pub(super) fn build_atomically(
     if out.exists() && Image::open(out).is_err() {
         return Err(BuildError::NotAnImage(out.to_owned()));
     }
-    let parent = match out.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent).on("create", parent)?;
     // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    let mut temp_folder = tempfile::Builder::new();
-    let temp_folder = temp_folder.prefix(BUILD_PREFIX).permissions(permissions);
-    let temp_folder = temp_folder.tempdir_in(parent).on("create", parent)?;
+    let temp_folder = folder_beside(out, BUILD_PREFIX)?;
     let work = fs::canonicalize(temp_folder.path()).on("find", temp_folder.path())?;
     let facts = build(&work)?;
     let json = work.join("image.json");

@@ -6,6 +6,7 @@ use super::image::{Image, ImageError};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
+use mcc_base::temporary::folder_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,7 @@ pub fn vmdk(
     if let Some(existing) = [out, &keys[0], &keys[1]].into_iter().find(|path| path.exists()) {
         return Err(BuildError::Exists(existing.to_owned()));
     }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(out);
     fs::create_dir_all(parent).on("create", parent)?;
     let work = tempfile::Builder::new().prefix(".exporting-").tempdir_in(parent).on("create", parent)?;
     let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", parent)?;

@@ -134,13 +134,14 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
 }
 
-/// Shell commands that replace the disk in the arguments of QEMU.
-fn with_disk(disk: &Path) -> String {
+/// Shell commands that replace the disk in the arguments of QEMU, and the words of more `cases`.
+pub fn with_disk(disk: &Path, cases: &str) -> String {
     format!(
         r#"for word; do
                shift
                case "$word" in
                    *'"node-name":"base-file"'*) word='{{"driver":"file","node-name":"base-file","filename":"{}","read-only":true}}';;
+                   {cases}
                esac
                set -- "$@" "$word"
            done"#,
@@ -273,7 +274,7 @@ fn a_disk_read_error_stops_the_machine_and_names_the_disk() {
     let disk = folder.path().join("corrupt.qcow2");
     fs::copy(images::image("images/breadth-first").disk(), &disk).unwrap();
     corrupt(&disk);
-    folder.qemu(&with_disk(&disk));
+    folder.qemu(&with_disk(&disk, ""));
     folder.run(&[]).code(1);
     let infrastructure_failures = infrastructure_failures(&folder, ONE);
     let [(state, reason)] = &infrastructure_failures[..] else { panic!("{infrastructure_failures:?}") };

@@ -1,5 +1,6 @@
 //! Machines that fail: an infrastructure failure is recorded, retried, and never the outcome of a tool (R2).
 
+use crate::host_faults::with_disk;
 use crate::support::campaign;
 use crate::support::images;
 
@@ -155,17 +156,8 @@ fn a_guest_that_panics_at_boot_is_an_infrastructure_failure() {
     // The disk has no file system: the agent cannot mount it, and the kernel panics.
     let empty = folder.path().join("empty");
     fs::File::create(&empty).unwrap().set_len(1 << 20).unwrap();
-    folder.qemu(&format!(
-        r#"for word; do
-               shift
-               case "$word" in
-                   *'"node-name":"base-file"'*) word='{{"driver":"file","node-name":"base-file","filename":"{}","read-only":true}}';;
-                   *'"node-name":"base"'*) word='{{"driver":"raw","node-name":"base","file":"base-file","read-only":true}}';;
-               esac
-               set -- "$@" "$word"
-           done"#,
-        empty.display()
-    ));
+    let raw = r#"*'"node-name":"base"'*) word='{"driver":"raw","node-name":"base","file":"base-file","read-only":true}';;"#;
+    folder.qemu(&with_disk(&empty, raw));
     folder.run(&[]).code(1);
     let infrastructure_failures = infrastructure_failures(&folder, DEADLOCK);
     let [(state, reason)] = &infrastructure_failures[..] else { panic!("{infrastructure_failures:?}") };

@@ -1,8 +1,8 @@
 //! `datapackage.json`: every CSV table of an archive with its columns, types and keys, as a Frictionless Data Package.
 
 use super::{Description, write_json};
-use crate::{ArchiveError, io_at};
-use mcc_base::digest;
+use crate::ArchiveError;
+use mcc_base::{OnFile, digest};
 use mcc_judge::schema::{ARCHIVE, ColumnType, ENTRIES, INSTANCES, JUDGEMENT, Table};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn write(to: &Path, description: Option<&Description>) -> Result<(), Archive
 
 fn resource(to: &Path, path: &str, table: &Table, references: bool) -> Result<Value, ArchiveError> {
     let file = to.join(path);
-    let (sha256, bytes) = digest::file(&file).map_err(io_at(&file))?;
+    let (sha256, bytes) = digest::file(&file).on("read", &file)?;
     let fields: Vec<Value> = table.columns.iter().map(|name| field(name, table.column_type(name))).collect();
     let mut schema = json!({ "fields": fields });
     if !table.key.is_empty() {

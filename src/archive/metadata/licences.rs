@@ -1,7 +1,8 @@
 //! `REUSE.toml` and `LICENSES/`: the licence of each part of an archive, as REUSE 3.3 defines it.
 
 use super::{Description, write_text};
-use crate::{ArchiveError, io_at};
+use crate::ArchiveError;
+use mcc_base::OnFile;
 use mcc_campaign::Licence;
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +20,7 @@ pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
         return Ok(());
     };
     let folder = to.join(FOLDER);
-    fs::create_dir(&folder).map_err(io_at(&folder))?;
+    fs::create_dir(&folder).on("create", &folder)?;
     let text = match licence {
         Licence::CcBy => include_str!("../licences/CC-BY-4.0.txt"),
         Licence::Cc0 => include_str!("../licences/CC0-1.0.txt"),

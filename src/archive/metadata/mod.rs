@@ -8,7 +8,8 @@ mod ro_crate;
 
 pub use data_package::write as write_data_package;
 
-use super::{ArchiveError, io_at};
+use super::ArchiveError;
+use mcc_base::OnFile;
 use mcc_campaign::Publication;
 use mcc_edition::Edition;
 use mcc_judge::judgement::Entry;
@@ -70,7 +71,7 @@ pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), ArchiveError> {
-    fs::write(path, text).map_err(io_at(path))
+    Ok(fs::write(path, text).on("write", path)?)
 }
 
 /// Writes indented JSON.

@@ -1,8 +1,9 @@
 //! `ro-crate-metadata.json`: the archive as an RO-Crate 1.2, with its files, people and licences.
 
 use super::{Description, person};
+use crate::ArchiveError;
 use crate::layout::part;
-use crate::{ArchiveError, io_at};
+use mcc_base::OnFile;
 use serde_json::{Value, json};
 use std::path::Path;
 use walkdir::WalkDir;
@@ -19,7 +20,7 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
     let mut parts = Vec::new();
     let mut judgement_parts = Vec::new();
     for file in WalkDir::new(staged).sort_by_file_name() {
-        let file = file.map_err(|error| io_at(staged)(error.into()))?;
+        let file = file.on("read", staged)?;
         if file.file_type().is_file() {
             let path = file.path().strip_prefix(staged).expect("it is in the folder").to_string_lossy();
             let part = json!({ "@id": path });
@@ -28,7 +29,7 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
             } else {
                 parts.push(part);
             }
-            let bytes = file.metadata().map_err(|error| io_at(staged)(error.into()))?.len();
+            let bytes = file.metadata().on("read", staged)?.len();
             graph.push(file_entity(&path, Some(bytes)));
         }
     }

@@ -7,7 +7,7 @@
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
-use mcc_base::files;
+use mcc_base::{FileError, OnFile, files};
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
 use std::cell::{Cell, RefCell};
@@ -21,14 +21,9 @@ pub const COMPACT_HEADER: [&str; 5] = ["tool", "instance", "examination", "answe
 /// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The file cannot be opened or read.
-    #[error("cannot read {path}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    /// A file or folder cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The file is not a comma-separated table.
     #[error("{path}:{line}: {source}; give comma-separated text in UTF-8, plain, gzip or bzip2")]
     Csv {
@@ -66,11 +61,10 @@ pub enum TableError {
 /// # Errors
 /// The file cannot be opened or read.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
-    let read = |source| TableError::Read { path: path.to_owned(), source };
-    let mut file = files::open(path).map_err(read)?;
+    let mut file = files::open(path).on("read", path)?;
     let mut magic = Vec::new();
-    file.by_ref().take(3).read_to_end(&mut magic).map_err(read)?;
-    file.rewind().map_err(read)?;
+    file.by_ref().take(3).read_to_end(&mut magic).on("read", path)?;
+    file.rewind().on("read", path)?;
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),

@@ -3,6 +3,7 @@
 use super::outputs::{Alarm, row, table, text};
 use super::results::ResultsFolder;
 use super::{CertificationError, Input, judged_attempt};
+use mcc_base::OnFile;
 use mcc_judge::certified::Method;
 use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,10 +23,9 @@ pub fn write(
     folder: &ResultsFolder,
 ) -> Result<(), CertificationError> {
     let bundles = folder.path().join(BUNDLES);
-    let io = CertificationError::write;
     match fs::remove_dir_all(&bundles) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(&bundles)(error)),
-        _ => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed.on("remove", &bundles)?,
     }
     let judgement = input.judgement;
     let mut by_entry: BTreeMap<usize, Vec<&Alarm>> = BTreeMap::new();
@@ -50,10 +50,10 @@ pub fn write(
             let of_instance = format!("{BUNDLES}/{name}/{instance}");
             let Some(archive) = archives.get(instance) else { continue };
             let to = folder.path().join(&of_instance);
-            fs::create_dir_all(&to).map_err(io(&to))?;
+            fs::create_dir_all(&to).on("write", &to)?;
             if copied.insert((instance.clone(), String::new())) {
                 let to = to.join(format!("{instance}.tgz"));
-                fs::copy(archive, &to).map_err(io(&to))?;
+                fs::copy(archive, &to).on("write", &to)?;
             }
             if let (true, Some(record)) =
                 (copied.insert((instance.clone(), examination.clone())), input.record)
@@ -63,7 +63,7 @@ pub fn write(
             let mut files = Vec::new();
             for file in alarm.result.evidence.split(' ').filter(|file| !file.is_empty()) {
                 let (from, short) = (folder.path().join(file), file.rsplit('/').next().unwrap_or(file));
-                fs::copy(&from, to.join(short)).map_err(io(&to.join(short)))?;
+                fs::copy(&from, to.join(short)).on("write", to.join(short))?;
                 files.push(short);
             }
             let certified = &alarm.result.value;
@@ -100,10 +100,8 @@ fn outputs(
     for role in OUTPUTS {
         let (from, to) = (dir.join(role), to.join(format!("{examination}.{role}.txt")));
         match fs::copy(&from, &to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(CertificationError::write(&to)(error));
-            }
-            _ => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            copied => drop(copied.on("write", to)?),
         }
     }
     Ok(())

@@ -3,13 +3,12 @@
 use super::results::{EVIDENCE, ExaminationResult, InstanceResult, ResultsFolder, ValueResult, json};
 use super::tasks::{Task, is_wanted};
 use super::{CertificationError, Input};
-use crate::{Accepted, Budget, Finding, Known, Statistics, Value};
+use crate::{Accepted, Finding, Known, Statistics, Value};
 use mcc_judge::certified::{CertifiedValue, Method};
 use mcc_judge::judgement::Block;
 use mcc_model::Archive;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Largest number of steps of a firing sequence that a table shows.
 const SHOWN_STEPS: usize = 6;
@@ -33,14 +32,7 @@ pub fn examine(
     let blocks: Vec<&Block> = task.blocks.iter().map(|number| &judgement.blocks[*number]).collect();
     let examinations: Vec<&str> =
         blocks.iter().map(|block| judgement.examinations[block.examination].as_str()).collect();
-    let budget = Budget {
-        steps: input.budget_msteps.map_or(u64::MAX, |steps| {
-            steps.saturating_mul(1_000_000).saturating_mul(examinations.len() as u64)
-        }),
-        time: Duration::from_secs(input.budget_s.saturating_mul(examinations.len() as u64)),
-        memory_bytes: input.memory_mib.saturating_mul(1 << 20),
-        cancel: stop,
-    };
+    let budget = input.budget.for_all(examinations.len(), stop);
     let findings = match crate::certify(&archive, &examinations, &budget) {
         Ok(findings) => Ok(findings),
         Err(crate::EngineError::Archive(error)) => return Err(error.into()),

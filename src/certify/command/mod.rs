@@ -14,8 +14,9 @@ pub use tasks::Only;
 pub use tool_evidence::ToolEvidence;
 pub use total::{TotalInput, TotalSummary, certify_total};
 
-use mcc_base::digest;
+use crate::Budget;
 use mcc_base::names::RunId;
+use mcc_base::{FileError, OnFile, digest};
 use mcc_judge::judgement::Judgement;
 use mcc_model::ArchiveError;
 use mcc_store::{Attempt, Record, StoreError};
@@ -26,27 +27,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tasks::Task;
 
 /// Why values cannot be certified.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificationError {
-    /// A file of the certification cannot be written.
-    #[error("cannot write {}: {source}; check the free space and the permissions of the folder", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    /// A file or folder cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file of the folder is not as it was written.
     #[error("{}:{line}: {reason}; remove the file: its values are then certified again", path.display())]
     Damaged {
@@ -129,11 +118,6 @@ impl CertificationError {
     fn is_of_instance(&self) -> bool {
         matches!(self, Self::Archive(_) | Self::WrongArchive { .. } | Self::OtherOrder { .. })
     }
-
-    /// The error of an operation that writes a file or folder.
-    fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Write { path: path.to_owned(), source }
-    }
 }
 
 /// The judged attempt at a run and the folder of its outputs; None if the record has none.
@@ -152,17 +136,10 @@ fn judged_attempt(
     }))
 }
 
-/// What decides the results of a certification, in addition to the archives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Version of the mcc-harness.
-    pub version: String,
-    /// Digest of `judgement.json`.
-    pub judgement_sha256: String,
-    /// Which values are certified.
-    pub only: Only,
-    /// Seconds for each examination on an instance. The examinations of an instance share their time.
+/// What is spent on each examination of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExaminationBudget {
+    /// Seconds of CPU time for each examination on an instance. The examinations of an instance share their time.
     pub budget_s: u64,
     /// Millions of steps for each examination on an instance. None: time alone limits them.
     pub budget_msteps: Option<u64>,
@@ -170,17 +147,46 @@ pub struct Settings {
     pub memory_mib: u64,
 }
 
+impl ExaminationBudget {
+    /// The budget of some examinations on an instance.
+    fn for_all(self, examinations: usize, cancel: &AtomicBool) -> Budget<'_> {
+        let examinations = examinations as u64;
+        let steps = |steps: u64| steps.saturating_mul(1_000_000).saturating_mul(examinations);
+        Budget {
+            steps: self.budget_msteps.map_or(u64::MAX, steps),
+            time: Duration::from_secs(self.budget_s.saturating_mul(examinations)),
+            memory_bytes: self.memory_mib.saturating_mul(1 << 20),
+            cancel,
+        }
+    }
+}
+
+/// What decides the results of a certification, in addition to the archives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Version of the mcc-harness.
+    pub version: String,
+    /// Digest of `judgement.json`.
+    pub judgement_sha256: String,
+    /// Which values are certified.
+    pub only: Only,
+    /// The budget of each examination.
+    #[serde(flatten)]
+    pub budget: ExaminationBudget,
+}
+
 impl Settings {
     fn difference(&self, now: &Self) -> String {
         let shown =
             |steps: Option<u64>| steps.map_or_else(|| "not given".to_owned(), |steps| steps.to_string());
+        let (begun, new) = (self.budget, now.budget);
         let fields = [
             ("mcc-harness", &self.version, &now.version),
             ("the judgement", &self.judgement_sha256, &now.judgement_sha256),
             ("--only", &format!("{:?}", self.only).to_lowercase(), &format!("{:?}", now.only).to_lowercase()),
-            ("--budget-msteps", &shown(self.budget_msteps), &shown(now.budget_msteps)),
-            ("--budget-s", &self.budget_s.to_string(), &now.budget_s.to_string()),
-            ("--memory-mib", &self.memory_mib.to_string(), &now.memory_mib.to_string()),
+            ("--budget-msteps", &shown(begun.budget_msteps), &shown(new.budget_msteps)),
+            ("--budget-s", &begun.budget_s.to_string(), &new.budget_s.to_string()),
+            ("--memory-mib", &begun.memory_mib.to_string(), &new.memory_mib.to_string()),
         ];
         let differ = fields.iter().filter(|(_, begun, now)| begun != now);
         differ.map(|(name, begun, now)| format!("{name} {begun}, not {now}")).collect::<Vec<_>>().join("; ")
@@ -201,12 +207,8 @@ pub struct Input<'a> {
     pub tool_evidence: bool,
     /// Which values are certified.
     pub only: Only,
-    /// Seconds of CPU time for each examination on an instance.
-    pub budget_s: u64,
-    /// Millions of steps for each examination on an instance. None: time alone limits them.
-    pub budget_msteps: Option<u64>,
-    /// Memory for each instance, in MiB.
-    pub memory_mib: u64,
+    /// The budget of each examination.
+    pub budget: ExaminationBudget,
     /// Number of instances at once, at least 1.
     pub jobs: usize,
 }
@@ -247,8 +249,7 @@ pub fn certify(
     progress: impl Fn(Progress) + Sync,
 ) -> Result<Summary, CertificationError> {
     let path = input.judgement_dir.join("judgement.json");
-    let (judgement_sha256, _) =
-        digest::file(&path).map_err(|source| CertificationError::Read { path, source })?;
+    let (judgement_sha256, _) = digest::file(&path).on("read", &path)?;
     let archives = archives(input.instances)?;
     let judgement = input.judgement;
     let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
@@ -260,9 +261,7 @@ pub fn certify(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         judgement_sha256,
         only: input.only,
-        budget_s: input.budget_s,
-        budget_msteps: input.budget_msteps,
-        memory_mib: input.memory_mib,
+        budget: input.budget,
     };
     let folder = ResultsFolder::open(out, &settings)?;
     let all = tasks.len();
@@ -299,7 +298,8 @@ pub fn certify(
         for _ in 0..input.jobs.max(1) {
             let thread = std::thread::Builder::new().stack_size(STACK);
             if let Err(source) = thread.spawn_scoped(scope, work) {
-                lock(&failed).get_or_insert(CertificationError::write(out)(source));
+                lock(&failed)
+                    .get_or_insert(FileError { action: "write", path: out.to_owned(), source }.into());
             }
         }
     });
@@ -315,7 +315,7 @@ pub fn certify(
     if let (true, Some(record)) = (input.tool_evidence, input.record) {
         let checked =
             with_large_stack(|| tool_evidence::check(input, record, &archives, &results, &folder, stop));
-        outputs.summary.tool_evidence = Some(checked.map_err(CertificationError::write(out))??);
+        outputs.summary.tool_evidence = Some(checked.on("write", out)??);
     }
     Ok(outputs.summary)
 }
@@ -336,8 +336,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn archives(folder: &Path) -> Result<BTreeMap<String, PathBuf>, CertificationError> {
     let packed = folder.join(mcc_base::files::ARCHIVES);
     let folder = if packed.is_dir() { &packed } else { folder };
-    mcc_campaign::archives_in(folder)
-        .map_err(|source| CertificationError::Read { path: folder.to_owned(), source })
+    Ok(mcc_campaign::archives_in(folder).on("read", folder)?)
 }
 
 /// The result of an instance, and whether it was already in the folder.
@@ -348,8 +347,7 @@ fn instance(
     path: &Path,
     stop: &AtomicBool,
 ) -> Result<(InstanceResult, bool), CertificationError> {
-    let (sha256, _) =
-        digest::file(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })?;
+    let (sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = &input.judgement.instances[task.instance].instance;
     if let Some(result) = folder.of_instance(name, &sha256)? {
         return Ok((result, true));

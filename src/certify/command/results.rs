@@ -1,7 +1,7 @@
 //! The results of certified instances, in a folder that a killed `certify` continues.
 
 use super::{CertificationError, Settings};
-use mcc_base::{files, text};
+use mcc_base::{OnFile, files, text};
 use mcc_judge::certified::{CertifiedValue, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -76,27 +76,25 @@ impl ResultsFolder {
     /// # Errors
     /// The folder is in use, was begun with other settings, holds other files, or cannot be written.
     pub fn open(dir: &Path, settings: &Settings) -> Result<Self, CertificationError> {
-        let io = CertificationError::write;
-        fs::create_dir_all(dir).map_err(io(dir))?;
+        fs::create_dir_all(dir).on("write", dir)?;
         let known = dir.join(SETTINGS);
         let is_foreign = |name: &str| !name.starts_with(".tmp") && name != "lock";
         if !known.exists() {
-            for item in fs::read_dir(dir).map_err(io(dir))? {
-                let name = item.map_err(io(dir))?.file_name().to_string_lossy().into_owned();
+            for item in fs::read_dir(dir).on("write", dir)? {
+                let name = item.on("write", dir)?.file_name().to_string_lossy().into_owned();
                 if is_foreign(&name) {
                     return Err(CertificationError::Foreign { path: dir.to_owned(), entry: name });
                 }
             }
         }
         let path = dir.join("lock");
-        let lock = File::create(&path).map_err(io(&path))?;
+        let lock = File::create(&path).on("write", &path)?;
         match lock.try_lock() {
-            Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => return Err(CertificationError::InUse(dir.to_owned())),
-            Err(fs::TryLockError::Error(source)) => return Err(io(&path)(source)),
+            locked => locked.on("lock", &path)?,
         }
         let folder = Self { dir: dir.to_owned(), _lock: lock };
-        folder.remove_temporary_files(dir, 2).map_err(io(dir))?;
+        folder.remove_temporary_files(dir, 2).on("write", dir)?;
         if known.exists() {
             let begun: Settings = read_json(&known)?;
             if begun != *settings {
@@ -109,7 +107,7 @@ impl ResultsFolder {
         // After the settings: a folder without them must hold nothing else.
         for name in [RESULTS, EVIDENCE] {
             let path = dir.join(name);
-            fs::create_dir_all(&path).map_err(io(&path))?;
+            fs::create_dir_all(&path).on("write", &path)?;
         }
         Ok(folder)
     }
@@ -138,8 +136,7 @@ impl ResultsFolder {
     pub fn write(&self, name: &str, content: &str) -> Result<(), CertificationError> {
         let path = self.dir.join(name);
         let folder = path.parent().unwrap_or(&self.dir);
-        let written = fs::create_dir_all(folder).and_then(|()| text::write(&path, content));
-        written.map_err(CertificationError::write(&path))
+        Ok(fs::create_dir_all(folder).and_then(|()| text::write(&path, content)).on("write", path)?)
     }
 
     /// The result of an instance; None if it has none yet.
@@ -183,8 +180,7 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, CertificationError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, CertificationError> {
-    let file =
-        files::open_own(path).map_err(|source| CertificationError::Read { path: path.to_owned(), source })?;
+    let file = files::open_own(path).on("read", path)?;
     serde_json::from_reader(BufReader::new(file)).map_err(|error| CertificationError::Damaged {
         path: path.to_owned(),
         line: error.line(),

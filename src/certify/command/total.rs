@@ -4,16 +4,15 @@
 use super::examine::keep;
 use super::outputs::{Share, Skipped, row, table, text};
 use super::results::{ExaminationResult, InstanceResult, ResultsFolder, ValueResult};
-use super::{CertificationError, Only, Settings, archives, with_large_stack};
-use crate::{Budget, Finding};
-use mcc_base::digest;
+use super::{CertificationError, ExaminationBudget, Only, Settings, archives, with_large_stack};
+use crate::Finding;
+use mcc_base::{OnFile, digest};
 use mcc_judge::certified::Method;
 use mcc_judge::vector;
 use mcc_model::{Archive, ArchiveError, NetKind, Total};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// The table of all values.
 const FILE: &str = "total.csv";
@@ -25,12 +24,8 @@ pub struct TotalInput<'a> {
     pub instances: &'a Path,
     /// The examinations.
     pub examinations: &'a [&'static Total],
-    /// Seconds of CPU time for each examination on an instance.
-    pub budget_s: u64,
-    /// Millions of steps for each examination on an instance. None: time alone limits them.
-    pub budget_msteps: Option<u64>,
-    /// Memory for each instance, in MiB.
-    pub memory_mib: u64,
+    /// The budget of each examination.
+    pub budget: ExaminationBudget,
 }
 
 /// Counts of the values.
@@ -64,9 +59,7 @@ pub fn certify_total(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         judgement_sha256: format!("none ({})", names.join(", ")),
         only: Only::All,
-        budget_s: input.budget_s,
-        budget_msteps: input.budget_msteps,
-        memory_mib: input.memory_mib,
+        budget: input.budget,
     };
     let folder = ResultsFolder::open(out, &settings)?;
     let mut rows = table(&HEADER)?;
@@ -77,7 +70,7 @@ pub fn certify_total(
             return Err(CertificationError::Stopped);
         }
         let work = || instance(input, &names, &folder, path, stop);
-        let result = match with_large_stack(work).map_err(CertificationError::write(out))? {
+        let result = match with_large_stack(work).on("write", out)? {
             Ok(None) => {
                 coloured += 1;
                 continue;
@@ -125,19 +118,12 @@ fn instance(
     if archive.instance.kind() == NetKind::Coloured {
         return Ok(None);
     }
-    let (archive_sha256, _) =
-        digest::file(path).map_err(|error| ArchiveError::Io { path: path.to_owned(), error })?;
+    let (archive_sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = archive.instance.as_str();
     if let Some(result) = folder.of_instance(name, &archive_sha256)? {
         return Ok(Some(result));
     }
-    let each = names.len() as u64;
-    let budget = Budget {
-        steps: input.budget_msteps.map_or(u64::MAX, |steps| steps.saturating_mul(1_000_000 * each)),
-        time: Duration::from_secs(input.budget_s.saturating_mul(each)),
-        memory_bytes: input.memory_mib.saturating_mul(1 << 20),
-        cancel: stop,
-    };
+    let budget = input.budget.for_all(names.len(), stop);
     let findings = match crate::certify(&archive, names, &budget) {
         Err(crate::EngineError::Archive(error)) => return Err(error.into()),
         // Not even the net fits into the budget.

@@ -6,8 +6,8 @@ use super::record::answered;
 use super::run_results::{RunResult, RunResultError, RunResults};
 use super::values::{cost, digest};
 use crate::judgement::Ending;
-use mcc_base::files;
 use mcc_base::names::check_name;
+use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::contest_table::{column, decimal};
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_campaign::benchkit::{Answers, Questions, Reading};
@@ -25,13 +25,8 @@ pub enum ResultsError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// A folder cannot be listed.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// There is no summary in the folder.
     #[error("{} has no CSV/summary_TOOL.csv; give the folder of results that BenchKit packed", .0.display())]
     NoSummary(PathBuf),
@@ -54,10 +49,9 @@ pub fn is_results(folder: &Path) -> bool {
 /// A folder, summary or output cannot be read or is wrong, or there is no run.
 pub fn read_results(edition: &Edition, folder: &Path) -> Result<RunResults, ResultsError> {
     let listed = |folder: PathBuf| -> Result<Vec<PathBuf>, ResultsError> {
-        let failed = |source| ResultsError::Read { path: folder.clone(), source };
         let mut paths = Vec::new();
-        for item in fs::read_dir(&folder).map_err(failed)? {
-            paths.push(item.map_err(failed)?.path());
+        for item in fs::read_dir(&folder).on("read", &folder)? {
+            paths.push(item.on("read", &folder)?.path());
         }
         paths.sort();
         Ok(paths)

@@ -1,6 +1,6 @@
 //! Reads results from the contest's table of results (`raw-result-analysis.csv`).
 
-use super::run_results::{NONE, RunFacts, RunResults};
+use super::run_results::{NONE, RunResult, RunResults};
 use super::values::{SourceError, check_entry_count, cost, value_number};
 use crate::judgement::Ending;
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
@@ -95,13 +95,13 @@ impl Columns {
             check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
         }
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
-        results.set_run_facts(RunFacts {
+        results.set_run_facts(RunResult {
             cost,
             marks: marks(optional(self.flags)),
             techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
             host: host.to_owned(),
             // The table has one value per position, also where the tool printed several.
-            ..RunFacts::default()
+            ..RunResult::default()
         });
         Ok(())
     }

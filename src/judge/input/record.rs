@@ -154,21 +154,13 @@ fn read_recorded(
     let all_ids = ids_by_instance(record);
     let mut results = RunResults::new(edition);
     let mut outputs = String::new();
-    let feed = |feed: Feed<'_, RunRecord>| {
-        for recorded in record.records() {
-            if feed(recorded?).is_err() {
-                break;
-            }
-        }
-        Ok(())
-    };
-    let read = |_: &mut (), recorded: RunRecord| {
+    let read = |recorded: RunRecord| {
         let run = &recorded.run;
         let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
         read_run(edition, record, recorded, property_ids)
     };
-    let add = |read: Result<ReadRun, RecordError>| {
-        let ReadRun { recorded: RunRecord { run, last, .. }, ids, result } = read?;
+    let add = |read: ReadRun| {
+        let ReadRun { recorded: RunRecord { run, last, .. }, ids, result } = read;
         for output in last.outputs.iter().filter(|output| output.role == "stdout") {
             outputs += &format!("{} {}\n", last.run, output.sha256);
         }
@@ -177,8 +169,7 @@ fn read_recorded(
         }
         results.add(&run.entry, &run.instance, &run.examination, &ids, result).map_err(RecordError::from)
     };
-    let (fed, _): (Result<(), RecordError>, _) = ordered_map(threads, || (), feed, read, add)?;
-    fed?;
+    each_recorded(record, threads, read, add)?;
     for entry in &facts.entries {
         let status = edition.status_of(&entry.entry);
         let note = edition.note_of(&entry.entry).to_owned();
@@ -202,6 +193,27 @@ fn read_recorded(
         .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
     results.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
     Ok(results)
+}
+
+/// Calls `read` with each recorded run, on `threads` threads, and `add` with what it returns, in the order of the record.
+///
+/// # Errors
+/// The record cannot be read, or the first error of `read` or `add`.
+pub(crate) fn each_recorded<T: Send>(
+    record: &Record,
+    threads: NonZeroUsize,
+    read: impl Fn(RunRecord) -> Result<T, RecordError> + Sync,
+    mut add: impl FnMut(T) -> Result<(), RecordError> + Send,
+) -> Result<(), RecordError> {
+    let feed = |feed: Feed<'_, RunRecord>| {
+        for recorded in record.records() {
+            if feed(recorded?).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    };
+    ordered_map(threads, || (), feed, |(), recorded| read(recorded), |read| add(read?))?.0
 }
 
 /// Whether an examination has a value for each object of a net. The contest has no points for those, so they are not judged.

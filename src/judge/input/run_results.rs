@@ -1,17 +1,18 @@
 //! The input of judging: the values of every run by position, how the run ended, and its cost.
 
 use super::certified::CertifiedValues;
-use crate::judgement::{Cost, Ending, Entry, InputDigest};
+use crate::judgement::{Cell, Cost, Ending, Entry, InputDigest, ValueVerdicts};
 use mcc_base::Mark;
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Repeat, Value};
 use mcc_edition::Edition;
 use mcc_model::InstanceName;
+use num_rational::BigRational;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// One run as input of judging.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunResult {
     /// The values, by position. The list may be shorter than the examination; positions after its end have no value.
     pub values: Vec<Option<Value>>,
@@ -32,6 +33,8 @@ pub struct RunResult {
     pub arrived_ms: Vec<Option<u64>>,
     /// Name of the host; empty where it is not known.
     pub host: String,
+    /// The failure class, where it was read (`RunResults::add_failure_classes`).
+    pub failure_class: Option<String>,
 }
 
 impl RunResult {
@@ -154,28 +157,16 @@ pub(crate) struct RunRow {
     pub first: usize,
     /// Number of the row in the order of adding, from 1.
     pub number: u32,
-    pub facts: Option<Box<RunFacts>>,
-}
-
-/// What a result has in addition to values and ending.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RunFacts {
-    pub cost: Option<Cost>,
-    pub marks: Vec<Mark>,
-    pub techniques: Vec<Vec<String>>,
-    pub remarks: Vec<String>,
-    pub repeated: Vec<Option<Repeat>>,
-    pub arrived_ms: Vec<Option<u64>>,
-    pub host: String,
-    pub failure_class: Option<String>,
+    /// What the result has besides values and ending, which are empty in it; None: nothing.
+    pub facts: Option<Box<RunResult>>,
 }
 
 /// The facts of a result without facts of its run.
-static NO_FACTS: LazyLock<RunFacts> = LazyLock::new(RunFacts::default);
+static NO_FACTS: LazyLock<RunResult> = LazyLock::new(RunResult::default);
 
 impl RunRow {
     /// Returns the facts of the run; those of `NO_FACTS` if there are none.
-    pub fn facts(&self) -> &RunFacts {
+    pub fn facts(&self) -> &RunResult {
         self.facts.as_deref().unwrap_or(&NO_FACTS)
     }
 }
@@ -210,7 +201,7 @@ impl RunResults {
         instance: &str,
         examination: &str,
         ids: &[String],
-        result: RunResult,
+        mut result: RunResult,
     ) -> Result<(), RunResultError> {
         let number = self.examination(examination)?;
         let expected = self.examinations[number].1;
@@ -224,27 +215,15 @@ impl RunResults {
                 return Err(RunResultError::DifferentIds { run: run() });
             }
         }
-        let values: Vec<u32> = result
-            .values
+        let values: Vec<u32> = std::mem::take(&mut result.values)
             .into_iter()
             .map(|value| value.map_or(NONE, |value| self.values.number(value)))
             .collect();
-        self.add_row(entry, instance, number, result.ending, &values);
-        let RunResult { cost, marks, techniques, remarks, repeated, mut arrived_ms, host, .. } = result;
-        if !arrived_ms.is_empty() {
-            arrived_ms.resize(expected, None);
+        self.add_row(entry, instance, number, std::mem::take(&mut result.ending), &values);
+        if !result.arrived_ms.is_empty() {
+            result.arrived_ms.resize(expected, None);
         }
-        let failure_class = None;
-        self.set_run_facts(RunFacts {
-            cost,
-            marks,
-            techniques,
-            remarks,
-            repeated,
-            arrived_ms,
-            host,
-            failure_class,
-        });
+        self.set_run_facts(result);
         Ok(())
     }
 
@@ -325,13 +304,38 @@ impl RunResults {
         &self.given[row.first..row.first + self.examinations[row.examination as usize].1]
     }
 
+    /// Returns a run as part of a judgement.
+    pub(crate) fn cell(
+        &self,
+        row: &RunRow,
+        verdicts: ValueVerdicts,
+        points: BigRational,
+        complete: bool,
+    ) -> Cell {
+        let facts = row.facts().clone();
+        Cell {
+            entry: row.entry as usize,
+            ending: row.ending,
+            values: self.values_of(row).iter().map(|number| self.values.get(*number).cloned()).collect(),
+            verdicts,
+            points,
+            complete,
+            cost: facts.cost,
+            marks: facts.marks,
+            techniques: facts.techniques,
+            arrived_ms: facts.arrived_ms,
+            remarks: facts.remarks,
+            failure_class: facts.failure_class,
+        }
+    }
+
     /// Returns whether a run has a value.
     pub(crate) fn has_value(&self, row: &RunRow) -> bool {
         self.values_of(row).iter().any(|value| *value != NONE)
     }
 
     /// Sets the facts of the row that was added last.
-    pub(crate) fn set_run_facts(&mut self, facts: RunFacts) {
+    pub(crate) fn set_run_facts(&mut self, facts: RunResult) {
         if facts != *NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }

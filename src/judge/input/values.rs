@@ -2,6 +2,7 @@
 
 use super::run_results::{FALSE, NONE, NOT_KEPT, RunResults, TRUE};
 use crate::judgement::{Cost, InputDigest};
+use mcc_base::OnFile;
 use mcc_base::figures::{self, MAX_BYTES};
 use mcc_campaign::benchkit::Value;
 use mcc_campaign::benchkit::published::TableError;
@@ -51,8 +52,7 @@ pub enum SourceError {
 /// Returns the name and digest of a judged file. The name has no folder, so that the same input gives the same
 /// judgement in any place.
 pub fn digest(path: &Path) -> Result<InputDigest, TableError> {
-    let digest = mcc_base::digest::file(path);
-    let (sha256, _) = digest.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    let (sha256, _) = mcc_base::digest::file(path).on("read", path)?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Ok(InputDigest { file: name.to_string_lossy().into_owned(), sha256 })
 }

@@ -7,7 +7,7 @@ use super::podium;
 use super::points::{BlockPoints, Counts, ExaminationTally, Weights};
 use super::trusted;
 use super::votes::{Backing, PositionVotes};
-use crate::input::run_results::{NONE, NOT_KEPT, RunFacts, RunRow};
+use crate::input::run_results::{NONE, NOT_KEPT, RunResult, RunRow};
 use crate::judgement::*;
 use mcc_base::Mark;
 use mcc_edition::NotKept;
@@ -206,7 +206,7 @@ impl<'j> BlockJudge<'j> {
         tally.add(class, counts, unjudged);
         tally.unique += unique;
         let complete = known && counts.right == verdicts.len() as u64;
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, failure_class, .. } = row.facts();
+        let RunResult { cost, marks, .. } = row.facts();
         if !judge.mixed_hosts[instance] {
             let not_comparable = marks.iter().any(Mark::excludes_cost) || !row.ending.is_scored();
             let unmeasured = |measured: bool| u64::from(not_comparable || (complete && !measured));
@@ -216,21 +216,7 @@ impl<'j> BlockJudge<'j> {
         if let (true, Some(cost)) = (complete, judge.comparable_cost(row)) {
             self.complete.push(CompleteRun { examination, instance, entry, cost });
         }
-        let given = judge.results.values_of(row);
-        Cell {
-            entry,
-            ending: row.ending,
-            values: given.iter().map(|number| judge.results.values.get(*number).cloned()).collect(),
-            points: self.points.weighted(examination, class, counts),
-            verdicts,
-            complete,
-            cost: *cost,
-            marks: marks.clone(),
-            techniques: techniques.clone(),
-            remarks: remarks.clone(),
-            arrived_ms: arrived_ms.clone(),
-            failure_class: failure_class.clone(),
-        }
+        judge.results.cell(row, verdicts, self.points.weighted(examination, class, counts), complete)
     }
 
     /// Returns the scores, podiums, awards and best virtual scores over all blocks judged.

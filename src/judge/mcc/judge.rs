@@ -6,7 +6,7 @@ use super::votes::{self, PositionVotes};
 use super::{confidence, flags, no_confidence, teams, weights};
 use crate::certified::Certified;
 use crate::input::run_results::{
-    InstanceFacts, NONE, Override, RunFacts, RunResultError, RunResults, RunRow,
+    InstanceFacts, NONE, Override, RunResult, RunResultError, RunResults, RunRow,
 };
 use crate::judgement::*;
 use mcc_base::Mark;
@@ -267,27 +267,12 @@ impl Judge {
     }
 
     fn excluded_cell(&self, row: &RunRow) -> Cell {
-        let given = self.results.values_of(row);
-        let RunFacts { cost, marks, techniques, remarks, arrived_ms, failure_class, .. } =
-            row.facts().clone();
         let verdict = |number: &u32| match *number {
             NONE => ValueVerdict::NotComputed,
             _ => ValueVerdict::Unjudged,
         };
-        Cell {
-            entry: row.entry as usize,
-            ending: row.ending,
-            values: given.iter().map(|number| self.results.values.get(*number).cloned()).collect(),
-            verdicts: given.iter().map(verdict).collect(),
-            points: BigRational::zero(),
-            complete: false,
-            cost,
-            marks,
-            techniques,
-            remarks,
-            arrived_ms,
-            failure_class,
-        }
+        let verdicts = self.results.values_of(row).iter().map(verdict).collect();
+        self.results.cell(row, verdicts, BigRational::zero(), false)
     }
 
     /// Collects the votes on one position into `votes`, with values that are compared by number. `confidence` is by
@@ -388,7 +373,7 @@ impl Judge {
 
     /// Returns the cost of a run of a competing entry; None where it must not be compared (E-5.1).
     pub(super) fn comparable_cost(&self, row: &RunRow) -> Option<Cost> {
-        let RunFacts { cost, marks, .. } = row.facts();
+        let RunResult { cost, marks, .. } = row.facts();
         let comparable = self.competing[row.entry as usize]
             && !self.mixed_hosts[row.instance as usize]
             && !marks.iter().any(Mark::excludes_cost);

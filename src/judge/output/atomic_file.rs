@@ -1,24 +1,12 @@
 //! A file that is written under a temporary name and renamed when it is complete.
 
 use super::write::files;
+use mcc_base::{FileError, OnFile, temporary};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
-
-/// Why a file cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// The system refused it.
-    #[error("cannot write {path}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-}
 
 /// A file that is written under a temporary name and renamed when it is complete.
 pub struct AtomicFile {
@@ -28,18 +16,9 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Creates the temporary file in the folder of `path`.
-    pub fn new(path: &Path) -> Result<Self, WriteError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new();
-        // Temporary files are private by default; the umask of the user must apply as to other files.
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        match file.tempfile_in(folder) {
-            Ok(file) => Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) }),
-            Err(source) => {
-                let source = mcc_base::text::without_temporary_path(source);
-                Err(WriteError::Io { path: path.to_owned(), source })
-            }
-        }
+    pub fn new(path: &Path) -> Result<Self, FileError> {
+        let file = temporary::file_beside(path).on("write", path)?;
+        Ok(Self { path: path.to_owned(), out: BufWriter::with_capacity(1 << 16, file) })
     }
 
     /// Returns the final path.
@@ -47,35 +26,30 @@ impl AtomicFile {
         &self.path
     }
 
-    /// Converts an error of the system on this file.
-    pub fn failed(&self, source: io::Error) -> WriteError {
-        WriteError::Io { path: self.path.clone(), source }
-    }
-
     /// Writes a text.
-    pub fn text(&mut self, text: &str) -> Result<(), WriteError> {
+    pub fn text(&mut self, text: &str) -> Result<(), FileError> {
         self.bytes(text.as_bytes())
     }
 
     /// Writes bytes.
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.out.write_all(bytes).map_err(|source| self.failed(source))
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        self.out.write_all(bytes).on("write", &self.path)
     }
 
     /// Writes a value as JSON.
-    pub fn value(&mut self, value: &impl Serialize) -> Result<(), WriteError> {
-        serde_json::to_writer(&mut self.out, value).map_err(|error| self.failed(error.into()))
+    pub fn value(&mut self, value: &impl Serialize) -> Result<(), FileError> {
+        serde_json::to_writer(&mut self.out, value).on("write", &self.path)
     }
 
     /// Writes a field of a JSON object, followed by `end`.
-    pub fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), WriteError> {
+    pub fn field(&mut self, name: &str, value: &impl Serialize, end: &str) -> Result<(), FileError> {
         self.text(&format!("\"{name}\":"))?;
         self.value(value)?;
         self.text(end)
     }
 
     /// Writes a row of a CSV table.
-    pub fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) -> Result<(), WriteError> {
+    pub fn row<T: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = T>) -> Result<(), FileError> {
         let mut between = "";
         for text in fields {
             self.text(std::mem::replace(&mut between, ","))?;
@@ -85,16 +59,15 @@ impl AtomicFile {
     }
 
     /// Writes buffered bytes to the temporary file.
-    pub fn flush(&mut self) -> Result<(), WriteError> {
-        self.out.flush().map_err(|source| self.failed(source))
+    pub fn flush(&mut self) -> Result<(), FileError> {
+        self.out.flush().on("write", &self.path)
     }
 
     /// Renames the complete file to its path and returns the path.
-    pub fn rename(self) -> Result<PathBuf, WriteError> {
+    pub fn rename(self) -> Result<PathBuf, FileError> {
         let Self { path, out } = self;
-        let failed = |source| WriteError::Io { path: path.clone(), source };
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
+        let file = out.into_inner().on("write", &path)?;
+        file.persist(&path).on("write", &path)?;
         Ok(path)
     }
 }
@@ -109,7 +82,7 @@ pub fn field(text: &str) -> Cow<'_, str> {
 }
 
 /// Writes tables under temporary names and returns them, to be renamed.
-pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, WriteError> {
+pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFile>, FileError> {
     let file = |(name, content): &(&str, String)| {
         let mut file = AtomicFile::new(&dir.join(name))?;
         file.text(content)?;
@@ -122,7 +95,7 @@ pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFi
 /// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
 /// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier
 /// judgement are removed.
-pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), WriteError> {
+pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), FileError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
     if json.path().exists() {
@@ -130,7 +103,7 @@ pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) ->
         for name in files().filter(|name| !stays(name)) {
             match std::fs::remove_file(dir.join(name)) {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(WriteError::Io { path: dir.join(name), source });
+                    return Err(FileError { action: "remove", path: dir.join(name), source });
                 }
                 _ => {}
             }

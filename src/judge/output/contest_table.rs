@@ -1,12 +1,13 @@
 //! Writes judged results as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
 
-use super::atomic_file::{AtomicFile, WriteError};
+use super::atomic_file::AtomicFile;
 use super::schema;
 use super::write::override_rows;
 use crate::input::run_results::{RunKey, RunResults};
 use crate::judgement::{Block, Cell, Cost, Ending, Judgement, ValueVerdict};
 use crate::mcc::Judge;
 use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
+use mcc_base::FileError;
 use mcc_campaign::benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::{BTreeMap, HashMap};
@@ -119,7 +120,7 @@ pub enum ExportError {
     Judge(#[from] crate::mcc::JudgeError),
     /// A file cannot be written.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(#[from] FileError),
 }
 
 struct Writer<'a> {

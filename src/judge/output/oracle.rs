@@ -2,11 +2,11 @@
 //! and examination, `INSTANCE-SHORT.out`; its first line has the names of both. Those of total examinations have a vector
 //! (`vector.rs`).
 
-use super::atomic_file::{AtomicFile, WriteError};
+use super::atomic_file::AtomicFile;
 use super::{schema, vector};
 use crate::judgement::Block;
 use crate::mcc::Judge;
-use mcc_base::files;
+use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::contest_table::spelled;
 use mcc_campaign::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Examination};
@@ -46,17 +46,9 @@ pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf>
 /// Why an oracle cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum OracleError {
-    /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A file cannot be written.
+    /// A file or folder cannot be read or written.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    File(#[from] FileError),
     /// The name of an instance contains `/` or NUL.
     #[error("instance `{0}` cannot be part of a file name; rename it before its oracle is written")]
     Name(String),
@@ -89,17 +81,16 @@ pub fn read(
     ids: &[&str],
 ) -> Result<Option<GoodLines>, OracleError> {
     let Some(path) = file(folder, instance, &examination.name) else { return Ok(None) };
-    let failed = |source| OracleError::Read { path: path.clone(), source };
     let file = match files::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed)?,
+        opened => opened.on("read", &path)?,
     };
     if let Some(total) = Total::named(&examination.name) {
         return vector::read(file, &path, total, ids.len()).map(Some);
     }
     let questions = Questions::as_printed(examination);
     let reading = Reading { published: true, ..Reading::default() };
-    let answers = Answers::read_file(&file, &questions, reading).map_err(failed)?;
+    let answers = Answers::read_file(&file, &questions, reading).on("read", &path)?;
     let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     let mut bad: Vec<_> =
         answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.to_string())).collect();
@@ -149,7 +140,7 @@ fn position_by_number(id: &str) -> Option<usize> {
 /// # Errors
 /// A file cannot be written, or the name of an instance cannot be part of a file name.
 pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
-    fs::create_dir_all(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
+    fs::create_dir_all(folder).on("create", folder)?;
     let mut written = 0;
     judge.judge_blocks(|block| {
         let instance = &judge.header.instances[block.instance].instance;
@@ -182,7 +173,7 @@ impl Oracle {
     /// # Errors
     /// The folder or a file cannot be read.
     pub fn read(judge: &Judge, folder: &Path) -> Result<Self, OracleError> {
-        fs::read_dir(folder).map_err(|source| OracleError::Read { path: folder.to_owned(), source })?;
+        fs::read_dir(folder).on("read", folder)?;
         let mut oracle = Self { values: HashMap::new(), bad_lines: Vec::new() };
         for (examination, instance, ids) in judge.block_ids() {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -216,7 +207,7 @@ pub struct OracleComparison {
 ///
 /// # Errors
 /// The table cannot be written.
-pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleComparison, WriteError> {
+pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleComparison, FileError> {
     let mut table = AtomicFile::new(out)?;
     table.text(&schema::ORACLE.header())?;
     let mut compared = OracleComparison::default();
@@ -242,7 +233,7 @@ pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleCompa
             let position = format!("{position:02}");
             table.row([instance, &examination.name, &position, &shown, &expected.to_string(), result])?;
         }
-        Ok::<(), WriteError>(())
+        Ok::<(), FileError>(())
     })?;
     table.rename()?;
     Ok(compared)

@@ -3,6 +3,7 @@
 //! and places are not separated; a bound is a number, `inf` or `?`, separated by white space.
 
 use super::oracle::{GoodLines, OracleError};
+use mcc_base::OnFile;
 use mcc_campaign::benchkit::Value;
 use mcc_model::Total;
 use std::io::Read;
@@ -22,8 +23,7 @@ pub(super) fn read(
     objects: usize,
 ) -> Result<GoodLines, OracleError> {
     let mut text = String::new();
-    let read = source.take(MAX_BYTES).read_to_string(&mut text);
-    read.map_err(|source| OracleError::Read { path: path.to_owned(), source })?;
+    source.take(MAX_BYTES).read_to_string(&mut text).on("read", path)?;
     let bad_line = |line, message| OracleError::Line { path: path.to_owned(), line, message };
     let (mut values, mut bad) = (Vec::new(), Vec::new());
     let mut lines = (2..).zip(text.lines().skip(1));

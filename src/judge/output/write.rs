@@ -3,7 +3,7 @@
 //! Every file is written under a temporary name. When all are complete they replace those of an earlier judgement
 //! (`replace`).
 
-use super::atomic_file::{AtomicFile, WriteError, field, replace, table_files};
+use super::atomic_file::{AtomicFile, field, replace, table_files};
 use super::schema;
 use crate::arrivals;
 use crate::certified;
@@ -11,8 +11,8 @@ use crate::judgement::*;
 use crate::mcc::sensitivity::{LeftOut, Margin, Sensitivity};
 use crate::mcc::{Judge, JudgementTotals};
 use crate::shared::variant_of;
-use mcc_base::Mark;
 use mcc_base::ordered_map::all_cores;
+use mcc_base::{FileError, Mark, OnFile};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use mcc_store::InstructionSource;
@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, WriteError> {
+pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, FileError> {
     write_by(judge, dir, all_cores())
 }
 
@@ -35,8 +35,8 @@ pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, WriteError> {
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, WriteError> {
-    std::fs::create_dir_all(dir).map_err(|source| WriteError::Io { path: dir.to_owned(), source })?;
+pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, FileError> {
+    std::fs::create_dir_all(dir).on("create", dir)?;
     let header = &judge.header;
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
@@ -67,7 +67,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
             batch.filled(header, blocks)
         },
         |batch| {
-            let mut batch = batch.map_err(|error| json.failed(error))?;
+            let mut batch = batch.on("write", json.path())?;
             json.text(std::mem::replace(&mut between, ",\n"))?;
             json.bytes(&batch.json)?;
             trusted.text(&batch.trusted)?;
@@ -81,7 +81,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
             }
             batch.clear();
             unused_batches().push(batch);
-            Ok::<_, WriteError>(())
+            Ok::<_, FileError>(())
         },
     )?;
     json.text("\n],\n")?;
@@ -114,7 +114,7 @@ pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<Judg
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), WriteError> {
+pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), FileError> {
     let tables = [("sensitivity.csv", sensitivity_rows(sensitivity)), ("margins.csv", margins(sensitivity))];
     table_files(&tables, dir)?.into_iter().try_for_each(|file| file.rename().map(drop))
 }
@@ -272,7 +272,7 @@ fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 /// Writes the fields of `Judgement` before `blocks`, one per line.
-fn header_fields(json: &mut AtomicFile, header: &Judgement) -> Result<(), WriteError> {
+fn header_fields(json: &mut AtomicFile, header: &Judgement) -> Result<(), FileError> {
     json.field("version", &header.version, ",\n")?;
     json.field("edition", &header.edition, ",\n")?;
     if let Some(publication) = &header.publication {

@@ -2,8 +2,8 @@
 //! totals by track and tool.
 
 use super::{Experiment, Outcome, Results, Total};
-use mcc_base::figures;
 use mcc_base::names::check_name;
+use mcc_base::{FileError, OnFile, figures};
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_judge::shared::{digest, optional_number};
@@ -19,15 +19,11 @@ pub enum CrvError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// A folder cannot be read.
-    #[error("cannot read the folder {path}: {source}", path = path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A folder has no table of CRV.
-    #[error("{path}: the folder has no table of measurements or totals (*.csv); give the folder of the results", path = path.display())]
+    #[error("{}: the folder has no table of measurements or totals (*.csv); give the folder of the results",
+        path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,
@@ -73,10 +69,9 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
         results.inputs.push(digest(path)?);
         return Ok(results);
     }
-    let failed = |source| CrvError::Folder { path: path.to_owned(), source };
     let mut files = Vec::new();
-    for file in std::fs::read_dir(path).map_err(failed)? {
-        let file = file.map_err(failed)?.path();
+    for file in std::fs::read_dir(path).on("read", path)? {
+        let file = file.on("read", path)?.path();
         let name = file.to_string_lossy();
         if name.ends_with(".csv") || name.ends_with(".csv.gz") {
             files.push(file);

@@ -4,6 +4,7 @@ use super::benchexec::{self, RawRun, ResultError, ResultHeader};
 use super::results::{GivenScore, Results, Run};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
+use mcc_base::OnFile;
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
@@ -34,10 +35,7 @@ pub enum SvcompError {
         source: walkdir::Error,
     },
     /// A folder has neither result files nor tables of scores.
-    #[error(
-        "{path}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it",
-        path = path.display()
-    )]
+    #[error("{}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it", path.display())]
     Nothing {
         /// The folder.
         path: PathBuf,
@@ -67,8 +65,8 @@ pub enum SvcompError {
         parent: String,
     },
     /// A folder has two tables of categories.
-    #[error("{first} and {second} both are categories files; keep one, or name it with --categories",
-            first = first.display(), second = second.display())]
+    #[error("{} and {} both are categories files; keep one, or name it with --categories",
+        first.display(), second.display())]
     TwoCategories {
         /// The first table.
         first: PathBuf,
@@ -76,10 +74,8 @@ pub enum SvcompError {
         second: PathBuf,
     },
     /// A result file does not name its entry or category.
-    #[error(
-        "{path}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
-        path = path.display()
-    )]
+    #[error("{}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+        path.display())]
     Unnamed {
         /// The file.
         path: PathBuf,
@@ -221,8 +217,7 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
 /// The kind of a file: XML by its first character, a table by its header. None for another table.
 fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     let mut beginning = Vec::new();
-    let read = open(path)?.take(64).read_to_end(&mut beginning);
-    read.map_err(|source| TableError::Read { path: path.to_owned(), source })?;
+    open(path)?.take(64).read_to_end(&mut beginning).on("read", path).map_err(TableError::from)?;
     let text = String::from_utf8_lossy(&beginning);
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
         return Ok(Some(FileKind::Result(benchexec::header(path)?)));

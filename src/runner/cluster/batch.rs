@@ -1,7 +1,7 @@
 //! Makes arrays of jobs of the plan of a campaign.
 
 use mcc_base::names::{ModelName, text_of};
-use mcc_campaign::{ClusterSettings, History, Plan, Run};
+use mcc_campaign::{ClusterSettings, History, Run};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -38,17 +38,9 @@ const CONTROLLER_MIB: u64 = 512;
 const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {
-    /// Returns the demand of every model of a plan, sorted by name. `memory_mib` is the memory that one machine may need.
-    pub fn from_plan(
-        plan: &Plan,
-        memory_mib: u64,
-        settings: &ClusterSettings,
-        history: &History,
-    ) -> Vec<Self> {
-        Self::of_runs(plan.runs(), plan.longest_run_s, memory_mib, settings, history)
-    }
-
-    fn of_runs(
+    /// Returns the demand of every model of the runs of a plan, sorted by name. `memory_mib` is the memory that one machine
+    /// may need.
+    pub fn of_runs(
         runs: impl Iterator<Item = Run>,
         longest_run_s: u64,
         memory_mib: u64,

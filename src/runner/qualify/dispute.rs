@@ -4,15 +4,15 @@
 
 use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
+use mcc_base::temporary::folder_beside;
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
 use mcc_model::{Archive, NetKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -80,12 +80,7 @@ impl Dispute<'_> {
             }
         }
         // Made first: a wrong path must not be found after hours.
-        let beside = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let report = tempfile::Builder::new()
-            .prefix(".shrink-")
-            .permissions(Permissions::from_mode(0o777))
-            .tempdir_in(beside)
-            .on("create", beside)?;
+        let report = folder_beside(out, ".shrink-")?;
         let start = Reducible {
             net: archive.net()?,
             properties: archive.properties(&self.examination.name)?.unwrap_or_default(),

@@ -1,23 +1,18 @@
 use super::OracleError;
 use crate::RunnerError;
+use mcc_base::FileError;
 use mcc_base::names::{BadName, RunId};
 use mcc_campaign::CampaignError;
 use mcc_model::ArchiveError;
 use mcc_store::{Outcome, StoreError};
-use std::io;
 use std::path::PathBuf;
 
 /// Why a qualification cannot be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum QualifyError {
     /// The folder of instances cannot be read.
-    #[error("cannot read {}: {source}; give a folder of instance archives (NAME.tgz)", path.display())]
-    Instances {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{0}; give a folder of instance archives (NAME.tgz)")]
+    Instances(FileError),
     /// The folder contains no instance of a known model.
     #[error("{}: contains no instance of a known model; give a folder of archives (NAME.tgz)", .0.display())]
     NoInstance(PathBuf),
@@ -90,7 +85,7 @@ pub enum QualifyError {
     Dispute(String),
     /// A file cannot be read or written.
     #[error(transparent)]
-    File(#[from] mcc_base::FileError),
+    File(#[from] FileError),
 }
 
 impl QualifyError {

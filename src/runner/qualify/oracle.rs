@@ -1,14 +1,13 @@
 //! Known answers, with which the answers of a tool are compared.
 
 use super::counted;
-use mcc_base::files;
+use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::{Answers, Questions, Reading, Value};
 use mcc_edition::Examination;
 use mcc_judge::oracle;
 use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Known values: `trusted.csv` of a judgement, or a folder with tables `<Instance>.csv` (the same columns without
@@ -50,14 +49,10 @@ pub enum OracleError {
     #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; give the folder of an oracle", .0.display())]
     Empty(PathBuf),
     /// A file cannot be read.
-    #[error("{}: {source}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out",
-        path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error(
+        "{0}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out"
+    )]
+    Read(#[from] FileError),
     /// A table cannot be parsed or has other columns.
     #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
         path.display())]
@@ -84,16 +79,15 @@ impl Oracle {
     /// # Errors
     /// The path cannot be read, or a table has other columns. Bad rows are not errors, but are described in `unread`.
     pub fn open(path: &Path) -> Result<Self, OracleError> {
-        let io = |source| OracleError::Io { path: path.to_owned(), source };
-        if !path.metadata().map_err(io)?.is_dir() {
+        if !path.metadata().on("read", path)?.is_dir() {
             let mut oracle = Self::default();
             oracle.read(path, None)?;
             return Ok(oracle);
         }
         let mut oracle = Self { folder: Some(path.to_owned()), ..Self::default() };
         let mut is_empty = true;
-        for item in path.read_dir().map_err(io)? {
-            let file = item.map_err(io)?.path();
+        for item in path.read_dir().on("read", path)? {
+            let file = item.on("read", path)?.path();
             let extension = file.extension().unwrap_or_default();
             is_empty &= extension != "csv" && extension != "out";
             if extension == "csv" {
@@ -188,7 +182,7 @@ impl Oracle {
         if path.is_file() {
             let reading = Reading { strict: false, published: true };
             let read = files::open(&path).and_then(|file| Answers::read_file(&file, questions, reading));
-            let answers = read.map_err(|source| OracleError::Io { path: path.clone(), source })?;
+            let answers = read.on("read", &path)?;
             let bad = || answers.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
             let unread = bad()
                 .next()

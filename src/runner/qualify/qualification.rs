@@ -487,8 +487,7 @@ fn instances(
     edition: &Edition,
     purpose: Purpose,
 ) -> Result<BTreeMap<String, Archive>, QualifyError> {
-    let found = campaign::archives_in(folder)
-        .map_err(|source| QualifyError::Instances { path: folder.to_owned(), source })?;
+    let found = campaign::archives_in(folder).on("read", folder).map_err(QualifyError::Instances)?;
     let mut seen = BTreeSet::new();
     let mut chosen = BTreeMap::new();
     // Sorted by name, which is the order of size: the numbers in names are padded with zeros.

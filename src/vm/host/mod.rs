@@ -47,7 +47,7 @@ pub enum HostError {
     #[error(transparent)]
     File(#[from] mcc_base::FileError),
     /// A file of the system has unexpected content.
-    #[error("unexpected content of {path}: `{text}`", path = path.display())]
+    #[error("unexpected content of {}: `{text}`", path.display())]
     Content {
         /// The file.
         path: PathBuf,

@@ -71,6 +71,7 @@ fn result(count: usize, boolean: bool) -> impl Strategy<Value = RunResult> {
                 repeated: vec![twice],
                 arrived_ms: vec![],
                 host: host.to_owned(),
+                failure_class: None,
             }
         },
     )
