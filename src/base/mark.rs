@@ -34,7 +34,7 @@ impl Mark {
     pub const RESTORED: Self = Self::new("restored");
     /// The output was longer than the cap; the rest was not kept.
     pub const OUTPUT_TRUNCATED: Self = Self::new("output-truncated");
-    /// The end of the output was not received.
+    /// The end of the output, or of the evidence, was not received.
     pub const OUTPUT_INCOMPLETE: Self = Self::new("output-incomplete");
     /// The guest's kernel killed processes for lack of memory.
     pub const OOM_KILLS: Self = Self::new("oom-kills");
@@ -123,7 +123,11 @@ const WORDS: [(Mark, &str, &str); 28] = [
     (Mark::MIXED_HOST, "several hosts", "the runs on this model took place on several hosts (E-5.1)"),
     (Mark::RESTORED, "restored machine", "the machine was started from a saved state, not booted"),
     (Mark::OUTPUT_TRUNCATED, "output cut", "the output was longer than the limit; the rest was not kept"),
-    (Mark::OUTPUT_INCOMPLETE, "output incomplete", "the end of the output was not received"),
+    (
+        Mark::OUTPUT_INCOMPLETE,
+        "output incomplete",
+        "the end of the output, or of the evidence, was not received",
+    ),
     (Mark::OOM_KILLS, "out of memory", "the guest's kernel ended processes for lack of memory"),
     (
         Mark::LATE_LIMIT,
