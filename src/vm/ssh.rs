@@ -562,10 +562,10 @@ fn evidence_call(folder: &str) -> String {
     format!("send_evidence {} {most} {all} {PART}\n", shell_quoted(folder))
 }
 
-/// The script of a session that only sends the files of evidence in a folder.
+/// The script of a session that only sends the files of evidence in a folder, with this nonce.
 #[cfg(test)]
-pub(super) fn evidence_script(folder: &str) -> String {
-    format!("{SESSION}{}", evidence_call(folder))
+pub(super) fn evidence_script(nonce: &str, folder: &str) -> String {
+    format!("{SESSION}nonce={nonce}\n{}", evidence_call(folder))
 }
 
 #[cfg(test)]

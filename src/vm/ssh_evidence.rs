@@ -101,7 +101,7 @@ mod tests {
 
     /// What the session sends of a folder.
     fn sent(folder: &Path) -> Vec<u8> {
-        let script = format!("nonce=word\n{}", evidence_script(folder.to_str().unwrap()));
+        let script = evidence_script("word", folder.to_str().unwrap());
         let done = Command::new("bash").args(["-c", &script]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&done.stderr), "");
         done.stdout

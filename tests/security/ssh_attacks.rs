@@ -216,6 +216,8 @@ fn evidence_over_ssh_is_complete_or_refused_and_changes_no_outcome() {
         part() { printf '{"nonce":"%s","event":"evidence-part","base64":"%s"}\n' "$nonce" "$1"; }
         sent() { send_event evidence-sent; }
     "#;
+    let off = r#"until [[ -e {folder}/off ]]; do linger 0.05; done
+        event SHUTDOWN '{"guest":true,"reason":"guest-shutdown"}'; exit 0"#;
     let first = "file 00.witness.json 3; part Zm9v";
     let long = "head -c 3000000 /dev/zero | tr '\\0' x; exec sleep 1000";
     for (evidence, mark, kept) in [
@@ -223,6 +225,7 @@ fn evidence_over_ssh_is_complete_or_refused_and_changes_no_outcome() {
         ("sent".to_owned(), None, false),
         (format!("{first}; exit"), Some("connection-lost"), true),
         ("file 00.witness.json 3; exit".to_owned(), Some("connection-lost"), false),
+        (": > ${BASH_SOURCE%/*}/off; exec sleep 1000".to_owned(), Some("connection-lost"), false),
         (format!("{first}; exec sleep 1000"), Some("output-incomplete"), true),
         ("file ../../../stolen 3; part Zm9v".to_owned(), Some("guest-messages"), false),
         ("file stdout 3; part Zm9v".to_owned(), Some("guest-messages"), false),
@@ -242,7 +245,7 @@ fn evidence_over_ssh_is_complete_or_refused_and_changes_no_outcome() {
     ] {
         let deadline = if mark == Some("output-incomplete") { 6 } else { 600 };
         let settings = format!("collect_deadline_s = {deadline}");
-        let folder = fake_machine(&settings, "linger", ":", "ended", "exit 0");
+        let folder = fake_machine(&settings, off, ":", "ended", "exit 0");
         let campaign = folder.path().join("campaign.toml");
         let text = fs::read_to_string(&campaign).unwrap();
         fs::write(&campaign, format!("tool_evidence = true\n{text}")).unwrap();

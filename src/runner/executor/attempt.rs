@@ -565,7 +565,11 @@ impl AttemptRunner<'_> {
     fn collect_evidence(&mut self, tool: &mut Metered, deadline: Instant) -> Result<(), VmError> {
         tool.machine.request_evidence()?;
         loop {
-            match tool.next(deadline)? {
+            let step = match tool.next(deadline) {
+                Err(error) if error.is_by_guest() => break self.mark(Mark::CONNECTION_LOST),
+                step => step?,
+            };
+            match step {
                 Step::Guest(GuestEvent::Evidence { file, part }) => self.keep_evidence(&file, &part)?,
                 Step::Guest(GuestEvent::EvidenceSent) => return Ok(()),
                 Step::Guest(GuestEvent::SessionLost) => break self.mark(Mark::CONNECTION_LOST),
