@@ -97,6 +97,16 @@ fn checked_evidence(certified: &Path) -> Vec<(String, String, String, String, St
     rows(&certified.join("tool-evidence.csv")).into_iter().map(row).collect()
 }
 
+/// A certificate that the bound of position 00 is at most 1.
+fn certificate() -> String {
+    // Each fork is free, or one of its two neighbours holds it.
+    let weights = ["Fork_3", "Waiting_3", "Eating_3", "Eating_2"];
+    let weights = weights.map(|place| format!(r#"{{"place":"{place}","weight":"1"}}"#)).join(",");
+    format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
+    )
+}
+
 const ONE: &str = "tool-0/DiningTable-PT-03/UpperBounds";
 
 #[test]
@@ -105,12 +115,7 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
     let campaign = folder.path().join("campaign.toml");
     let text = fs::read_to_string(&campaign).unwrap();
     fs::write(&campaign, format!("tool_evidence = true\n{text}")).unwrap();
-    // Each fork is free, or one of its two neighbours holds it.
-    let weights = ["Fork_3", "Waiting_3", "Eating_3", "Eating_2"];
-    let weights = weights.map(|place| format!(r#"{{"place":"{place}","weight":"1"}}"#)).join(",");
-    let certificate = format!(
-        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
-    );
+    let certificate = certificate();
     let (right, disabled, other) = (witness(0, ""), witness(1, "\"TakeRight_1\""), witness(4, ""));
     let trivial = witness(6, "").replace("\"value\":\"1\"", "\"value\":\"0\"");
     // Fractions with almost the same denominators of 4093 digits: their sum has a denominator of all digits together.
@@ -224,11 +229,12 @@ collect_deadline_s = 1800
     let tool = folder.path().join("tool");
     fs::create_dir(&tool).unwrap();
     let head = tool.join("BenchKit_head.sh");
-    let (right, wrong) = (witness(0, ""), witness(1, "\"TakeRight_1\""));
+    let (right, wrong, certificate) = (witness(0, ""), witness(1, "\"TakeRight_1\""), certificate());
     let script = format!(
         r#"#!/bin/bash
 for n in {{00..15}}; do echo "FORMULA $BK_INPUT-UpperBounds-$n 1 TECHNIQUES EXPLICIT"; done
 cd "$BK_RESULT_DIR"
+printf %s '{certificate}' > 00.certificate.json
 printf %s '{right}' > 00.witness.json
 printf %s '{wrong}' > 01.witness.json
 echo 'no JSON' > 02.witness.json
@@ -263,6 +269,7 @@ exit 0
     assert_eq!(original, built);
     let names: Vec<&str> = original.iter().map(|(name, ..)| &**name).collect();
     let expected = [
+        "00.certificate.json",
         "00.witness.json",
         "01.witness.json",
         "02.witness.json",
@@ -271,11 +278,12 @@ exit 0
         "10.witness.json",
     ];
     assert_eq!(names, expected);
-    assert_eq!(original[3].1, MAX_FILE + 1);
+    assert_eq!(original[4].1, MAX_FILE + 1);
 
     let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
     let checked = checked_evidence(&certified);
     let expected = [
+        ("00", "1", "accepted", ""),
         ("00", "1", "accepted", ""),
         ("01", "1", "refused", "TakeRight_1 is not enabled"),
         ("02", "", "refused", "line 1"),
