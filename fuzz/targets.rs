@@ -7,14 +7,15 @@ use mcc_harness::base::guest::{Exit, GuestEvent, MAX_LINE};
 use mcc_harness::base::names::RunId;
 use mcc_harness::benchkit::contest_table::Form;
 use mcc_harness::benchkit::{Answers, JobFile, Questions, Reading, Value};
-use mcc_harness::checker::{Certificate, Instance, Value as Claimed, Witness, read_trace};
+use mcc_harness::certify::{Budget, Claim, convert_proof};
+use mcc_harness::checker::{Certificate, Instance, Value as Claimed, Witness, read_scn, read_trace};
 use mcc_harness::container::{Container, Limits};
 use mcc_harness::edition::{AnswerKind, Edition, Examination, OtherEdition, Rules};
 use mcc_harness::host::{self, Core, LeaseRegistry, Leases, Memory, Policy};
 use mcc_harness::judge::contest_table::{Cores, Layout, export};
 use mcc_harness::judge::record::{edition_of, read_unfinished};
-use mcc_harness::judge::{RunResults, mcc, source};
-use mcc_harness::model::{Archive, Net, Nupn, Property, SymmetricNet};
+use mcc_harness::judge::{RunResults, mcc, oracle, source, vector};
+use mcc_harness::model::{Archive, Net, NodeNames, Nupn, Property, SymmetricNet, Total};
 use mcc_harness::other_contests::{crv, svcomp};
 use mcc_harness::report::{SiteInput, write_site};
 use mcc_harness::store::{CampaignFacts, Record, RecordSummary};
@@ -28,13 +29,14 @@ use std::num::NonZeroUsize;
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// The name of a target and of its corpus, and the function that reads the bytes.
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 20] = [
     ("answers", answers),
     ("table", table),
     ("pnml", pnml),
@@ -52,6 +54,9 @@ pub const TARGETS: [Target; 17] = [
     ("container", container),
     ("witness", witness),
     ("certificate", certificate),
+    ("scn", scn),
+    ("smpt", smpt),
+    ("total", total),
 ];
 
 /// The output of a tool, read as each kind of examination: every position has an id, and every value can be read back.
@@ -494,5 +499,92 @@ pub fn certificate(data: &[u8]) {
         {
             assert!(instance.check_certificate(&Certificate { value, ..certificate.clone() }).is_err());
         }
+    }
+}
+
+/// The instance Switch-PT-1 of the conformance vectors, which is unpacked once.
+fn switch() -> &'static Archive {
+    static SWITCH: OnceLock<(tempfile::TempDir, Archive)> = OnceLock::new();
+    let (_, archive) = SWITCH.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("Switch-PT-1");
+        fs::create_dir(&path).expect("a folder");
+        for (file, content) in
+            [vector!("Switch-PT-1", "model.pnml"), vector!("Switch-PT-1", "ReachabilityCardinality.xml")]
+        {
+            fs::write(path.join(file), content).expect("a file");
+        }
+        let archive = Archive::open(&path).expect("an instance");
+        (folder, archive)
+    });
+    archive
+}
+
+/// A firing sequence of TINA: one that is read has transitions of the net, and is read again from its names in braces.
+pub fn scn(data: &[u8]) {
+    static NAMES: OnceLock<NodeNames> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("Named-PT-1");
+        fs::create_dir(&path).expect("a folder");
+        let nodes = [("t0", "one"), ("t-1", "t2"), ("t.3", "{a}\\b"), ("t4", "same"), ("t5", "same")];
+        let nodes = nodes
+            .map(|(id, name)| format!("<transition id='{id}'><name><text>{name}</text></name></transition>"));
+        let net = "<pnml><net id='Named-PT-1' type='ptnet'><page id='g'>NODES</page></net></pnml>";
+        fs::write(path.join("model.pnml"), net.replace("NODES", &nodes.concat())).expect("a file");
+        let archive = Archive::open(&path).expect("an instance");
+        NodeNames::read(&archive, "transition", str::to_owned).expect("its transitions")
+    });
+    let Ok(run) = read_scn(&String::from_utf8_lossy(data), names) else { return };
+    let written: Vec<String> = run.steps.iter().map(|step| format!("{{{}}}", step.transition)).collect();
+    assert_eq!(read_scn(&written.join("\n"), names).expect("its own names").steps, run.steps);
+}
+
+/// A proof of SMPT: one that is converted gives a certificate that is accepted from its text.
+pub fn smpt(data: &[u8]) {
+    static INSTANCE: OnceLock<Instance> = OnceLock::new();
+    let instance = INSTANCE.get_or_init(|| Instance::read(switch()).expect("a net"));
+    let text = String::from_utf8_lossy(data);
+    let cancel = AtomicBool::new(false);
+    let budget =
+        Budget { steps: u64::MAX, time: Duration::from_secs(2), memory_bytes: 1 << 28, cancel: &cancel };
+    let claim = Claim { examination: "ReachabilityCardinality", property: "f3", value: true };
+    let Ok(certificate) = convert_proof(switch(), &text, claim, &budget) else { return };
+    let written = serde_json::to_string(&certificate).expect("plain data");
+    let again = Certificate::read(&written).expect("its own text");
+    instance.check_certificate(&again).expect("an accepted certificate");
+}
+
+/// The output of a tool in each total examination, and the same bytes as its oracle file: values are read again from their text.
+pub fn total(data: &[u8]) {
+    static QUESTIONS: OnceLock<Vec<(&Total, Examination, Questions)>> = OnceLock::new();
+    let known = QUESTIONS.get_or_init(|| {
+        let questions = |total: &'static Total| {
+            let answers = if total.is_number() { AnswerKind::Number } else { AnswerKind::Boolean };
+            let examination = Examination { name: total.examination.to_owned(), answers, values: 0 };
+            let questions = Questions::read(switch(), &examination).expect("its questions");
+            (total, examination, questions)
+        };
+        Total::ALL.into_iter().map(questions).collect()
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    for (total, examination, questions) in known {
+        let ids = questions.ids.as_deref().expect("ids of a net");
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let read = Answers::read(data, questions, Reading::default()).expect("reading from memory");
+        assert_eq!((read.ids.len(), read.values.len()), (ids.len(), ids.len()));
+        for value in read.values.iter().flatten() {
+            assert_eq!(value.to_string().parse::<Value>().as_ref(), Ok(value));
+        }
+        let oracle = |bytes: &[u8]| {
+            let file = folder.path().join(format!("Switch-PT-1-{}.out", total.short));
+            fs::write(file, bytes).expect("a file");
+            oracle::read(folder.path(), "Switch-PT-1", examination, &ids)
+        };
+        let Ok(Some((values, _))) = oracle(data) else { continue };
+        assert_eq!(values.len(), ids.len());
+        let text = vector::text("Switch-PT-1", total, &values);
+        let (again, bad) = oracle(text.as_bytes()).expect("its own text").expect("a file");
+        assert!(bad.is_empty() && again == values, "{text}");
     }
 }

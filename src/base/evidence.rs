@@ -37,8 +37,7 @@ pub fn parse_name(name: &str) -> Option<(usize, Kind)> {
 }
 
 /// Reads the evidence in a folder in the order of the names, and calls `keep` with name and content. Other files, links,
-/// devices and what cannot be opened are left out; the limits of this module apply. Bytes that are not UTF-8 are replaced,
-/// so a file with some is refused later.
+/// devices and what cannot be opened are left out; the limits of this module apply.
 ///
 /// # Errors
 /// Those of `keep`.
@@ -52,10 +51,7 @@ pub fn read_all<E>(folder: &Path, mut keep: impl FnMut(&str, &str) -> Result<(),
             let name = format!("{position:02}.{word}.json");
             let Ok(content) = read(&folder.join(&name), left.min(MAX_FILE + 1)) else { continue };
             left -= content.len() as u64;
-            let mut text = String::from_utf8_lossy(&content).into_owned();
-            // A replaced byte has three bytes.
-            text.truncate(text.floor_char_boundary((MAX_FILE + 1) as usize));
-            keep(&name, &text)?;
+            keep(&name, &text_of(&content))?;
         }
     }
     Ok(())
@@ -65,6 +61,14 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     files::open_own(path)?.take(most).read_to_end(&mut content)?;
     Ok(content)
+}
+
+/// The text of a file. Bytes that are not UTF-8 are replaced, so a file with some is refused later.
+pub fn text_of(content: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(content).into_owned();
+    // A replaced byte has three bytes.
+    text.truncate(text.floor_char_boundary((MAX_FILE + 1) as usize));
+    text
 }
 
 /// The parts of a text for messages, each of at most `MAX_PART` bytes; one empty part of an empty text.

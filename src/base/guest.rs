@@ -175,7 +175,10 @@ pub enum GuestEvent {
         /// The part, at most `evidence::MAX_PART` bytes.
         part: String,
     },
-    /// Every byte of output was written to the ports. It is the last event of a job.
+    /// The session has sent the files of evidence completely. Only with the ssh channel, where the host creates this event.
+    #[serde(skip)]
+    EvidenceSent,
+    /// Every byte of output was written to the ports. It is the last event of a job; over ssh evidence follows it.
     #[serde(rename = "drained")]
     OutputComplete {
         /// Bytes that the tool wrote to its standard output.
@@ -265,6 +268,7 @@ impl GuestEvent {
             | Self::Started
             | Self::SessionLost
             | Self::UnexpectedMessage
+            | Self::EvidenceSent
             | Self::OutputComplete { .. } => true,
         }
     }

@@ -41,6 +41,14 @@ impl Channel {
         })
     }
 
+    /// Requests the files of evidence of the job over ssh, after `GuestEvent::OutputComplete`; the agent sends them before it.
+    pub fn request_evidence(&mut self) -> Result<(), VmError> {
+        match self {
+            Self::Agent(_) => Ok(()),
+            Self::Ssh(ssh) => ssh.request_evidence(),
+        }
+    }
+
     /// Returns the next message, without waiting; `Received::Invalid` for a line of the agent's port that is not a message.
     #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<Received>, VmError> {

@@ -32,6 +32,7 @@ mod qmp;
 mod saved_state;
 mod spec;
 mod ssh;
+mod ssh_evidence;
 mod stall;
 mod states;
 mod stream_file;

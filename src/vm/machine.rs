@@ -182,6 +182,14 @@ impl Machine {
         self.control.send(request).map_err(|error| self.with_cause(error))
     }
 
+    /// Requests the files of evidence of a job over ssh, whose output is complete; their end is `GuestEvent::EvidenceSent`.
+    ///
+    /// # Errors
+    /// The job keeps none, or it has not ended.
+    pub fn request_evidence(&mut self) -> Result<(), VmError> {
+        self.control.request_evidence()
+    }
+
     /// Copies output until an event occurs or `deadline` passes. Invalid messages, and those with a wrong nonce or
     /// impossible values, are dropped (`has_invalid_messages`).
     ///

@@ -5,14 +5,15 @@
 use super::error::VmError;
 use super::process::{pidfd, wait_for};
 use super::qmp::Lines;
+use super::ssh_evidence::{EvidenceReader, PART};
 use super::stream_file::TRUNCATED;
 use mcc_base::OnFile;
-use mcc_base::budgets;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::guest::{GuestEvent, GuestMessage, Job, MAX_LINE, Request};
 use mcc_base::machine::Original;
 use mcc_base::random;
 use mcc_base::text::shell_quoted;
+use mcc_base::{budgets, evidence};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -69,6 +70,9 @@ pub struct Ssh {
     /// The script that starts the tool.
     tool_script: Option<String>,
     nonce: String,
+    /// The folder of files of evidence, if they are kept.
+    evidence_folder: Option<String>,
+    evidence: EvidenceReader,
     control: Option<(Child, Lines)>,
     /// The tool's session and its standard input.
     tool: Option<(Child, UnixStream)>,
@@ -90,6 +94,8 @@ enum Stage {
     Examining,
     Ended,
     OutputComplete,
+    /// The control session sends the files of evidence.
+    SendingEvidence,
 }
 
 impl Ssh {
@@ -116,6 +122,8 @@ impl Ssh {
             outputs: Some(outputs),
             tool_script: None,
             nonce: String::new(),
+            evidence_folder: None,
+            evidence: EvidenceReader::new(""),
             control: None,
             tool: None,
             closed: None,
@@ -134,6 +142,7 @@ impl Ssh {
             (Request::Prepare(job), Stage::Booting) => {
                 self.stage = Stage::Preparing;
                 self.nonce.clone_from(&job.nonce);
+                self.evidence_folder.clone_from(&job.evidence_folder);
                 self.tool_script = Some(tool_script(job));
                 self.send_to_control(&format!("nonce={}\nawait_preparation\n", shell_quoted(&job.nonce)));
                 self.send_to_tool(&prepare_script(job));
@@ -147,6 +156,23 @@ impl Ssh {
         Ok(())
     }
 
+    /// Requests the files of evidence of the job; their end is `GuestEvent::EvidenceSent`. The tool must have ended.
+    ///
+    /// # Errors
+    /// A request out of order.
+    pub fn request_evidence(&mut self) -> Result<(), VmError> {
+        match (&self.evidence_folder, self.stage) {
+            (Some(folder), Stage::OutputComplete) => {
+                let call = evidence_call(folder);
+                self.stage = Stage::SendingEvidence;
+                self.evidence = EvidenceReader::new(&self.nonce);
+                self.send_to_control(&call);
+                Ok(())
+            }
+            (_, stage) => Err(VmError::Agent(format!("a request of evidence out of order: {stage:?}"))),
+        }
+    }
+
     /// Returns the next message, without waiting. While the guest boots, lines that are not messages are dropped.
     ///
     /// # Errors
@@ -155,7 +181,11 @@ impl Ssh {
         if self.probing.is_some() && self.probe()? {
             self.open_control()?;
         }
-        while let Some((_, lines)) = &mut self.control {
+        loop {
+            if let Some(event) = self.evidence.next_event() {
+                return Ok(Some(self.message(event)));
+            }
+            let Some((_, lines)) = &mut self.control else { break };
             match lines.next() {
                 Ok(Some(line)) => {
                     if let Some(event) = self.receive(&line)? {
@@ -188,6 +218,9 @@ impl Ssh {
 
     /// Handles a line of the control session.
     fn receive(&mut self, line: &[u8]) -> Result<Option<GuestEvent>, VmError> {
+        if self.stage == Stage::SendingEvidence {
+            return Ok(self.evidence.read(line).err().and_then(|problem| self.refuse(&problem)));
+        }
         let message = serde_json::from_slice::<GuestMessage>(line).ok();
         let event = message.filter(|message| message.nonce == self.nonce).map(|message| message.event);
         match (self.stage, &event) {
@@ -380,7 +413,11 @@ impl Ssh {
                 self.probing = Some((vec![], Instant::now() + PROBE_INTERVAL));
             }
             Stage::Ended | Stage::OutputComplete => self.close(),
-            Stage::Preparing | Stage::Prepared | Stage::Starting | Stage::Examining => {
+            Stage::Preparing
+            | Stage::Prepared
+            | Stage::Starting
+            | Stage::Examining
+            | Stage::SendingEvidence => {
                 if let Some((mut child, _)) = self.control.take() {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -517,6 +554,18 @@ fn tool_script(job: &Job) -> String {
         shell_quoted(&job.cwd),
         command.join(" ")
     )
+}
+
+/// Returns the line with which the control session sends the files of evidence in a folder.
+fn evidence_call(folder: &str) -> String {
+    let (most, all) = (evidence::MAX_FILE + 1, budgets::EVIDENCE);
+    format!("send_evidence {} {most} {all} {PART}\n", shell_quoted(folder))
+}
+
+/// The script of a session that only sends the files of evidence in a folder, with this nonce.
+#[cfg(test)]
+pub(super) fn evidence_script(nonce: &str, folder: &str) -> String {
+    format!("{SESSION}nonce={nonce}\n{}", evidence_call(folder))
 }
 
 #[cfg(test)]

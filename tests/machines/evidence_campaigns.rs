@@ -1,7 +1,7 @@
 //! `certify` after campaigns: wrong variants of a tool that outvote others in real machines, and evidence that tools wrote,
-//! which a fake machine sends.
+//! which a fake machine sends, or the same tool on a built image and on an original disk.
 
-use crate::support::campaign;
+use crate::support::{campaign, images};
 
 use assert_cmd::Command;
 use campaign::{Folder, on_fixtures};
@@ -9,7 +9,7 @@ use mcc_harness::base::Mark;
 use mcc_harness::base::evidence::{MAX_FILE, MAX_PART};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures");
 
@@ -88,6 +88,25 @@ fn witness(position: usize, steps: &str) -> String {
     )
 }
 
+/// Tool, position, kind, shown value, verdict and reason of each file of evidence that was checked.
+fn checked_evidence(certified: &Path) -> Vec<(String, String, String, String, String, String)> {
+    let row = |row: BTreeMap<String, String>| {
+        let short = |key: &str| row[key].clone();
+        (short("tool"), short("position"), short("kind"), short("shown"), short("verdict"), short("reason"))
+    };
+    rows(&certified.join("tool-evidence.csv")).into_iter().map(row).collect()
+}
+
+/// A certificate that the bound of position 00 is at most 1.
+fn certificate() -> String {
+    // Each fork is free, or one of its two neighbours holds it.
+    let weights = ["Fork_3", "Waiting_3", "Eating_3", "Eating_2"];
+    let weights = weights.map(|place| format!(r#"{{"place":"{place}","weight":"1"}}"#)).join(",");
+    format!(
+        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
+    )
+}
+
 const ONE: &str = "tool-0/DiningTable-PT-03/UpperBounds";
 
 #[test]
@@ -96,12 +115,7 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
     let campaign = folder.path().join("campaign.toml");
     let text = fs::read_to_string(&campaign).unwrap();
     fs::write(&campaign, format!("tool_evidence = true\n{text}")).unwrap();
-    // Each fork is free, or one of its two neighbours holds it.
-    let weights = ["Fork_3", "Waiting_3", "Eating_3", "Eating_2"];
-    let weights = weights.map(|place| format!(r#"{{"place":"{place}","weight":"1"}}"#)).join(",");
-    let certificate = format!(
-        r#"{{"version":1,"instance":"DiningTable-PT-03","examination":"UpperBounds","property":"DiningTable-PT-03-UpperBounds-00","value":"1","lemmas":[{{"inequality":{{"weights":[{weights}],"bound":"1"}}}}],"proof":[{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}}]}}"#
-    );
+    let certificate = certificate();
     let (right, disabled, other) = (witness(0, ""), witness(1, "\"TakeRight_1\""), witness(4, ""));
     let trivial = witness(6, "").replace("\"value\":\"1\"", "\"value\":\"0\"");
     // Fractions with almost the same denominators of 4093 digits: their sum has a denominator of all digits together.
@@ -148,20 +162,7 @@ fn evidence_of_tools_is_accepted_or_refused_with_a_reason() {
     assert_eq!((of_evidence.len(), of_evidence[0].bytes), (1, MAX_FILE));
 
     let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
-    let checked: Vec<_> = rows(&certified.join("tool-evidence.csv"))
-        .into_iter()
-        .map(|row| {
-            let short = |key: &str| row[key].clone();
-            (
-                short("tool"),
-                short("position"),
-                short("kind"),
-                short("shown"),
-                short("verdict"),
-                short("reason"),
-            )
-        })
-        .collect();
+    let checked = checked_evidence(&certified);
     let expected = [
         ("tool-0", "00", "certificate", "1", "accepted", ""),
         ("tool-0", "00", "witness", "1", "accepted", ""),
@@ -198,4 +199,104 @@ fn evidence_of_tools_is_not_kept_by_default() {
     assert!(!attempt.outputs.iter().any(|output| output.role.ends_with(".json")), "{:?}", attempt.outputs);
     let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
     assert_eq!(rows(&certified.join("tool-evidence.csv")), []);
+}
+
+#[test]
+fn evidence_over_ssh_is_accepted_and_refused_as_that_of_a_built_image() {
+    let folder = Folder::on_one_core(
+        r#"tool_evidence = true
+edition = "mcc-2018"
+inputs = "{fixtures}"
+instances = ["DiningTable-PT-03"]
+examinations = ["UpperBounds"]
+[[tool]]
+entry = "original"
+image = "original.raw"
+kind = "sequential"
+channel = "ssh"
+ssh_key = "{build}/images/kit/key"
+[[tool]]
+entry = "built"
+image = "built"
+kind = "sequential"
+[hosts]
+retries = 0
+boot_deadline_s = 1800
+prepare_deadline_s = 1800
+collect_deadline_s = 1800
+"#,
+    );
+    let tool = folder.path().join("tool");
+    fs::create_dir(&tool).unwrap();
+    let head = tool.join("BenchKit_head.sh");
+    let (right, wrong, certificate) = (witness(0, ""), witness(1, "\"TakeRight_1\""), certificate());
+    let script = format!(
+        r#"#!/bin/bash
+for n in {{00..15}}; do echo "FORMULA $BK_INPUT-UpperBounds-$n 1 TECHNIQUES EXPLICIT"; done
+cd "$BK_RESULT_DIR"
+printf %s '{certificate}' > 00.certificate.json
+printf %s '{right}' > 00.witness.json
+printf %s '{wrong}' > 01.witness.json
+echo 'no JSON' > 02.witness.json
+ln -s 00.witness.json 03.witness.json
+ln -s /etc/passwd 04.witness.json
+truncate -s 100G 05.witness.json
+mkfifo 06.witness.json
+mkdir 07.witness.json
+mkdir 08.witness.json
+echo 'not seen' > 08.witness.json/08.witness.json
+head -c 3000000 /dev/zero | tr '\0' ' ' > 09.certificate.json
+printf '\377\0\n' > 10.witness.json
+name=$(printf %0250d 0)
+for n in {{1..2000}}; do : > "$name$n"; : > $'$(touch stolen)\n'"$n.witness.json"; done
+exit 0
+"#
+    );
+    fs::write(&head, script).unwrap();
+    images::with_tool(&tool, &folder.path().join("built"));
+    let at = PathBuf::from("/home/mcc/BenchKit/BenchKit_head.sh");
+    images::original_disk(&folder.path().join("original.raw"), &[(at, head)]);
+    folder.run(&[]).success();
+
+    let [original, built] = ["original", "built"].map(|entry| {
+        let id = format!("{entry}/DiningTable-PT-03/UpperBounds");
+        let attempt = folder.record().attempts(&id.parse().unwrap()).unwrap().remove(0);
+        assert!(!attempt.marks.contains(&Mark::GUEST_MESSAGES), "{:?}", attempt.marks);
+        assert!(!attempt.marks.contains(&Mark::OUTPUT_INCOMPLETE), "{:?}", attempt.marks);
+        let kept = attempt.outputs.into_iter().filter(|output| output.role.ends_with(".json"));
+        kept.map(|output| (output.role, output.bytes, output.sha256)).collect::<Vec<_>>()
+    });
+    assert_eq!(original, built);
+    let names: Vec<&str> = original.iter().map(|(name, ..)| &**name).collect();
+    let expected = [
+        "00.certificate.json",
+        "00.witness.json",
+        "01.witness.json",
+        "02.witness.json",
+        "05.witness.json",
+        "09.certificate.json",
+        "10.witness.json",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(original[4].1, MAX_FILE + 1);
+
+    let certified = certify(&folder, &["--record", "results", "--tool-evidence"]);
+    let checked = checked_evidence(&certified);
+    let expected = [
+        ("00", "1", "accepted", ""),
+        ("00", "1", "accepted", ""),
+        ("01", "1", "refused", "TakeRight_1 is not enabled"),
+        ("02", "", "refused", "line 1"),
+        ("05", "", "refused", "longer than 4194304 bytes"),
+        ("09", "", "refused", ""),
+        ("10", "", "refused", "line 1"),
+    ];
+    for tool in ["original", "built"] {
+        let of_tool: Vec<_> = checked.iter().filter(|row| row.0 == tool).collect();
+        assert_eq!(of_tool.len(), expected.len(), "{of_tool:?}");
+        for (row, (position, shown, verdict, reason)) in of_tool.into_iter().zip(expected) {
+            assert_eq!((&*row.1, &*row.3, &*row.4), (position, shown, verdict), "{row:?}");
+            assert!(row.5.contains(reason), "{row:?}");
+        }
+    }
 }

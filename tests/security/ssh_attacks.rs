@@ -33,11 +33,6 @@ fn run(command: &mut Command) {
 
 /// Copies the kit's disk to `disk.raw` with the hostile tool, and with these further programs: path and content.
 fn hostile_disk(folder: &Path, programs: &[(&str, &str)]) {
-    let disk = folder.join("disk.raw");
-    run(Command::new("qemu-img")
-        .args(["convert", "-O", "raw"])
-        .arg(images::image("images/kit").disk())
-        .arg(&disk));
     let over_ssh = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/over-ssh");
     let forge = folder.join("forge");
     run(Command::new("gcc").args(["-static", "-O1", "-o"]).arg(&forge).arg(over_ssh.join("forge.c")));
@@ -50,14 +45,7 @@ fn hostile_disk(folder: &Path, programs: &[(&str, &str)]) {
         fs::write(&file, content).unwrap();
         files.push((at.into(), file));
     }
-    let commands = files.iter().map(|(at, file)| {
-        let (parent, name) = (at.parent().unwrap().display(), at.file_name().unwrap().to_str().unwrap());
-        format!("cd {parent}\nrm {name}\nwrite {} {name}\nsif {name} mode 0100755\n", file.display())
-    });
-    let script = folder.join("debugfs");
-    fs::write(&script, commands.collect::<String>()).unwrap();
-    let partition = format!("{}?offset=1048576", disk.display());
-    run(Command::new("debugfs").args(["-w", "-f"]).arg(script).arg(partition));
+    images::original_disk(&folder.join("disk.raw"), &files);
 }
 
 /// Runs the hostile tool in these examinations. Blocks with infrastructure failures would be excluded.
@@ -200,6 +188,7 @@ case " $* " in
     "nonce='"*) nonce=${{line#nonce=\'}}; nonce=${{nonce%%\'*}} ;;
     await_preparation) {prepare}; send_event prepared ;;
     watch_tool) send_event started; {watch} ;;
+    'send_evidence '*) . {{folder}}/evidence ;;
     esac
 done ;;
 *) until [[ $line = exit ]]; do read -r line || exit; done; {tool} ;;
@@ -218,6 +207,60 @@ fn without_machine(settings: &str, qemu: &str, prepare: &str, watch: &str, tool:
     folder.run(&[]).success();
     let last = attempt(&folder, "StateSpace");
     (folder, last)
+}
+
+#[test]
+fn evidence_over_ssh_is_complete_or_refused_and_changes_no_outcome() {
+    let functions = r#"
+        file() { printf '{"nonce":"%s","event":"evidence-file","file":"%s","bytes":%s}\n' "$nonce" "$1" "$2"; }
+        part() { printf '{"nonce":"%s","event":"evidence-part","base64":"%s"}\n' "$nonce" "$1"; }
+        sent() { send_event evidence-sent; }
+    "#;
+    let off = r#"until [[ -e {folder}/off ]]; do linger 0.05; done
+        event SHUTDOWN '{"guest":true,"reason":"guest-shutdown"}'; exit 0"#;
+    let first = "file 00.witness.json 3; part Zm9v";
+    let long = "head -c 3000000 /dev/zero | tr '\\0' x; exec sleep 1000";
+    for (evidence, mark, kept) in [
+        (format!("{first}; sent"), None, true),
+        ("sent".to_owned(), None, false),
+        (format!("{first}; exit"), Some("connection-lost"), true),
+        ("file 00.witness.json 3; exit".to_owned(), Some("connection-lost"), false),
+        (": > ${BASH_SOURCE%/*}/off; exec sleep 1000".to_owned(), Some("connection-lost"), false),
+        (format!("{first}; exec sleep 1000"), Some("output-incomplete"), true),
+        ("file ../../../stolen 3; part Zm9v".to_owned(), Some("guest-messages"), false),
+        ("file stdout 3; part Zm9v".to_owned(), Some("guest-messages"), false),
+        ("file 00.witness.json 4194306".to_owned(), Some("guest-messages"), false),
+        ("file 00.witness.json 99999999999999999999".to_owned(), Some("guest-messages"), false),
+        ("file 00.witness.json 3; part Zm9vYg==".to_owned(), Some("guest-messages"), false),
+        ("file 00.witness.json 3; part Zg==; sent".to_owned(), Some("guest-messages"), false),
+        (format!("while {first}; do :; done"), Some("guest-messages"), true),
+        (format!("{first}; nonce=; sent"), Some("guest-messages"), true),
+        (format!("{first}; {long}"), Some("guest-messages"), true),
+        (format!("{first}; ended"), Some("guest-messages"), true),
+        (
+            r#"send_event evidence '"file":"00.witness.json","part":"x"'"#.to_owned(),
+            Some("guest-messages"),
+            false,
+        ),
+    ] {
+        let deadline = if mark == Some("output-incomplete") { 6 } else { 600 };
+        let settings = format!("collect_deadline_s = {deadline}");
+        let folder = fake_machine(&settings, off, ":", "ended", "exit 0");
+        let campaign = folder.path().join("campaign.toml");
+        let text = fs::read_to_string(&campaign).unwrap();
+        fs::write(&campaign, format!("tool_evidence = true\n{text}")).unwrap();
+        fs::write(folder.path().join("evidence"), format!("{functions}{evidence}\n")).unwrap();
+        folder.run(&[]).success();
+        let run = attempt(&folder, "StateSpace");
+        assert_eq!(run.outcome, Outcome::Finished { exit_code: 0 }, "{evidence}");
+        assert_eq!(marks(&run), mark.into_iter().collect::<Vec<_>>(), "{evidence}");
+        let files = fs::read_dir(folder.record().outputs_dir(&run.run.parse().unwrap(), 1)).unwrap();
+        let names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let of_evidence: Vec<&String> = names.iter().filter(|name| name.ends_with(".json")).collect();
+        assert_eq!(of_evidence, if kept { vec!["00.witness.json"] } else { vec![] }, "{evidence}");
+        let id = "hostile/DiningTable-PT-03/StateSpace";
+        assert!(!kept || folder.output(id, 1, "00.witness.json") == "foo", "{evidence}");
+    }
 }
 
 const COMPUTE: &str = "until [[ -e {folder}/named ]]; do linger 0.05; done; while :; do :; done";

@@ -23,7 +23,7 @@ pub struct Invocation<'a> {
     pub memory_reserve_mib: u64,
     /// Whether the tool runs on its original disk, which mounts the inputs and sets the environment of the user itself.
     pub original: bool,
-    /// Whether the files of evidence in the folder BK_RESULT_DIR are kept. Original disks have no program that sends them.
+    /// Whether the files of evidence in the folder BK_RESULT_DIR are kept.
     pub keeps_evidence: bool,
 }
 

@@ -114,6 +114,7 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         marks: vec![],
         written: vec![],
         evidence: EvidenceFiles::default(),
+        sessions_ended: false,
     };
     (run.enter)(State::Preparing);
     let (mut full_disk, mut by_signal) = (false, false);
@@ -145,6 +146,8 @@ struct AttemptRunner<'a> {
     marks: Vec<Mark>,
     written: Vec<String>,
     evidence: EvidenceFiles,
+    /// Whether the disk disturbed the sessions over ssh, so that they were ended.
+    sessions_ended: bool,
 }
 
 impl AttemptRunner<'_> {
@@ -218,7 +221,8 @@ impl AttemptRunner<'_> {
                 return Err(error);
             }
         };
-        let instructions = spec.count_instructions.then(|| self.instructions(&tool.machine));
+        let counted = phases.instructions.take().unwrap_or_else(|| tool.machine.instructions());
+        let instructions = spec.count_instructions.then(|| self.instructions(&tool.machine, counted));
         let (wall, cpu) = phases.figures;
         let (prepare_cpu, collect_cpu) = (phases.prepare_cpu, phases.collect_cpu);
         for (used, mark) in
@@ -282,8 +286,12 @@ impl AttemptRunner<'_> {
     }
 
     /// The count of instructions for the record; marks the run if the plugin counted them, because that takes CPU time.
-    fn instructions(&mut self, machine: &Machine) -> Instructions {
-        match machine.instructions() {
+    fn instructions(
+        &mut self,
+        machine: &Machine,
+        counted: Result<mcc_vm::Instructions, String>,
+    ) -> Instructions {
+        match counted {
             Ok(counted) if machine.instructions_source() == Some(InstructionSource::Perf) => {
                 Instructions::Perf { user: counted.user, kernel: counted.kernel, untested: true }
             }
@@ -408,6 +416,15 @@ impl AttemptRunner<'_> {
         if over_ssh {
             phases.figures = collected;
         }
+        let is_complete = !self.sessions_ended && !self.marks.contains(&Mark::OUTPUT_INCOMPLETE);
+        if over_ssh && is_complete && over.is_none() && self.evidence.folder.is_some() {
+            // Its costs end here, and evidence changes no outcome.
+            phases.instructions = Some(tool.machine.instructions());
+            tool.limits = None;
+            tool.machine.lift_instruction_limit()?;
+            self.collect_evidence(tool, Instant::now() + hosts.collect_deadline)?;
+            phases.collect_cpu += tool.read()?.1.saturating_sub(collected.1);
+        }
         Ok(over.unwrap_or(outcome))
     }
 
@@ -489,6 +506,7 @@ impl AttemptRunner<'_> {
     /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance. It is the
     /// tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
     fn ended_over_ssh(&mut self, event: Option<&GuestEvent>) -> Outcome {
+        self.sessions_ended = true;
         self.mark(match event {
             Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
             Some(GuestEvent::Failed { .. }) | None => Mark::NOT_PREPARED,
@@ -524,11 +542,7 @@ impl AttemptRunner<'_> {
                     }
                     break tool.machine.wait_for_output((stdout_bytes, stderr_bytes), deadline)?;
                 }
-                Step::Guest(GuestEvent::Evidence { file, part }) => {
-                    if !self.evidence.keep(&file, &part)? {
-                        self.mark(Mark::GUEST_MESSAGES);
-                    }
-                }
+                Step::Guest(GuestEvent::Evidence { file, part }) => self.keep_evidence(&file, &part)?,
                 Step::Over(outcome) => return Ok(Some(outcome)),
                 Step::Deadline => break false,
                 Step::Guest(other) => {
@@ -545,6 +559,33 @@ impl AttemptRunner<'_> {
             self.mark(Mark::OUTPUT_INCOMPLETE);
         }
         Ok(over)
+    }
+
+    /// Receives the files of evidence over ssh. What the disk does instead of sending them is marked and changes no outcome.
+    fn collect_evidence(&mut self, tool: &mut Metered, deadline: Instant) -> Result<(), VmError> {
+        tool.machine.request_evidence()?;
+        loop {
+            let step = match tool.next(deadline) {
+                Err(error) if error.is_by_guest() => break self.mark(Mark::CONNECTION_LOST),
+                step => step?,
+            };
+            match step {
+                Step::Guest(GuestEvent::Evidence { file, part }) => self.keep_evidence(&file, &part)?,
+                Step::Guest(GuestEvent::EvidenceSent) => return Ok(()),
+                Step::Guest(GuestEvent::SessionLost) => break self.mark(Mark::CONNECTION_LOST),
+                Step::Guest(_) => break self.mark(Mark::GUEST_MESSAGES),
+                Step::Deadline => break self.mark(Mark::OUTPUT_INCOMPLETE),
+                Step::OutputLimit | Step::Over(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_evidence(&mut self, file: &str, part: &str) -> Result<(), VmError> {
+        if !self.evidence.keep(file, part)? {
+            self.mark(Mark::GUEST_MESSAGES);
+        }
+        Ok(())
     }
 }
 
@@ -568,6 +609,8 @@ struct Phases {
     figures: (Duration, Duration),
     prepare_cpu: Duration,
     collect_cpu: Duration,
+    /// The count at the end of the output, if the machine executes more; see `Machine::instructions`.
+    instructions: Option<Result<mcc_vm::Instructions, String>>,
 }
 
 /// Returns the next event of the guest that is not a sample. `what`: the expected event, for the error.

@@ -1,5 +1,6 @@
 //! Mutants of the conformance vectors: values, lists and whole parts of accepted files are exchanged, repeated and removed. The
-//! checkers accept the same ones as `scripts/replayer.py`. `MUTANTS` and `SEED` choose their number and the random numbers.
+//! checkers accept the same ones as `scripts/replayer.py`. `MUTANTS` and `SEED` choose their number and the random numbers,
+//! `KIND` one kind of vectors (`kinds`).
 
 use crate::nets::Random;
 use mcc_checker::{Certificate, CheckError, Instance, Witness};
@@ -10,6 +11,22 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
+
+/// The kinds of evidence in a file: lemmas other than inequalities, siphons, parts of a formula, unbounded places.
+fn kinds(file: &Value) -> Vec<&'static str> {
+    let lemmas: Vec<&Value> = file["lemmas"].as_array().into_iter().flatten().collect();
+    let mut kinds = ["invariant", "trap", "closed"].to_vec();
+    kinds.retain(|kind| lemmas.iter().any(|lemma| lemma.get(kind).is_some()));
+    let runs = file["runs"].as_array().into_iter().flatten();
+    for (kind, is_one) in [
+        ("siphons", file["method"] == "siphons"),
+        ("parts", file.get("parts").is_some()),
+        ("unbounded", runs.into_iter().any(|run| run["repeat"].is_number())),
+    ] {
+        kinds.extend(is_one.then_some(kind));
+    }
+    kinds
+}
 
 /// Values by the field that they or their list belong to.
 type Pool = BTreeMap<String, Vec<Value>>;
@@ -96,6 +113,7 @@ fn the_checkers_accept_the_same_mutants_of_the_vectors() {
     let variable =
         |name, default| std::env::var(name).map_or(default, |text| text.parse().expect("a number"));
     let (mutants, mut random) = (variable("MUTANTS", 4000), Random(variable("SEED", 2026) as u64));
+    let only = std::env::var("KIND").ok();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let vectors = root.join("tests/data/evidence");
     let mut seeds: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -103,9 +121,13 @@ fn the_checkers_accept_the_same_mutants_of_the_vectors() {
         let fields: Vec<&str> = line.splitn(5, ',').collect();
         if fields[3] == "accepted" {
             let text = fs::read_to_string(vectors.join(fields[0])).unwrap();
-            seeds.entry(fields[2].to_owned()).or_default().push(serde_json::from_str(&text).unwrap());
+            let seed = serde_json::from_str(&text).unwrap();
+            if only.as_ref().is_none_or(|only| kinds(&seed).contains(&only.as_str())) {
+                seeds.entry(fields[2].to_owned()).or_default().push(seed);
+            }
         }
     }
+    assert!(!seeds.is_empty(), "KIND={only:?}: no accepted vector is of this kind");
     let all: usize = seeds.values().map(Vec::len).sum();
     let folder = TempDir::new().unwrap();
     let (mut accepted, mut refused) = (0, 0);
