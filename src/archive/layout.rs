@@ -130,6 +130,16 @@ impl Part {
     }
 }
 
+/// The paths of the files that the RO-Crate lists, with their content: all but outputs, disks, the RO-Crate itself, and
+/// what is written after it.
+pub fn described_files() -> Vec<(String, &'static str)> {
+    let described = |part: &&Part| {
+        ![OUTPUTS, "disks"].contains(&part.folder)
+            && !["ro-crate-metadata.json", "SHA256SUMS", "SHA256SUMS.sig"].contains(&part.file)
+    };
+    LAYOUT.iter().filter(described).map(|part| (part.path(), part.about)).collect()
+}
+
 /// The part of the layout to which a path belongs; None: an archive has no such file.
 pub fn part(path: &str) -> Option<&'static Part> {
     let (folder, file) = match path.rsplit_once('/') {

@@ -15,6 +15,7 @@ mod unpack;
 mod verify;
 
 pub use disks::{DiskFinder, disks_of, machine_files};
+pub use metadata::{ArchiveParts, Description, Tables, write as write_metadata};
 pub use pack::pack;
 pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive, publication};
 pub use replay::{Comparison, Measured, Median, compare};

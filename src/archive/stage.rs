@@ -1,7 +1,7 @@
 //! Writes the files of an archive except outputs and disks to a folder: the record without resigned entries, rules,
 //! tables and judgement.
 
-use super::metadata::{self, Description, write_json};
+use super::metadata::{self, ArchiveParts, Description, Tables, write_json};
 use super::paths::{ArchiveFacts, ArchivePaths, FORMAT, cores};
 use super::{ArchiveError, layout};
 use mcc_base::OnFile;
@@ -12,7 +12,7 @@ use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::{RecordError, edition_of};
-use mcc_judge::schema::{ANSWERS, TEAM_VALUES};
+use mcc_judge::schema::{ANSWERS, ARCHIVE, ENTRIES, INSTANCES, JUDGEMENT, TEAM_VALUES, Table};
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, Record};
 use std::collections::BTreeSet;
@@ -74,12 +74,14 @@ pub fn stage(
     let header = &judge.header;
     let (has_outputs, last_day) = outputs_and_last_day(record, &kept)?;
     let description = Description {
-        edition: &header.edition,
+        edition_title: &header.edition.title,
+        content: "Answers, outputs, judgement and rules",
         publication: header.publication.as_ref(),
+        day_or_year: last_day,
         entries: &header.entries,
-        disks: &disks_by_entry(record, disks),
-        has_outputs,
-        last_day,
+        tables: tables(to),
+        files: layout::described_files(),
+        archive: Some(ArchiveParts { disks: &disks_by_entry(record, disks), has_outputs }),
     };
     metadata::write(to, &description)
 }
@@ -165,7 +167,20 @@ pub fn bundle(
         Ok::<_, ArchiveError>(())
     })?;
     table.flush().on("write", &path)?;
-    metadata::write_data_package(to, None)
+    metadata::write_data_package(to, &tables(to), None)
+}
+
+/// The tables in the folder of an archive.
+fn tables(folder: &Path) -> Tables {
+    let in_folder = ARCHIVE.iter().map(|table| (table.file.to_owned(), *table));
+    let judgement = JUDGEMENT.iter().map(|table| (format!("judgement/{}", table.file), *table));
+    let present = |(path, _): &(String, Table)| folder.join(path).is_file();
+    let files: Vec<(String, Table)> = in_folder.chain(judgement).filter(present).collect();
+    // A team bundle has neither.
+    let has = |path: &str| files.iter().any(|(known, _)| known == path);
+    let path = |table: &Table| (has(ENTRIES.file) && has(INSTANCES.file)).then_some(table.file);
+    let (entries, instances) = (path(&ENTRIES), path(&INSTANCES));
+    Tables { files, entries, instances }
 }
 
 fn verdict(cell: &Cell, position: usize) -> &'static str {

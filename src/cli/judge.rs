@@ -3,6 +3,7 @@ use super::outputs::refuse_inputs;
 use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
+use mcc_campaign::Publication;
 use mcc_edition::{OtherEdition, Rules};
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::Judgement;
@@ -169,5 +170,7 @@ fn judge_other(inputs: &[PathBuf], out: &Path, args: &Args, edition: &OtherEditi
             "several sources are for editions of the MCC; for the other contests give one folder with all results"
         )));
     };
-    judge_other::judge(input, out, args.categories.as_deref(), args.format, edition)
+    let (categories, publication) = (args.categories.as_deref(), args.inputs.publication.as_deref());
+    let publication = publication.map(Publication::load).transpose().map_err(Failure::usage)?.flatten();
+    judge_other::judge(input, out, categories, publication, args.format, edition)
 }

@@ -36,7 +36,7 @@ pub struct JudgeInputs {
     /// A campaign file, of which only [publication] and the authors, affiliation, link and licence of each [[tool]] are
     /// read: title, date, organizers, licence and DOI of the judgement [default for a record: its own].
     #[arg(long, value_name = "TOML")]
-    publication: Option<PathBuf>,
+    pub publication: Option<PathBuf>,
     /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures, so the
     /// judgement is provisional.
     #[arg(long)]
@@ -58,7 +58,6 @@ impl JudgeInputs {
             ("--tools", self.tools.is_some()),
             ("--names", self.names.is_some()),
             ("--overrides", self.overrides.is_some()),
-            ("--publication", self.publication.is_some()),
             ("--unfinished", self.unfinished),
             ("--votes", self.votes.is_some()),
         ];

@@ -3,16 +3,21 @@
 use super::judge_print::{no_entry_competes, written};
 use super::terminal::note;
 use super::{Exit, Failure, Format, print};
+use mcc_archive::{Description, Tables, write_metadata};
+use mcc_campaign::Publication;
 use mcc_edition::OtherEdition;
+use mcc_judge::schema::TOOLS;
 use mcc_judge::show::decimals;
-use mcc_other_contests::{crv, svcomp};
+use mcc_other_contests::{Judgement, crv, svcomp};
 use std::path::Path;
 
-/// Judges the results at `input`. `categories`: the table of categories, for SV-COMP only.
+/// Judges the results at `input`. `categories`: the table of categories, for SV-COMP only; `publication`: what is stated
+/// about the judgement.
 pub(super) fn judge(
     input: &Path,
     out: &Path,
     categories: Option<&Path>,
+    publication: Option<Publication>,
     format: Format,
     edition: &OtherEdition,
 ) -> Result<Exit, Failure> {
@@ -31,6 +36,7 @@ pub(super) fn judge(
         }
     };
     mcc_other_contests::write(&judgement, out)?;
+    describe(&judgement, publication, out)?;
     for text in &judgement.notes {
         note(text);
     }
@@ -44,8 +50,36 @@ pub(super) fn judge(
     Ok(if no_entry_competes(&judgement.entries) { Exit::Failed } else { Exit::Done })
 }
 
+/// Writes the files that describe the judgement for other programs. Of resigned entries nothing is stated (P-4).
+fn describe(judgement: &Judgement, publication: Option<Publication>, out: &Path) -> Result<(), Failure> {
+    let is_judged = |name: &str| judgement.entries.iter().any(|entry| entry.entry == name);
+    let publication = publication.and_then(|publication| publication.with_entries(is_judged));
+    let tables = mcc_other_contests::tables(judgement);
+    let mut files = vec![
+        ("judgement.json".to_owned(), "the whole judgement: verdicts, points, podiums, rules"),
+        ("CITATION.cff".to_owned(), "how to cite the judgement"),
+        ("datapackage.json".to_owned(), "the columns, types, units and keys of the tables"),
+    ];
+    files.extend(tables.iter().map(|table| (table.file.to_owned(), table.about)));
+    let description = Description {
+        edition_title: judgement.edition.title(),
+        content: "Verdicts, points, podiums and rules",
+        publication: publication.as_ref(),
+        day_or_year: judgement.edition.year().map(str::to_owned),
+        entries: &judgement.entries,
+        tables: Tables {
+            files: tables.into_iter().map(|table| (table.file.to_owned(), table)).collect(),
+            entries: Some(TOOLS.file),
+            instances: None,
+        },
+        files,
+        archive: None,
+    };
+    Ok(write_metadata(out, &description)?)
+}
+
 /// The podiums with their ranked places. Points are rounded for display.
-fn table(judgement: &mcc_other_contests::Judgement) -> String {
+fn table(judgement: &Judgement) -> String {
     let mut text = String::new();
     for mcc_other_contests::Podium { category, places } in &judgement.podiums {
         text += &format!("{}\n", judgement.categories[*category].category);
@@ -63,7 +97,7 @@ fn table(judgement: &mcc_other_contests::Judgement) -> String {
     text
 }
 
-fn json(judgement: &mcc_other_contests::Judgement) -> String {
+fn json(judgement: &Judgement) -> String {
     let places = judgement.podiums.iter().flat_map(|podium| {
         podium.places.iter().map(|place| {
             serde_json::json!({

@@ -2,7 +2,8 @@ use super::record_source::{is_archive, no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::judgement::Judgement;
-use mcc_model::{Archive, ArchiveError};
+use mcc_model::{Archive, ArchiveError, NetKind};
+use mcc_report::plots::net_is_drawn;
 use mcc_report::{Model, SiteInput, Year, write_years};
 use mcc_store::Record;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,10 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
     }
     let read = || -> Result<Model, ArchiveError> {
         let archive = Archive::open(&path)?;
-        let mut model = Model { net: Some(archive.net()?), ..Model::default() };
+        let net = archive.net()?;
+        let is_drawn = net.kind == NetKind::Coloured && net_is_drawn(&net);
+        let coloured = is_drawn.then(|| archive.symmetric_net()).transpose()?;
+        let mut model = Model { net: Some(net), coloured, ..Model::default() };
         for examination in examinations {
             if let Some(properties) = archive.properties(examination)? {
                 let texts = properties.iter().map(|property| property.formula.to_string());

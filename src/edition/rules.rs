@@ -95,6 +95,12 @@ impl OtherEdition {
         self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown))
     }
 
+    /// The year of the contest, which ends its name: `2013`. None: the name has none.
+    pub fn year(&self) -> Option<&str> {
+        let (_, year) = self.name().rsplit_once('-')?;
+        (year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).then_some(year)
+    }
+
     /// Title for display.
     pub fn title(&self) -> &str {
         match self {
@@ -114,6 +120,7 @@ mod tests {
         for (name, _) in OTHER_EDITIONS {
             let Rules::Other(edition) = Rules::load(name).unwrap() else { panic!("{name}") };
             assert_eq!(edition.name(), *name);
+            assert!(edition.year().is_some_and(|year| edition.title().ends_with(year)), "{name}");
             let text = serde_json::to_string(&edition).unwrap();
             assert_eq!(serde_json::from_str::<OtherEdition>(&text).unwrap(), *edition);
         }

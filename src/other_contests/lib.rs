@@ -5,6 +5,7 @@ mod compare;
 pub mod crv;
 mod explain;
 mod rank;
+mod schema;
 pub mod svcomp;
 mod tool;
 mod write;
@@ -14,7 +15,7 @@ pub use mcc_judge::shared::{Points, RunVerdict};
 pub use explain::{Explanation, explain, rounded};
 pub use rank::{Contender, Ties, podium};
 pub use tool::{ToolExplanation, explain_tool};
-pub use write::write;
+pub use write::{tables, write};
 
 use mcc_base::OnFile;
 use mcc_edition::{OtherEdition, fraction};

@@ -3,7 +3,7 @@
 
 use super::*;
 use mcc_base::{FileError, OnFile};
-use mcc_judge::schema;
+use mcc_judge::schema::{TOOLS, Table};
 use mcc_judge::shared::{AtomicFile, field, replace, table_files, variant_of};
 use std::fmt::Write as _;
 
@@ -16,17 +16,36 @@ pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), FileError> {
     let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
     json.value(judgement)?;
     json.text("\n")?;
-    let mut tables = vec![
-        ("scores.csv", scores(judgement)),
-        ("podiums.csv", podiums(judgement)),
-        ("tools.csv", tools(judgement)),
-        ("verdicts.csv", verdicts(judgement)),
-        ("quantiles.csv", quantiles(judgement)),
+    let content = |(table, rows): &(Table, Rows)| (table.file, rows(judgement, table.header()));
+    let tables: Vec<(&str, String)> = tables_with_rows(judgement).iter().map(content).collect();
+    replace(json, table_files(&tables, dir)?, dir)
+}
+
+/// Returns the tables that `write` writes for a judgement.
+pub fn tables(judgement: &Judgement) -> Vec<Table> {
+    tables_with_rows(judgement).into_iter().map(|(table, _)| table).collect()
+}
+
+/// Returns a table, given its first line.
+type Rows = fn(&Judgement, String) -> String;
+
+fn tables_with_rows(judgement: &Judgement) -> Vec<(Table, Rows)> {
+    let (scores_table, verdicts_table) = if judgement.parts.is_empty() {
+        (schema::SCORES, schema::VERDICTS)
+    } else {
+        (schema::SCORES_OF_CRV, schema::VERDICTS_OF_CRV)
+    };
+    let mut tables: Vec<(Table, Rows)> = vec![
+        (scores_table, scores),
+        (schema::PODIUMS, podiums),
+        (TOOLS, tools),
+        (verdicts_table, verdicts),
+        (schema::QUANTILES, quantiles),
     ];
     if judgement.blocks.iter().flat_map(|block| &block.cells).any(|cell| !cell.recorded.is_empty()) {
-        tables.push(("recorded.csv", recorded(judgement)));
+        tables.push((schema::RECORDED, recorded));
     }
-    replace(json, table_files(&tables, dir)?, dir)
+    tables
 }
 
 fn exact(points: &Option<Points>) -> String {
@@ -52,18 +71,9 @@ impl Judgement {
         let names = [&block.instance, &block.property, &block.expected].map(|text| field(text));
         format!("{},{}", self.category_name(block.category), names.join(","))
     }
-
-    /// The header of the columns of the parts: `,correctness,overhead,memory` for CRV.
-    fn part_columns(&self) -> String {
-        self.parts.iter().map(|part| format!(",{part}")).collect()
-    }
 }
 
-fn scores(judgement: &Judgement) -> String {
-    let mut table = format!(
-        "tool,category,right,wrong,unjudged,points,normalized,unconfirmed{},success_cpu_s,note\n",
-        judgement.part_columns()
-    );
+fn scores(judgement: &Judgement, mut table: String) -> String {
     for score in &judgement.scores {
         let Score { right, wrong, unjudged, unconfirmed, .. } = score;
         let (tool, category) = (judgement.entry_name(score.entry), judgement.category_name(score.category));
@@ -79,8 +89,7 @@ fn scores(judgement: &Judgement) -> String {
     table
 }
 
-fn podiums(judgement: &Judgement) -> String {
-    let mut table = "category,rank,tool,variant,points,medal,success_cpu_s,note\n".to_owned();
+fn podiums(judgement: &Judgement, mut table: String) -> String {
     for podium in &judgement.podiums {
         for CategoryPlace { rank, entry, points, success_cpu_s, medal, note } in &podium.places {
             let rank = rank.map_or(String::new(), |rank| rank.to_string());
@@ -92,8 +101,7 @@ fn podiums(judgement: &Judgement) -> String {
     table
 }
 
-fn tools(judgement: &Judgement) -> String {
-    let mut table = schema::TOOLS.header();
+fn tools(judgement: &Judgement, mut table: String) -> String {
     for Entry { entry, tool, status, note } in &judgement.entries {
         let variant = field(variant_of(entry, tool));
         let (entry, tool, note) = (field(entry), field(tool), field(note));
@@ -102,10 +110,7 @@ fn tools(judgement: &Judgement) -> String {
     table
 }
 
-fn verdicts(judgement: &Judgement) -> String {
-    let parts = judgement.part_columns();
-    let mut table =
-        format!("category,instance,property,expected,tool,answer,verdict,points{parts},measured,why\n");
+fn verdicts(judgement: &Judgement, mut table: String) -> String {
     for block in &judgement.blocks {
         let task = judgement.task_fields(block);
         for Cell { entry, answer, verdict, why, points, parts, measured, .. } in &block.cells {
@@ -120,9 +125,7 @@ fn verdicts(judgement: &Judgement) -> String {
 }
 
 /// The runs whose category in the result file contradicts the verdict.
-fn recorded(judgement: &Judgement) -> String {
-    let mut table =
-        "category,instance,property,expected,tool,answer,recorded,verdict,points,why\n".to_owned();
+fn recorded(judgement: &Judgement, mut table: String) -> String {
     for block in &judgement.blocks {
         let task = judgement.task_fields(block);
         for cell in block.cells.iter().filter(|cell| !cell.recorded.is_empty()) {
@@ -135,8 +138,7 @@ fn recorded(judgement: &Judgement) -> String {
     table
 }
 
-fn quantiles(judgement: &Judgement) -> String {
-    let mut table = "category,tool,runs,x,cpu_s\n".to_owned();
+fn quantiles(judgement: &Judgement, mut table: String) -> String {
     for QuantileFunction { entry, category, start, steps } in &judgement.quantiles {
         let (category, tool) = (judgement.category_name(*category), judgement.entry_name(*entry));
         let _ = writeln!(table, "{category},{tool},0,{start},");

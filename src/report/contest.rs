@@ -11,7 +11,7 @@ use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
 use mcc_judge::places::{Places, Position};
-use mcc_model::Net;
+use mcc_model::{Net, SymmetricNet};
 use mcc_store::{Record, StoreError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -44,6 +44,8 @@ pub type ModelReader<'a> = dyn Fn(&str) -> Result<Option<Model>, String> + Sync 
 pub struct Model {
     /// The net; of a coloured one only the graph.
     pub net: Option<Net>,
+    /// A coloured net with its sorts, for its picture; None: not coloured, or too large for a picture.
+    pub coloured: Option<SymmetricNet>,
     /// The formulas of each examination, by position, as text.
     pub formulas: BTreeMap<String, Vec<String>>,
 }

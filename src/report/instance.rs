@@ -136,7 +136,8 @@ pub fn write(
         recorded.add(contest, *key, attempts, model.net.as_ref(), site)?;
     }
     let net = model.net.as_ref();
-    let picture = net.and_then(|net| plots::net(contest.net_name(instance), &visible(name), net));
+    let coloured = model.coloured.as_ref();
+    let picture = net.and_then(|net| plots::net(contest.net_name(instance), &visible(name), net, coloured));
     if let Some(picture) = &picture {
         pictures::write_one("instances", picture, site)?;
     }

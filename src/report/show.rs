@@ -193,6 +193,12 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// The median, of an even number of values the lower one of the middle two; None: there is no value.
+pub fn median(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
 /// A size given in bytes.
 pub fn bytes(bytes: u64) -> String {
     for (unit, name) in [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {

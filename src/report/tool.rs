@@ -195,13 +195,8 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     let cells = contest.shown_blocks().flat_map(|block| &block.cells).filter(|cell| cell.entry == entry);
     let answered = cells.filter(|cell| cell.values.iter().any(Option::is_some));
     let times: Vec<[Option<u64>; 2]> = answered.map(Cell::half_and_all_ms).collect();
-    let known = |at: usize| {
-        let mut known: Vec<u64> = times.iter().filter_map(|times| times[at]).collect();
-        known.sort_unstable();
-        known
-    };
-    let [half, all] =
-        [known(0), known(1)].map(|sorted| sorted.get(sorted.len().saturating_sub(1) / 2).copied());
+    let known = |at: usize| -> Vec<u64> { times.iter().filter_map(|times| times[at]).collect() };
+    let [half, all] = [known(0), known(1)].map(show::median);
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
     let time = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),

@@ -11,6 +11,7 @@ use super::site::NewSite;
 use super::years_pages::{self, Pages};
 use super::{ReportError, rule_page, script, tables};
 use askama::Template;
+use mcc_base::Mark;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Judgement, ValueVerdict};
 use num_rational::BigRational;
@@ -28,6 +29,8 @@ pub struct Year {
     pub(super) tools: BTreeMap<String, ToolYear>,
     /// As in the edition: tools with the names that they have in other years.
     pub(super) aliases: BTreeMap<String, Vec<String>>,
+    /// The settings of the edition that points depend on and that the contest did not publish.
+    pub(super) unknown: Vec<String>,
 }
 
 /// A model in one year.
@@ -61,6 +64,12 @@ pub(super) struct ToolYear {
     pub medals: Vec<(String, &'static str)>,
     /// The highest confidence of its entries.
     pub confidence: Option<BigRational>,
+    /// The points of its best variant, by category in the order of the edition.
+    pub points: Vec<(String, BigRational)>,
+    /// Number of runs that are complete (E-4.3); of several variants on an instance and examination, one counts.
+    pub complete: u64,
+    /// The CPU times of those of them whose time is known and comparable, of several variants the least, in ms.
+    pub cpu_ms: Vec<u64>,
 }
 
 impl Year {
@@ -81,6 +90,10 @@ impl Year {
             families: BTreeMap::new(),
             tools: BTreeMap::new(),
             aliases: judgement.edition.aliases.clone(),
+            unknown: {
+                let settings = judgement.edition.unknown.keys();
+                settings.filter(|setting| setting.starts_with("judging.")).cloned().collect()
+            },
         };
         for (entry, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
             year.tools.entry(entry.tool.clone()).or_default();
@@ -96,6 +109,11 @@ impl Year {
             let family = year.families.entry(judgement.instances[block.instance].family.clone()).or_default();
             family.counts.add(&counts);
             family.instances += u64::from(is_new);
+            for (tool, cpu_ms) in complete_runs(judgement, block, &competing) {
+                let tool = year.tools.entry(tool.to_owned()).or_default();
+                tool.complete += 1;
+                tool.cpu_ms.extend(cpu_ms);
+            }
             for (tool, [right, wrong]) in tools {
                 let of_year = year.tools.entry(tool.to_owned()).or_default();
                 of_year.right += right;
@@ -111,9 +129,12 @@ impl Year {
             tool.confidence = best.max(Some(confidence.confidence.clone()));
         }
         for podium in &judgement.podiums {
-            for place in podium.places.iter().filter(|place| !place.medal.word().is_empty()) {
+            for place in podium.places.iter().filter(|place| place.rank.is_some()) {
                 let tool = year.tools.entry(judgement.entries[place.entry].tool.clone()).or_default();
-                tool.medals.push((podium.category.clone(), place.medal.word()));
+                tool.points.push((podium.category.clone(), place.points.clone()));
+                if !place.medal.word().is_empty() {
+                    tool.medals.push((podium.category.clone(), place.medal.word()));
+                }
             }
         }
         year
@@ -159,6 +180,48 @@ fn block_counts<'j>(
     (counts, tools)
 }
 
+/// The competing tools with a complete run in a block, each with the least CPU time of its variants in ms, as far as it is
+/// known and comparable.
+fn complete_runs<'j>(
+    judgement: &'j Judgement,
+    block: &Block,
+    competing: &[bool],
+) -> BTreeMap<&'j str, Option<u64>> {
+    let mut tools: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+    for cell in block.cells.iter().filter(|cell| competing[cell.entry] && cell.complete) {
+        let is_comparable = !cell.marks.iter().any(Mark::excludes_cost);
+        let cpu_ms = cell.cost.filter(|_| is_comparable).map(|cost| cost.cpu_ms);
+        let least = tools.entry(&judgement.entries[cell.entry].tool).or_default();
+        *least = least.iter().copied().chain(cpu_ms).min();
+    }
+    tools
+}
+
+impl ToolYear {
+    /// Its points in all categories; None: it has no rank.
+    pub fn all_points(&self) -> Option<BigRational> {
+        (!self.points.is_empty()).then(|| self.points.iter().map(|(_, points)| points).sum())
+    }
+
+    /// The median of its CPU times in words, with what it is the median of.
+    pub fn cpu_text(&self) -> (String, String) {
+        let unknown = self.complete - self.cpu_ms.len() as u64;
+        let runs = |count: u64| show::counted(count, "complete run", "complete runs");
+        match show::median(self.cpu_ms.clone()) {
+            None if self.complete == 0 => ("no complete run".to_owned(), String::new()),
+            None => ("unknown".to_owned(), runs(self.complete)),
+            Some(ms) if unknown == 0 => (show::duration(ms), format!("median of {}", runs(self.complete))),
+            Some(ms) => {
+                let known = show::thousands(self.cpu_ms.len() as u64);
+                (
+                    show::duration(ms),
+                    format!("median of {known} of {}; the other times are unknown", runs(self.complete)),
+                )
+            }
+        }
+    }
+}
+
 impl Counts {
     fn add(&mut self, other: &Self) {
         self.all += other.all;
@@ -183,12 +246,11 @@ impl Counts {
     }
 }
 
-/// A table with one column for each year: heading of the rows, and cells. A cell has text and, for medals, the words that
-/// colour it.
+/// A table with one column for each year: heading of the rows, and cells.
 pub(super) struct YearTable {
-    id: &'static str,
+    pub id: &'static str,
     pub title: &'static str,
-    text: &'static str,
+    pub text: &'static str,
     pub row: &'static str,
     pub rows: Vec<(String, Vec<YearCell>)>,
 }
@@ -200,11 +262,15 @@ impl YearTable {
     }
 }
 
+/// What a table shows of a year; all empty: nothing, because the tool or examination is not part of the year.
 #[derive(Clone, Default)]
 pub(super) struct YearCell {
     pub text: String,
     pub note: String,
+    /// The words that colour the cell.
     pub medals: Vec<&'static str>,
+    /// The field of the CSV.
+    pub data: String,
 }
 
 #[derive(Template)]
@@ -271,14 +337,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     for table in &tables {
         let mut rows = vec![header(&table.row.to_lowercase())];
         rows.extend(table.rows.iter().map(|(name, cells)| {
-            let text = |cell: &YearCell| {
-                if cell.medals.is_empty() {
-                    cell.text.replace([' ', '%', ','], "")
-                } else {
-                    cell.note.clone()
-                }
-            };
-            std::iter::once(name.clone()).chain(cells.iter().map(text)).collect()
+            std::iter::once(name.clone()).chain(cells.iter().map(|cell| cell.data.clone())).collect()
         }));
         site.file(&format!("data/{}.csv", table.name()), &tables::csv(&rows))?;
     }
@@ -322,7 +381,7 @@ pub(super) fn tools(years: &[Year]) -> Vec<&str> {
 }
 
 fn number(count: u64) -> YearCell {
-    YearCell { text: show::thousands(count), ..YearCell::default() }
+    YearCell { text: show::thousands(count), data: count.to_string(), ..YearCell::default() }
 }
 
 fn tables_of(years: &[Year]) -> Vec<YearTable> {
@@ -339,7 +398,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     let solved = |counts: &Counts| YearCell {
         text: format!("{} %", counts.share(counts.solved)),
         note: format!("{} of {} values", show::thousands(counts.solved), show::thousands(counts.all)),
-        medals: Vec::new(),
+        data: counts.share(counts.solved),
+        ..YearCell::default()
     };
     let disagreements = |counts: &Counts| YearCell {
         note: format!("of {} values", show::thousands(counts.all)),
@@ -356,21 +416,41 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     let share = |year: &Year, tool: &ToolYear| YearCell {
         text: format!("{} %", year.values.share(tool.right)),
         note: format!("{} right, {} wrong", show::thousands(tool.right), show::thousands(tool.wrong)),
-        medals: Vec::new(),
-    };
-    let medals = |_: &Year, tool: &ToolYear| YearCell {
-        text: String::new(),
-        note: tool
-            .medals
-            .iter()
-            .map(|(category, medal)| format!("{category} {medal}"))
-            .collect::<Vec<_>>()
-            .join("; "),
-        medals: tool.medals.iter().map(|(_, medal)| *medal).collect(),
-    };
-    let confidence = |_: &Year, tool: &ToolYear| YearCell {
-        text: tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5)),
+        data: year.values.share(tool.right),
         ..YearCell::default()
+    };
+    let medals = |_: &Year, tool: &ToolYear| {
+        let won: Vec<String> =
+            tool.medals.iter().map(|(category, medal)| format!("{category} {medal}")).collect();
+        let medals = tool.medals.iter().map(|(_, medal)| *medal).collect();
+        YearCell { note: won.join("; "), medals, data: won.join("; "), ..YearCell::default() }
+    };
+    let points = |year: &Year, tool: &ToolYear| {
+        let Some(all) = tool.all_points() else {
+            return YearCell { text: "no rank".into(), data: "no rank".into(), ..YearCell::default() };
+        };
+        let part =
+            |(category, points): &(String, BigRational)| format!("{category} {}", show::points(points));
+        let mut note: Vec<String> = tool.points.iter().map(part).collect();
+        if !year.unknown.is_empty() {
+            note.push(format!("not published: {}", year.unknown.join(", ")));
+        }
+        YearCell {
+            text: show::decimal(&all, 0),
+            note: visible(&note.join("; ")),
+            data: all.to_string(),
+            ..YearCell::default()
+        }
+    };
+    let cpu = |_: &Year, tool: &ToolYear| {
+        let (text, note) = tool.cpu_text();
+        let ms = show::median(tool.cpu_ms.clone());
+        let data = ms.map_or_else(|| text.clone(), |ms| ms.to_string());
+        YearCell { text, note, data, ..YearCell::default() }
+    };
+    let confidence = |_: &Year, tool: &ToolYear| {
+        let text = tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5));
+        YearCell { data: text.clone(), text, ..YearCell::default() }
     };
     let tools = [
         (
@@ -386,6 +466,24 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             by_tool(&|_, tool| number(tool.wrong)),
         ),
         ("medals", "Medals", "Medals in all categories, as judged here.", by_tool(&medals)),
+        (
+            "points",
+            "Points",
+            "Sum over all categories, of several variants the points of the best one in each. The points are computed here \
+             from the answers by the rules of the year (E-4.1, E-4.4); the contests published only a few totals, and some \
+             settings of the points are fitted to these or assumed. Instances, multipliers and scale differ from year to \
+             year: compare the tools of one year.",
+            by_tool(&points),
+        ),
+        (
+            "cpu",
+            "CPU time",
+            "Median CPU time of the tool's complete runs (E-4.3: every value is known and right), of several variants that of \
+             the fastest on each run. It is unknown where the judged answers have no times, as in the published tables of \
+             answers, or none under contest conditions. Tools complete different runs, and hosts differ from year to year: \
+             this is no ranking.",
+            by_tool(&cpu),
+        ),
         (
             "confidence",
             "Confidence",

@@ -4,7 +4,7 @@ use super::ReportError;
 use super::contest::Frame;
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::years::{Counts, Family, Year, YearTable, tools};
+use super::years::{Counts, Family, ToolYear, Year, YearTable, tools};
 use askama::Template;
 use mcc_base::names::file_names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,6 +67,8 @@ struct PartPage {
     about: String,
     lead: String,
     tables: Vec<Table>,
+    /// Paragraphs below the tables.
+    notes: Vec<String>,
 }
 
 /// The frame of a page of this site.
@@ -124,7 +126,9 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
         let row = |table: &&YearTable| {
             let cell = table.rows.iter().find(|(known, _)| *known == shown).map(|(_, cells)| &cells[at]);
             cell.map_or_else(String::new, |cell| {
-                let parts = [cell.text.as_str(), cell.note.as_str()];
+                // The points of each category have a table of their own.
+                let note = if table.id == "points" { "" } else { &cell.note };
+                let parts = [cell.text.as_str(), note];
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
             })
         };
@@ -134,16 +138,47 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
         years.iter().enumerate().map(|(at, year)| (link(&year.shown_name(), &pages.year(year)), cells(at)));
     let titles = ["Year", "Right values"].into_iter().chain(tables.iter().skip(1).map(|table| table.title));
     let names = other_names(years, name);
+    let explained = tables.iter().filter(|table| ["points", "cpu"].contains(&table.id));
     PartPage {
         frame: frame(&shown, "../"),
         about: "over the years".into(),
         lead: if names.is_empty() { names } else { format!("Also submitted as {names}.") },
-        tables: vec![Table {
-            caption: format!("{shown} by year"),
-            heads: titles.map(str::to_owned).collect(),
-            rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
-        }],
+        notes: explained.map(|table| format!("{}: {}", table.title, table.text)).collect(),
+        tables: vec![
+            Table {
+                caption: format!("{shown} by year"),
+                heads: titles.map(str::to_owned).collect(),
+                rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+            },
+            points_table(years, pages, name),
+        ],
         name: shown,
+    }
+}
+
+/// The points of a tool in each category, by year.
+fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
+    let own: Vec<(&Year, &ToolYear)> =
+        years.iter().filter_map(|year| Some((year, year.tools.get(name)?))).collect();
+    let mut categories: Vec<&str> = Vec::new();
+    for (category, _) in own.iter().flat_map(|(_, tool)| &tool.points) {
+        if !categories.contains(&category.as_str()) {
+            categories.push(category);
+        }
+    }
+    let row = |(year, tool): &(&Year, &ToolYear)| {
+        let points = |category: &&str| {
+            let own = tool.points.iter().find(|(known, _)| known == category);
+            own.map_or_else(String::new, |(_, points)| show::points(points))
+        };
+        let cells = categories.iter().map(points).chain([visible(&year.unknown.join(", "))]).collect();
+        (link(&year.shown_name(), &pages.year(year)), cells)
+    };
+    let heads = ["Year"].into_iter().chain(categories.iter().copied()).chain(["Settings not published"]);
+    Table {
+        caption: "Points by category, and the settings of the points that the contest did not publish".into(),
+        heads: heads.map(visible).collect(),
+        rows: own.iter().map(row).collect(),
     }
 }
 
@@ -218,6 +253,7 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
         name: visible(name),
         about: "a model over the years".into(),
         lead,
+        notes: vec![],
         tables: vec![
             Table {
                 caption: "How hard the model was: the share of its values that a competing tool has right, its place \
@@ -262,6 +298,8 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
             count("gold"),
             count("silver"),
             count("bronze"),
+            tool.all_points().map_or("no rank".to_owned(), |points| show::decimal(&points, 0)),
+            tool.cpu_text().0,
             confidence.map_or(String::new(), |confidence| show::decimal(confidence, 5)),
         ];
         (link(name, &pages.tool(name)), cells)
@@ -301,12 +339,25 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
         name: year.shown_name(),
         about: "the contest of this year".into(),
         lead,
+        notes: vec![],
         tables: vec![
             Table {
-                caption: "Tools: right and wrong values (of several variants the best one on the value counts), and \
-                          medals as judged here"
+                caption: "Tools: right and wrong values (of several variants the best one on the value counts), medals \
+                          and points as judged here, and the median CPU time of complete runs; the page of a tool \
+                          explains them"
                     .into(),
-                heads: heads(["Tool", "Share", "Right", "Wrong", "Gold", "Silver", "Bronze", "Confidence"]),
+                heads: heads([
+                    "Tool",
+                    "Share",
+                    "Right",
+                    "Wrong",
+                    "Gold",
+                    "Silver",
+                    "Bronze",
+                    "Points",
+                    "CPU time",
+                    "Confidence",
+                ]),
                 rows: tool_rows.collect(),
             },
             Table {

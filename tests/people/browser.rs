@@ -167,8 +167,11 @@ fn site_of(dir: &Path) -> PathBuf {
     let site = dir.join("site");
     let formulas: Vec<String> =
         (0..16).map(|number| format!("AG (tokens(fork, plate) ≤ {number})")).collect();
-    let model =
-        Model { net: Some(philosophers()), formulas: [("CTLCardinality".to_owned(), formulas)].into() };
+    let model = Model {
+        net: Some(philosophers()),
+        formulas: [("CTLCardinality".to_owned(), formulas)].into(),
+        ..Model::default()
+    };
     let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
     let archive = Some(("contest-2018.tar.zst", "0123456789abcdef"));
     let certified = certified(&dir.join("certified"));
@@ -266,6 +269,7 @@ const PAGES: [(&str, &str, &str, &[&str]); 23] = [
             "<i>⟨ESC⟩</i>[1mexploring",
             "finished, exit code 0",
             "The 2 wrong values cost ",
+            "<img src=\"instances/Philosophers-PT-000005.net.svg\"",
             ">emulated processor</strong>: the machine ran without",
             "mcc-harness replay contest-2018.tar.zst --run wrong-on-purpose/Philosophers-PT-000005/CTLCardinality --allow-degraded",
         ],
@@ -816,6 +820,35 @@ fn axe_finds_no_barrier_on_any_page() {
             assert_eq!(report["width"], format!("{width} of {width}"), "{page}");
             assert_eq!(report["squeezed"], serde_json::json!([]), "{page} at {width}");
         }
+    }
+}
+
+/// Sends the width of the page, of the picture of the net and of its box to the surrounding frame when the picture is there.
+const NET: &str = "const look = () => {
+  const picture = document.querySelector('.net img');
+  if (!picture?.complete || !picture.naturalWidth) return setTimeout(look, 20);
+  const box = picture.closest('.scroll');
+  parent.postMessage({
+    page: `${document.documentElement.scrollWidth} of ${innerWidth}`,
+    full: picture.clientWidth === picture.naturalWidth,
+    scrolls: box.scrollWidth > box.clientWidth,
+  }, '*');
+};
+addEventListener('load', look);";
+
+#[test]
+fn the_names_in_the_picture_of_a_net_are_as_large_on_a_phone() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let site = site_of(dir.path());
+    add_scripts(&site, &[("net.js", NET)]);
+    let pages = PAGES.iter().filter(|(name, ..)| ["instance", "value", "run"].contains(name));
+    let pages: Vec<String> = pages
+        .map(|(_, page, fragment, _)| format!("file://{}{fragment}", site.join(page).display()))
+        .collect();
+    for report in in_frames(&chromium, dir.path(), &pages, 390, &[]) {
+        let expected = serde_json::json!({ "page": "390 of 390", "full": true, "scrolls": true });
+        assert_eq!(report, expected, "{pages:?}");
     }
 }
 

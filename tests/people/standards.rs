@@ -90,6 +90,87 @@ fn the_metadata_of_an_archive_is_valid_for_public_validators() {
     assert!(stderr(&refused).contains("publication.toml:2: "), "{}", stderr(&refused));
 }
 
+/// The fields of the data package in a folder, as `FILE COLUMN TYPE UNIT`.
+fn fields(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("datapackage.json")).unwrap();
+    let package: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+    let mut fields = Vec::new();
+    for table in package["resources"].as_array().unwrap() {
+        for field in table["schema"]["fields"].as_array().unwrap() {
+            let parts = [&table["path"], &field["name"], &field["type"], &field["unit"]].map(word);
+            fields.push(parts.join(" "));
+        }
+    }
+    fields
+}
+
+/// One task of SV-COMP: the result file says that the right answer is wrong, and the name of the tool has blanks.
+const BENCHEXEC: &str = r#"<?xml version='1.0' encoding='utf-8'?>
+<result benchmarkname="tool (new) #1" block="Loops" name="SV.Loops" tool="T" timelimit="900s">
+  <columns><column title="status"/></columns>
+  <run name="a, b.yml" files="[a.yml]" properties="unreach-call" expectedVerdict="true">
+    <column title="status" value="true"/><column title="cputime" value="1.5s"/>
+    <column title="walltime" value="2s"/><column title="memory" value="2500000B"/>
+    <column hidden="true" title="category" value="wrong"/>
+  </run>
+</result>
+"#;
+
+#[test]
+fn the_metadata_of_judgements_of_sv_comp_and_crv_are_valid_for_public_validators() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("runs")).unwrap();
+    fs::write(path("runs/a.xml"), BENCHEXEC).unwrap();
+    let publication = PUBLICATION.replace("tool-0", "CPAchecker-Explicit");
+    fs::write(
+        path("publication.toml"),
+        publication + "[[tool]]\nentry = \"absent\"\nauthors = [\"No, One\"]\n",
+    )
+    .unwrap();
+    let data = Path::new(ROOT).join("tests/data");
+    let verdicts = "verdicts.csv points string -";
+    for (input, edition, expected) in [
+        (data.join("svcomp/2013"), "svcomp-2013", ["scores.csv success_cpu_s string s", verdicts]),
+        (data.join("crv/2014"), "crv-2014", ["scores.csv overhead string -", verdicts]),
+        (path("runs"), "svcomp-2025", ["recorded.csv recorded string -", "quantiles.csv cpu_s string s"]),
+    ] {
+        let out = path(edition);
+        let judge = |more: &[&str]| {
+            let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+            command.current_dir(&folder).arg("judge").arg(&input).args(["--edition", edition, "--out"]);
+            command.arg(&out).args(more).assert().success();
+        };
+        judge(&["--publication", "publication.toml"]);
+        let found = problems("judgement", &out, "");
+        assert!(found.is_empty() && out.join("CITATION.cff").is_file(), "{edition}: {found}");
+        let fields = fields(&out);
+        for field in expected {
+            assert!(fields.iter().any(|known| known == field), "{edition}: {field} in {fields:#?}");
+        }
+        let crate_text = fs::read_to_string(out.join("ro-crate-metadata.json")).unwrap();
+        assert!(crate_text.contains("Petri") && !crate_text.contains("No, One"), "{crate_text}");
+        let is_named = edition == "svcomp-2013";
+        assert_eq!(crate_text.contains("Änne"), is_named, "{edition}");
+        // The validators find a value of another type.
+        let table = out.join("scores.csv");
+        let text = fs::read_to_string(&table).unwrap();
+        let (head, rows) = text.split_once('\n').unwrap();
+        fs::write(&table, format!("{head}\n{}", rows.replacen(",0,", ",none,", 1))).unwrap();
+        let found = problems("judgement", &out, "");
+        assert!(found.contains("scores.csv: "), "{edition}: {found}");
+        // Without publication nobody is cited, and the date is the year of the contest.
+        judge(&[]);
+        assert!(!out.join("CITATION.cff").exists(), "{edition}");
+        let found = problems("judgement", &out, "");
+        assert!(found.lines().all(|line| line.starts_with("RECOMMENDED ")), "{edition}: {found}");
+        let crate_text = fs::read_to_string(out.join("ro-crate-metadata.json")).unwrap();
+        let year = edition.rsplit('-').next().unwrap();
+        assert!(crate_text.contains(&format!("\"datePublished\": \"{year}\"")), "{crate_text}");
+    }
+}
+
 #[test]
 fn the_documented_duckdb_lines_read_every_table_of_an_archive() {
     let (_folder, unpacked) = unpacked();

@@ -619,8 +619,18 @@ fn judging_again_leaves_no_file_of_another_judgement() {
     let more: Vec<&str> = all.difference(&plain).map(String::as_str).collect();
     assert_eq!(more, ["margins.csv", "oracle.csv", "sensitivity.csv"]);
     run(&crv);
-    let of_crv = ["judgement.json", "notes.csv", "podiums.csv", "quantiles.csv", "scores.csv", "tools.csv"];
-    assert_eq!(files(), of_crv.into_iter().chain(["verdicts.csv"]).map(str::to_owned).collect());
+    let of_crv = [
+        "datapackage.json",
+        "judgement.json",
+        "notes.csv",
+        "podiums.csv",
+        "quantiles.csv",
+        "ro-crate-metadata.json",
+        "scores.csv",
+        "tools.csv",
+        "verdicts.csv",
+    ];
+    assert_eq!(files(), of_crv.map(str::to_owned).into());
     run(&judge);
     let left: BTreeSet<String> = plain.into_iter().filter(|name| name != "verdicts.csv").collect();
     assert_eq!(files(), left);

@@ -3,7 +3,8 @@
 use crate::support::data;
 
 use assert_cmd::Command;
-use std::collections::BTreeMap;
+use num_rational::BigRational;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -52,6 +53,24 @@ fn five_real_contests_are_shown_side_by_side() {
     let medals = table(folder.path(), "years-medals.csv");
     assert!(medals["TINA.tedd"][4].contains("StateSpace gold"), "{medals:?}");
     assert!(medals["GreatSPN"][0].contains("StateSpace gold"), "{medals:?}");
+    // Points are the sums of the podiums' ranked places; the published answers have no times.
+    let points = table(folder.path(), "years-points.csv");
+    let cpu = table(folder.path(), "years-cpu.csv");
+    for (at, year) in YEARS.iter().enumerate() {
+        let podiums = folder.path().join(format!("judged-{year}/podiums.csv"));
+        let places: Vec<BTreeMap<String, String>> =
+            csv::Reader::from_path(podiums).unwrap().deserialize().map(Result::unwrap).collect();
+        let own = places.iter().filter(|row| row["tool"] == "Tapaal" && !row["rank"].is_empty());
+        let sum: BigRational = own.map(|row| row["points"].parse::<BigRational>().unwrap()).sum();
+        assert!(sum > BigRational::from_integer(1000.into()), "{year}: {sum}");
+        assert_eq!(points["Tapaal"][at], sum.to_string(), "{year}");
+        let times: BTreeSet<&str> = cpu.values().map(|times| times[at].as_str()).collect();
+        assert!(times.contains("unknown"), "{year}: {times:?}");
+        assert!(
+            times.iter().all(|time| ["", "unknown", "no complete run"].contains(time)),
+            "{year}: {times:?}"
+        );
+    }
     // The virtual best tool does not compete.
     assert!(!medals.contains_key("BVT") && !medals.contains_key("BVT-2018"), "{medals:?}");
     let disagreements = &table(folder.path(), "years-disagreements.csv")["All"];
@@ -78,6 +97,11 @@ fn five_real_contests_are_shown_side_by_side() {
     let philosophers = page("models/Philosophers.html");
     assert!(philosophers.contains(&format!("<td>{solved} %</td>")), "{solved}: {philosophers}");
     assert!(philosophers.contains("href=\"../tools/TINA.tedd.html\">TINA.tedd</a></th><td>2018</td>"));
+    let greatspn = page("tools/GreatSPN.html");
+    assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");
+    assert!(greatspn.contains("<td>1,518.61</td>") && greatspn.contains("<td>7,806</td>"), "{greatspn}");
+    assert!(greatspn.contains("<td>judging.scale</td>"), "{greatspn}");
+    assert!(greatspn.contains("<td>unknown; "), "{greatspn}");
     let year = page("years/mcc-2018.html");
     assert!(year.contains("947 instances of "), "{year}");
     assert!(year.contains("href=\"../tools/GreatSPN.html\"") && year.contains("href=\"../models/"), "{year}");
@@ -88,4 +112,51 @@ fn five_real_contests_are_shown_side_by_side() {
         .code(2);
     let error = String::from_utf8_lossy(&twice.get_output().stderr).into_owned();
     assert!(error.contains("two judgements are of edition mcc-2018"), "{error}");
+}
+
+#[test]
+fn the_cpu_time_of_a_year_is_the_median_of_complete_runs_with_a_known_time() {
+    let folder = TempDir::new().unwrap();
+    let header = "### tool,Input,Examination,results,CPU (ms),Time (ms)\n";
+    let row = |tool: &str, instance: u32, answer: &str, cpu: &str| {
+        format!("{tool},F-PT-{instance},ReachabilityDeadlock,{answer},{cpu},{cpu}\n")
+    };
+    // Two variants of a: on instance 1 the second is faster. The wrong run of c and the run of b without an answer do not
+    // count; the run of c without a time does not either, but is mentioned.
+    let runs = [
+        row("a", 1, "T", "9000"),
+        row("a2", 1, "T", "1500"),
+        row("b", 1, "T", "400"),
+        row("c", 1, "F", "1"),
+        row("a", 2, "T", "2500"),
+        row("b", 2, "T", "600"),
+        row("c", 2, "T", ""),
+        row("a", 3, "T", "7000"),
+        row("b", 3, "?", "5"),
+        row("c", 3, "T", "3000"),
+        row("d", 3, "?", "5"),
+    ];
+    fs::write(folder.path().join("answers.csv"), header.to_owned() + &runs.concat()).unwrap();
+    let tools = "entry,tool,status\na,a,competing\na2,a,competing\n";
+    fs::write(folder.path().join("tools.csv"), tools).unwrap();
+    let mut report = harness(folder.path());
+    report.args(["report", "--out", "site", "--years"]);
+    for year in ["mcc-2018", "mcc-2019"] {
+        let mut judge = harness(folder.path());
+        judge.args(["judge", "answers.csv", "--edition", year, "--tools", "tools.csv", "--out", year]);
+        judge.assert().success();
+        report.arg(year);
+    }
+    report.assert().success();
+    let cpu = table(folder.path(), "years-cpu.csv");
+    let expected = [("a", "2500"), ("b", "400"), ("c", "3000"), ("d", "no complete run")];
+    for (tool, time) in expected {
+        assert_eq!(cpu[tool][0], time, "{tool}");
+    }
+    let page =
+        |tool: &str| fs::read_to_string(folder.path().join(format!("site/tools/{tool}.html"))).unwrap();
+    assert!(page("a").contains("<td>2.50 s; median of 3 complete runs</td>"), "{}", page("a"));
+    let some = "<td>3 s; median of 1 of 2 complete runs; the other times are unknown</td>";
+    assert!(page("c").contains(some), "{}", page("c"));
+    assert!(page("d").contains("<td>no complete run</td>"), "{}", page("d"));
 }

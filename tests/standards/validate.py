@@ -1,6 +1,7 @@
 """Checks files by the public validators of their formats, without network. Prints each problem; exits with 1 if there is one.
 
 validate.py archive FOLDER        ro-crate-metadata.json, datapackage.json, CITATION.cff, REUSE.toml of an unpacked archive
+validate.py judgement FOLDER      the same of a judgement of SV-COMP or CRV, which has no REUSE.toml and may have no CITATION.cff
 validate.py sarif FILE            a SARIF log
 validate.py sql FOLDER < LINES    one DuckDB statement per line, in FOLDER; each must return a row
 """
@@ -145,6 +146,7 @@ def main():
     what, path = sys.argv[1], Path(sys.argv[2]).resolve()
     checks = {
         "archive": [ro_crate, data_package, citation, reuse],
+        "judgement": [ro_crate, data_package] + [citation] * (path / "CITATION.cff").exists(),
         "sarif": [sarif],
         "sql": [sql],
     }[what]

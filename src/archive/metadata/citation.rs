@@ -1,4 +1,4 @@
-//! `CITATION.cff`: how the archive is cited, in the Citation File Format 1.2.0.
+//! `CITATION.cff`: how the archive or the judgement is cited, in the Citation File Format 1.2.0.
 
 use super::{Description, person};
 use std::fmt::Write as _;

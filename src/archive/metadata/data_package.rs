@@ -1,30 +1,37 @@
-//! `datapackage.json`: every CSV table of an archive with its columns, types and keys, as a Frictionless Data Package.
+//! `datapackage.json`: every CSV table with its columns, types, units and keys, as a Frictionless Data Package.
 
 use super::{Description, write_json};
 use crate::ArchiveError;
 use mcc_base::{OnFile, digest};
-use mcc_judge::schema::{ARCHIVE, ColumnType, ENTRIES, INSTANCES, JUDGEMENT, Table};
+use mcc_judge::schema::{ColumnType, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Writes `datapackage.json` for the tables in the folder `to`, which may be those of a team bundle, without description.
+/// The tables of a package.
+pub struct Tables {
+    /// The path and the columns of each table.
+    pub files: Vec<(String, Table)>,
+    /// The path of the table of entries, to which other tables refer; None: none refers to it.
+    pub entries: Option<&'static str>,
+    /// The path of the table of instances, to which other tables refer; None: none refers to it.
+    pub instances: Option<&'static str>,
+}
+
+/// Writes `datapackage.json` for tables in the folder `to`, which may be those of a team bundle, without description.
 ///
 /// # Errors
 /// A table cannot be read, or the file cannot be written.
-pub fn write(to: &Path, description: Option<&Description>) -> Result<(), ArchiveError> {
-    let tables = ARCHIVE.iter().map(|table| (table.file.to_owned(), table));
-    let judgement = JUDGEMENT.iter().map(|table| (format!("judgement/{}", table.file), table));
-    let present = |(path, _): &(String, &Table)| to.join(path).is_file();
-    let tables: Vec<(String, &Table)> = tables.chain(judgement).filter(present).collect();
-    let has = |path: &str| tables.iter().any(|(known, _)| known == path);
-    let references = has(ENTRIES.file) && has(INSTANCES.file);
+pub fn write(to: &Path, tables: &Tables, description: Option<&Description>) -> Result<(), ArchiveError> {
     let resources: Result<Vec<Value>, ArchiveError> =
-        tables.iter().map(|(path, table)| resource(to, path, table, references)).collect();
-    let mut package = json!({ "profile": "data-package", "name": "mcc-harness-archive" });
+        tables.files.iter().map(|(path, table)| resource(to, path, table, tables)).collect();
+    let is_judgement = description.is_some_and(|description| description.archive.is_none());
+    let name = if is_judgement { "mcc-harness-judgement" } else { "mcc-harness-archive" };
+    let mut package = json!({ "profile": "data-package", "name": name });
     if let Some(description) = description {
         package["title"] = description.title().into();
         package["description"] = description.summary().into();
-        if let Some(date) = description.date() {
+        // A year is no time of creation in this format.
+        if let Some(date) = description.day_or_year().filter(|date| date.len() > 4) {
             package["created"] = format!("{date}T00:00:00Z").into();
         }
         if let Some(doi) = description.publication.and_then(|publication| publication.doi.as_deref()) {
@@ -43,21 +50,23 @@ pub fn write(to: &Path, description: Option<&Description>) -> Result<(), Archive
     write_json(&to.join("datapackage.json"), &package)
 }
 
-fn resource(to: &Path, path: &str, table: &Table, references: bool) -> Result<Value, ArchiveError> {
+fn resource(to: &Path, path: &str, table: &Table, tables: &Tables) -> Result<Value, ArchiveError> {
     let file = to.join(path);
     let (sha256, bytes) = digest::file(&file).on("read", &file)?;
-    let fields: Vec<Value> = table.columns.iter().map(|name| field(name, table.column_type(name))).collect();
+    let fields: Vec<Value> = table.columns.iter().map(|name| field(table, name)).collect();
     let mut schema = json!({ "fields": fields });
     if !table.key.is_empty() {
         schema["primaryKey"] = table.key.into();
     }
-    let reference = |column: &str, to: &Table| {
-        let reference = json!({ "resource": Table::name(to.file), "fields": to.key[0] });
-        json!({ "fields": column, "reference": reference })
-    };
-    let all = [(table.entry, &ENTRIES), (table.instance, &INSTANCES)];
-    let foreign = all.into_iter().filter(|(column, _)| !column.is_empty() && references);
-    let foreign: Vec<Value> = foreign.map(|(column, to)| reference(column, to)).collect();
+    let references = [(table.entry, tables.entries), (table.instance, tables.instances)];
+    let foreign = references.into_iter().filter(|(column, to)| !column.is_empty() && *to != Some(path));
+    let foreign: Vec<Value> = foreign
+        .filter_map(|(column, to)| {
+            let (path, to) = tables.files.iter().find(|(known, _)| Some(known.as_str()) == to)?;
+            let reference = json!({ "resource": Table::name(path), "fields": to.key[0] });
+            Some(json!({ "fields": column, "reference": reference }))
+        })
+        .collect();
     if !foreign.is_empty() {
         schema["foreignKeys"] = foreign.into();
     }
@@ -75,8 +84,8 @@ fn resource(to: &Path, path: &str, table: &Table, references: bool) -> Result<Va
     }))
 }
 
-fn field(name: &str, kind: ColumnType) -> Value {
-    match kind {
+fn field(table: &Table, name: &str) -> Value {
+    let mut field = match table.column_type(name) {
         ColumnType::Text => json!({ "name": name, "type": "string" }),
         ColumnType::Count => json!({ "name": name, "type": "integer" }),
         ColumnType::Decimal => json!({ "name": name, "type": "number" }),
@@ -87,5 +96,9 @@ fn field(name: &str, kind: ColumnType) -> Value {
         ColumnType::YesNo => {
             json!({ "name": name, "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"] })
         }
+    };
+    if let Some(unit) = table.unit(name) {
+        field["unit"] = unit.into();
     }
+    field
 }

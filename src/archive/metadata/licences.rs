@@ -3,7 +3,8 @@
 use super::{Description, write_text};
 use crate::ArchiveError;
 use mcc_base::OnFile;
-use mcc_campaign::Licence;
+use mcc_campaign::{Licence, Publication};
+use mcc_store::Disk;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -15,7 +16,7 @@ pub const FILE: &str = "REUSE.toml";
 const DISKS: &str = "LicenseRef-disks";
 
 /// Writes the files, if the campaign states its licence.
-pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
+pub fn write(to: &Path, description: &Description, disks: &[Disk]) -> Result<(), ArchiveError> {
     let Some(licence) = description.publication.and_then(|publication| publication.licence) else {
         return Ok(());
     };
@@ -30,11 +31,11 @@ pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
         [] => format!("the organizers of {}", description.title()),
         names => names.join("; "),
     };
-    let year = description.date().and_then(|date| date.get(..4));
+    let year = description.day_or_year().and_then(|date| date.get(..4));
     let holders = year.map_or(String::new(), |year| year.to_owned() + " ") + &holders;
     let mut parts = vec![("**", holders, licence.spdx())];
-    if !description.disks.is_empty() {
-        write_text(&folder.join(format!("{DISKS}.txt")), &disks(description))?;
+    if !disks.is_empty() {
+        write_text(&folder.join(format!("{DISKS}.txt")), &about_disks(disks, description.publication))?;
         parts.push(("disks/**", "the authors of the software on the disks".to_owned(), DISKS));
     }
     let annotation = |(path, holders, licence): (&str, String, &str)| {
@@ -55,14 +56,13 @@ pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
 }
 
 /// What is known about the licences of the disks.
-fn disks(description: &Description) -> String {
+fn about_disks(disks: &[Disk], publication: Option<&Publication>) -> String {
     let mut text = "The disks contain software and models of many authors, each under its own licence.\n\
         On a disk with Debian, the licences of its packages are in /usr/share/doc/PACKAGE/copyright.\n\
         The models on an inputs disk have the licences of their authors.\n\n"
         .to_owned();
-    for disk in description.disks {
-        let entry =
-            disk.role.strip_prefix("disk ").and_then(|entry| description.publication?.entries.get(entry));
+    for disk in disks {
+        let entry = disk.role.strip_prefix("disk ").and_then(|entry| publication?.entries.get(entry));
         let stated = match entry.and_then(|entry| entry.licence.as_deref()) {
             Some(licence) => format!("the authors of the tool state {licence}"),
             None => "no licence is stated".to_owned(),

@@ -1,17 +1,17 @@
-//! Describes an archive in standard formats, so that other programs and repositories understand it: RO-Crate, Data
-//! Package, Citation File Format, REUSE. Everything comes from the campaign's publication and the files of the archive.
+//! Describes the files of a contest in standard formats, so that other programs and repositories understand them:
+//! RO-Crate, Data Package, Citation File Format and, in archives, REUSE. Everything comes from the campaign's publication
+//! and the files. An archive of the MCC and a judgement of another contest fill the same description.
 
 mod citation;
 mod data_package;
 mod licences;
 mod ro_crate;
 
-pub use data_package::write as write_data_package;
+pub use data_package::{Tables, write as write_data_package};
 
 use super::ArchiveError;
 use mcc_base::OnFile;
 use mcc_campaign::Publication;
-use mcc_edition::Edition;
 use mcc_judge::judgement::Entry;
 use mcc_store::Disk;
 use std::fs;
@@ -19,29 +19,41 @@ use std::path::Path;
 
 /// What the files of metadata state.
 pub struct Description<'a> {
-    /// The rules of the judgement.
-    pub edition: &'a Edition,
+    /// The title of the edition, for a publication that has none.
+    pub edition_title: &'a str,
+    /// The content, as the beginning of a sentence: `Answers, outputs, judgement and rules`.
+    pub content: &'a str,
     /// What the campaign states; None: nothing.
     pub publication: Option<&'a Publication>,
-    /// The entries in the archive.
+    /// The day of the results, `YYYY-MM-DD`, or their year, for a publication that has no date; None: not known.
+    pub day_or_year: Option<String>,
+    /// The entries of the contest.
     pub entries: &'a [Entry],
-    /// The disks in the archive.
+    /// The tables.
+    pub tables: Tables,
+    /// The paths of all files that can be there, each with its content as a phrase.
+    pub files: Vec<(String, &'static str)>,
+    /// What only an archive has; None: the description is of a judgement.
+    pub archive: Option<ArchiveParts<'a>>,
+}
+
+/// The parts of an archive that are not in its folder yet when it is described.
+pub struct ArchiveParts<'a> {
+    /// The disks.
     pub disks: &'a [Disk],
     /// Whether a run has an output.
     pub has_outputs: bool,
-    /// The day on which the last run started, `YYYY-MM-DD`; None: not known.
-    pub last_day: Option<String>,
 }
 
 impl Description<'_> {
     /// The title of the campaign, otherwise that of the edition.
     fn title(&self) -> &str {
-        self.publication.and_then(|publication| publication.title.as_deref()).unwrap_or(&self.edition.title)
+        self.publication.and_then(|publication| publication.title.as_deref()).unwrap_or(self.edition_title)
     }
 
-    /// The day of publication, otherwise that of the last run.
-    fn date(&self) -> Option<&str> {
-        self.publication.and_then(|publication| publication.date.as_deref()).or(self.last_day.as_deref())
+    /// The day of publication, otherwise the day or year of the results.
+    fn day_or_year(&self) -> Option<&str> {
+        self.publication.and_then(|publication| publication.date.as_deref()).or(self.day_or_year.as_deref())
     }
 
     fn organizers(&self) -> &[String] {
@@ -49,23 +61,22 @@ impl Description<'_> {
     }
 
     fn summary(&self) -> String {
-        format!(
-            "Answers, outputs, judgement and rules of {}, as mcc-harness recorded and judged them.",
-            self.title()
-        )
+        format!("{} of {}, as written by mcc-harness.", self.content, self.title())
     }
 }
 
-/// Writes the files of metadata next to the other files of an archive in the folder `to`.
+/// Writes the files of metadata next to the other files in the folder `to`.
 ///
 /// # Errors
 /// A file cannot be read or written.
 pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
-    licences::write(to, description)?;
+    if let Some(archive) = &description.archive {
+        licences::write(to, description, archive.disks)?;
+    }
     if let Some(citation) = citation::text(description) {
         write_text(&to.join("CITATION.cff"), &citation)?;
     }
-    data_package::write(to, Some(description))?;
+    data_package::write(to, &description.tables, Some(description))?;
     // Last: it lists the others.
     write_json(&to.join(ro_crate::FILE), &ro_crate::metadata(to, description)?)
 }

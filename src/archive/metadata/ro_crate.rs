@@ -1,65 +1,48 @@
-//! `ro-crate-metadata.json`: the archive as an RO-Crate 1.2, with its files, people and licences.
+//! `ro-crate-metadata.json`: the archive or the judgement as an RO-Crate 1.2, with its files, people and licences.
 
 use super::{Description, person};
 use crate::ArchiveError;
-use crate::layout::part;
 use mcc_base::OnFile;
+use mcc_base::names::file_names;
+use mcc_store::Disk;
 use serde_json::{Value, json};
 use std::path::Path;
-use walkdir::WalkDir;
 
 /// The name that RO-Crate prescribes.
 pub const FILE: &str = "ro-crate-metadata.json";
 
-/// Returns the metadata of the archive whose files, except outputs and disks, are in the folder `staged`.
+/// Returns the metadata of the files in the folder `staged`. Those of an archive are there except outputs and disks.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// A file cannot be read.
 pub fn metadata(staged: &Path, description: &Description) -> Result<Value, ArchiveError> {
     let mut graph = Vec::new();
     let mut parts = Vec::new();
     let mut judgement_parts = Vec::new();
-    for file in WalkDir::new(staged).sort_by_file_name() {
-        let file = file.on("read", staged)?;
-        if file.file_type().is_file() {
-            let path = file.path().strip_prefix(staged).expect("it is in the folder").to_string_lossy();
+    for (path, about) in &description.files {
+        let file = staged.join(path);
+        if file.is_file() {
             let part = json!({ "@id": path });
             if path.starts_with("judgement/") {
                 judgement_parts.push(part);
             } else {
                 parts.push(part);
             }
-            let bytes = file.metadata().on("read", staged)?.len();
-            graph.push(file_entity(&path, Some(bytes)));
+            let bytes = file.metadata().on("read", &file)?.len();
+            graph.push(file_entity(path, about, Some(bytes)));
         }
     }
-    parts.push(json!({ "@id": "SHA256SUMS" }));
-    graph.push(file_entity("SHA256SUMS", None));
-    let mut folder = |id: &str, about: &str, content: Vec<Value>| {
-        parts.push(json!({ "@id": id }));
-        let mut entity = json!({ "@id": id, "@type": "Dataset", "name": id, "description": about });
-        if !content.is_empty() {
-            entity["hasPart"] = content.into();
+    if let Some(archive) = &description.archive {
+        let sums = file_entity("SHA256SUMS", "digests of all other files", None);
+        let about = "confidence, trusted values, points, podiums, awards";
+        let mut folders = vec![sums, folder("judgement/", about, judgement_parts)];
+        if archive.has_outputs {
+            let about = "raw outputs and samples of every attempt: ENTRY/INSTANCE/EXAMINATION/NUMBER/";
+            folders.push(folder("outputs/", about, vec![]));
         }
-        graph.push(entity);
-    };
-    folder("judgement/", "confidence, trusted values, points, podiums, awards", judgement_parts);
-    if description.has_outputs {
-        let about = "raw outputs and samples of every attempt: ENTRY/INSTANCE/EXAMINATION/NUMBER/";
-        folder("outputs/", about, vec![]);
-    }
-    for disk in description.disks {
-        let id = format!("disks/{}", disk.sha256);
-        parts.push(json!({ "@id": id }));
-        graph.push(json!({
-            "@id": id,
-            "@type": "File",
-            "name": disk.role,
-            "description": format!("the {} of machines", disk.role),
-            "encodingFormat": "application/octet-stream",
-            "contentSize": disk.bytes.to_string(),
-            "sha256": disk.sha256,
-        }));
+        folders.extend(archive.disks.iter().map(disk_entity));
+        parts.extend(folders.iter().map(|entity| json!({ "@id": entity["@id"] })));
+        graph.extend(folders);
     }
     let mut entities = People::default();
     let organizers = entities.add("organizer", description.organizers(), None);
@@ -72,7 +55,7 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
         "name": description.title(),
         "description": description.summary(),
     });
-    if let Some(date) = description.date() {
+    if let Some(date) = description.day_or_year() {
         root["datePublished"] = date.into();
     }
     root["license"] = match licence {
@@ -80,8 +63,8 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
         None => "No licence is stated.".into(),
     };
     if !organizers.is_empty() {
-        root["author"] = organizers.clone().into();
-        root["publisher"] = organizers.into();
+        root["author"] = one_or_list(organizers);
+        root["publisher"] = root["author"].clone();
     }
     let doi = description.publication.and_then(|publication| publication.doi.as_deref()).map(|doi| {
         let address = format!("https://doi.org/{doi}");
@@ -96,8 +79,8 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
             "url": address,
         })
     });
-    root["hasPart"] = parts.into();
-    root["mentions"] = mentioned.into();
+    root["hasPart"] = one_or_list(parts);
+    root["mentions"] = one_or_list(mentioned);
     let descriptor = json!({
         "@id": FILE,
         "@type": "CreativeWork",
@@ -106,7 +89,7 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
     });
     let licence = licence.map(|licence| {
         let (address, name) = (licence.address(), licence.spdx());
-        json!({ "@id": address, "@type": "CreativeWork", "name": name, "description": "licence of what the campaign made" })
+        json!({ "@id": address, "@type": "CreativeWork", "name": name, "description": "licence of these results" })
     });
     let graph: Vec<Value> = [descriptor, root]
         .into_iter()
@@ -119,7 +102,32 @@ pub fn metadata(staged: &Path, description: &Description) -> Result<Value, Archi
     Ok(json!({ "@context": "https://w3id.org/ro/crate/1.2/context", "@graph": graph }))
 }
 
-fn file_entity(path: &str, bytes: Option<u64>) -> Value {
+/// A value of a property. A single value is not written as a list, as the standard recommends.
+fn one_or_list(mut values: Vec<Value>) -> Value {
+    if values.len() == 1 { values.remove(0) } else { values.into() }
+}
+
+fn folder(id: &str, about: &str, content: Vec<Value>) -> Value {
+    let mut entity = json!({ "@id": id, "@type": "Dataset", "name": id, "description": about });
+    if !content.is_empty() {
+        entity["hasPart"] = one_or_list(content);
+    }
+    entity
+}
+
+fn disk_entity(disk: &Disk) -> Value {
+    json!({
+        "@id": format!("disks/{}", disk.sha256),
+        "@type": "File",
+        "name": disk.role,
+        "description": format!("the {} of machines", disk.role),
+        "encodingFormat": "application/octet-stream",
+        "contentSize": disk.bytes.to_string(),
+        "sha256": disk.sha256,
+    })
+}
+
+fn file_entity(path: &str, about: &str, bytes: Option<u64>) -> Value {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let format = match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("csv") => "text/csv",
@@ -133,7 +141,7 @@ fn file_entity(path: &str, bytes: Option<u64>) -> Value {
         "@id": path,
         "@type": "File",
         "name": name,
-        "description": part(path).map(|part| part.about),
+        "description": about,
         "encodingFormat": format,
     });
     if let Some(bytes) = bytes {
@@ -174,9 +182,11 @@ impl People {
 
 /// The entries, as works: software needs an address and a version in this standard, which a campaign may not know.
 fn tools(description: &Description, people: &mut People) -> Vec<Value> {
-    let tool = |entry: &mcc_judge::judgement::Entry| {
-        let id = format!("#entry-{}", entry.entry);
-        let about = "an entry of the campaign: a tool, or a variant of one";
+    // The names in another contest can have characters that an id must not have.
+    let ids = file_names(description.entries.iter().map(|entry| entry.entry.as_str()));
+    let tool = |(entry, id): (&mcc_judge::judgement::Entry, String)| {
+        let id = format!("#entry-{id}");
+        let about = "an entry of the contest: a tool, or a variant of one";
         let mut tool =
             json!({ "@id": id, "@type": "CreativeWork", "name": entry.entry, "description": about });
         let Some(published) =
@@ -191,7 +201,7 @@ fn tools(description: &Description, people: &mut People) -> Vec<Value> {
         });
         let authors = people.add(&format!("{}-author", &id[1..]), &published.authors, affiliation.as_ref());
         if !authors.is_empty() {
-            tool["author"] = authors.into();
+            tool["author"] = one_or_list(authors);
         }
         if let Some(link) = &published.link {
             tool["url"] = link.as_str().into();
@@ -206,5 +216,5 @@ fn tools(description: &Description, people: &mut People) -> Vec<Value> {
         }
         tool
     };
-    description.entries.iter().map(tool).collect()
+    description.entries.iter().zip(ids).map(tool).collect()
 }

@@ -1,5 +1,6 @@
-//! The columns of the tables of a judgement of the MCC and of an archive: the one place with their names, types and keys.
-//! The writers of the tables take their headers from here, and so does the description of an archive for other programs.
+//! The columns of the tables of a judgement of the MCC and of an archive: the one place with their names, types, units and
+//! keys. The writers of the tables take their headers from here, and so does the description of an archive for other
+//! programs.
 
 use crate::input::source::NAMES_HEADER;
 use crate::table_words::OVERRIDES_HEADER;
@@ -31,13 +32,15 @@ pub struct Table {
     /// The names of its columns in order. A field may be empty, except in a key.
     pub columns: &'static [&'static str],
     /// The columns with whole numbers.
-    counts: &'static [&'static str],
+    pub counts: &'static [&'static str],
     /// The columns with decimal numbers.
-    decimals: &'static [&'static str],
+    pub decimals: &'static [&'static str],
     /// The columns with exact numbers.
-    exact: &'static [&'static str],
+    pub exact: &'static [&'static str],
     /// The columns with `yes` or `no`.
-    yes_no: &'static [&'static str],
+    pub yes_no: &'static [&'static str],
+    /// The columns with a unit (`s`, `ms`, `MiB`), and the unit.
+    pub units: &'static [(&'static str, &'static str)],
     /// The columns that together identify a row; empty if nothing does.
     pub key: &'static [&'static str],
     /// The column with names of entries, which are rows of `ENTRIES`; empty if there is none.
@@ -63,14 +66,19 @@ impl Table {
         lists.iter().find(|(names, _)| names.contains(&name)).map_or(ColumnType::Text, |(_, kind)| *kind)
     }
 
+    /// Returns the unit of a column; None: it has none.
+    pub fn unit(&self, name: &str) -> Option<&'static str> {
+        self.units.iter().find(|(column, _)| *column == name).map(|(_, unit)| *unit)
+    }
+
     /// Returns the name that programs can use for the table: `judgement/trusted.csv` is `judgement-trusted`.
     pub fn name(path: &str) -> Cow<'_, str> {
         path.trim_end_matches(".csv").replace(['/', '.'], "-").into()
     }
 }
 
-/// A table to which the tables below add what they have.
-const NO_COLUMNS: Table = Table {
+/// A table to which other tables add what they have.
+pub const NO_COLUMNS: Table = Table {
     file: "",
     about: "",
     columns: &[],
@@ -78,6 +86,7 @@ const NO_COLUMNS: Table = Table {
     decimals: &[],
     exact: &[],
     yes_no: &[],
+    units: &[],
     key: &[],
     entry: "",
     instance: "",
@@ -206,6 +215,7 @@ pub const ARRIVALS: Table = Table {
     about: "when the values of each run arrived on the host, in ms since the tool's start",
     columns: &["tool", "instance", "examination", "half_ms", "all_ms", "arrived_ms"],
     counts: &["half_ms", "all_ms"],
+    units: &[("half_ms", "ms"), ("all_ms", "ms"), ("arrived_ms", "ms")],
     key: &["tool", "instance", "examination"],
     entry: "tool",
     instance: "instance",
@@ -287,6 +297,8 @@ pub const ANSWERS: Table = Table {
     columns: &HEADER,
     counts: &[HEADER[3], HEADER[9], HEADER[10], HEADER[11]],
     decimals: &[HEADER[8]],
+    // The MB of this table are 1024 KiB.
+    units: &[(HEADER[8], "MiB"), (HEADER[9], "ms"), (HEADER[10], "ms"), (HEADER[11], "ms")],
     key: &[HEADER[0], HEADER[1], HEADER[2]],
     entry: HEADER[0],
     instance: HEADER[1],
@@ -375,7 +387,8 @@ mod tests {
         for table in JUDGEMENT.iter().chain(&ARCHIVE) {
             let references = [table.entry, table.instance].into_iter().filter(|name| !name.is_empty());
             let typed = [table.key, table.counts, table.decimals, table.exact, table.yes_no].concat();
-            for name in typed.into_iter().chain(references) {
+            let with_unit = table.units.iter().map(|(name, _)| *name);
+            for name in typed.into_iter().chain(references).chain(with_unit) {
                 assert!(table.columns.contains(&name), "{}: {name}", table.file);
             }
         }

@@ -119,10 +119,14 @@ pub fn write_sensitivity(sensitivity: &Sensitivity, dir: &Path) -> Result<(), Fi
     table_files(&tables, dir)?.into_iter().try_for_each(|file| file.rename().map(drop))
 }
 
+/// The description of a judgement of another contest for other programs. That of the MCC is in its archive.
+const METADATA: [&str; 3] = ["datapackage.json", "ro-crate-metadata.json", "CITATION.cff"];
+
 /// All files that a judgement of the MCC or of another contest can have; `judgement.json` is last.
 pub fn files() -> impl Iterator<Item = &'static str> {
     let tables = schema::JUDGEMENT.iter().map(|table| table.file);
-    tables.chain(["verdicts.csv", "quantiles.csv", "recorded.csv", "judgement.json"])
+    let other_contests = ["verdicts.csv", "quantiles.csv", "recorded.csv"];
+    tables.chain(other_contests).chain(METADATA).chain(["judgement.json"])
 }
 
 /// Blocks that one thread judged, as rows of the files, and the marks of their runs that exclude costs, by entry.

@@ -15,7 +15,7 @@ use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The parts of points, in the order of `Judgement::parts`.
-const PARTS: [&str; 3] = ["correctness", "overhead", "memory"];
+pub(crate) const PARTS: [&str; 3] = ["correctness", "overhead", "memory"];
 
 /// The input of judging.
 #[derive(Debug, Default)]

@@ -19,6 +19,7 @@ use super::tables;
 pub use confidence::confidence;
 pub(super) use drawing::{STYLE, fitting};
 pub(super) use net::net;
+pub use net::net_is_drawn;
 pub use progress::progress_of;
 pub use progress::{RecordedRun, progress};
 pub use run::samples;

@@ -308,7 +308,7 @@ function netPicture() {
   if (!shown.picture) return null;
   const [path, description] = shown.picture;
   return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),
-    element("figure", {}, element("img", { src: `${path}.svg`, alt: description }),
+    element("figure", {}, element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Picture of the net" }, element("img", { src: `${path}.svg`, alt: description })),
       element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
 }
 
@@ -385,6 +385,7 @@ function drawRun({ instance, examination, entry }, block) {
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
       link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
   } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
+  parts.push(netPicture());
   if (recorded) {
     const run = `${name}/${where}/${title}`;
     parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, "Repeat the run, read its output line by line, explain its trusted values. --allow-degraded lets a computer repeat it that is not like those of the contest."),
