@@ -150,6 +150,7 @@ impl<'a> MachineSetup<'a> {
             marks: vec![],
             history: History::default(),
             run_attempt: &mcc_harness::executor::attempt,
+            free_bytes: &mcc_harness::executor::free_bytes,
             stop,
         })
     }

@@ -192,6 +192,7 @@ pub fn executor<'a>(
         marks: vec![],
         history,
         run_attempt: machines,
+        free_bytes: &mcc_harness::executor::free_bytes,
         stop,
     })
 }

@@ -15,10 +15,12 @@ use mcc_store::{Attempt, Record};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use walkdir::WalkDir;
 
+/// The longest line of a file that is compared, bytes; those of contests are far shorter.
+const MAX_LINE: u64 = 64 << 20;
 /// Further differences are only counted.
 const MAX_DIFFERENCES: usize = 1000;
 /// Differing lines of one file that are shown.
@@ -133,14 +135,14 @@ impl Verified {
     }
 
     fn same_lines(&mut self, recomputed: &Path, stored: &Path) -> Result<(), ArchiveError> {
-        let lines = |path: &Path| -> Result<_, ArchiveError> {
-            Ok(BufReader::new(files::open(path).on("read", path)?).split(b'\n'))
+        let open = |path: &Path| -> Result<_, ArchiveError> {
+            Ok(BufReader::new(files::open(path).on("read", path)?))
         };
-        let (mut recomputed_lines, mut stored_lines) = (lines(recomputed)?, lines(stored)?);
+        let (mut recomputed_lines, mut stored_lines) = (open(recomputed)?, open(stored)?);
         let mut shown = 0;
         for number in 1_u64.. {
-            let next = (recomputed_lines.next().transpose(), stored_lines.next().transpose());
-            let (recomputed, stored_line) = (next.0.on("read", recomputed)?, next.1.on("read", stored)?);
+            let recomputed = next_line(&mut recomputed_lines, recomputed, number)?;
+            let stored_line = next_line(&mut stored_lines, stored, number)?;
             if recomputed.is_none() && stored_line.is_none() {
                 break;
             }
@@ -173,8 +175,9 @@ impl Verified {
             }
         };
         let mut disks: BTreeSet<&str> = facts.disks.iter().map(|disk| disk.sha256.as_str()).collect();
-        for line in BufReader::new(file).split(b'\n') {
-            let line = line.on("read", &path)?;
+        let mut lines = BufReader::new(file);
+        for number in 1.. {
+            let Some(line) = next_line(&mut lines, &path, number)? else { break };
             let line = String::from_utf8_lossy(&line);
             let Some((sha256, name)) = line.split_once("  ") else {
                 self.differs(
@@ -375,6 +378,22 @@ impl Verified {
         })?;
         self.recompute(&edition, results, &paths.judgement())
     }
+}
+
+/// Returns line `number` of the file `path` without its end. None: the file has no more lines.
+fn next_line(lines: &mut impl BufRead, path: &Path, number: u64) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let mut line = vec![];
+    lines.take(MAX_LINE + 1).read_until(b'\n', &mut line).on("read", path)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() as u64 > MAX_LINE {
+        let reason = format!("line {number} has more than {MAX_LINE} bytes; download the archive again");
+        return Err(ArchiveError::Bad { path: path.to_owned(), reason });
+    }
+    Ok(Some(line))
 }
 
 /// Whether two different lines of a judgement state the same: they name the version of the program that wrote them, or the

@@ -1,6 +1,8 @@
 //! What one attempt may use of its host in addition to the limits of its edition (times, memory, output, disk). The table of
 //! all limits is in docs/threat-model.md.
 
+use crate::guest::MAX_LINE;
+
 /// Bytes that are kept of a log (`console`, `qemu.log`, `ssh.log`): enough for the messages of a kernel panic.
 pub const LOG: u64 = 1 << 20;
 
@@ -18,6 +20,10 @@ pub fn files(output_bytes: u64, wall_s: u64, keeps_evidence: bool) -> u64 {
     let samples = wall_s.saturating_mul(SAMPLE);
     output_bytes.saturating_mul(2).saturating_add(4 * LOG).saturating_add(samples).saturating_add(evidence)
 }
+
+/// Bytes by which `record.db` and its write-ahead log grow at most in one attempt: the texts of four messages of a guest in
+/// both files, and the pages that SQLite collects in the log before it copies them (1000 of 4 KiB).
+pub const RECORD: u64 = 2 * 4 * MAX_LINE as u64 + (4 << 20);
 
 /// Messages that are read as soon as they arrive: one a second, and the evidence in parts, are far fewer.
 pub const MESSAGES: u64 = 100_000;

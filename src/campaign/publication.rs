@@ -156,17 +156,13 @@ const MAX_PEOPLE: usize = 100;
 /// Checks a text that is shown: not empty, at most `most` characters, in one line, without characters that hide or
 /// reorder others.
 fn check_text(text: &str, most: usize) -> Result<(), String> {
-    let hides = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
     match text.chars().count() {
         _ if text.trim().is_empty() => Err("the text is empty; write it or remove the key".to_owned()),
         count if count > most => {
             Err(format!("the text has {count} characters, {most} are allowed; shorten it"))
         }
         _ if text.trim() != text => Err("the text begins or ends with a blank; remove it".to_owned()),
-        _ => match text.chars().find(|c| hides(*c)) {
+        _ => match text.chars().find(|c| mcc_base::text::control(*c).is_some()) {
             Some(c) => Err(format!("the text contains the control character U+{:04X}; remove it", c as u32)),
             None => Ok(()),
         },
@@ -296,6 +292,8 @@ mod tests {
             ("title = \"\"".into(), "the text is empty"),
             ("title = \"a\\u0007b\"".into(), "control character U+0007; remove it"),
             ("title = \"a\\u202eb\"".into(), "control character U+202E; remove it"),
+            ("title = \"a\\u061cb\"".into(), "control character U+061C; remove it"),
+            ("title = \"a\\U000E0041b\"".into(), "control character U+E0041; remove it"),
             ("date = \"26.6.2018\"".into(), "`26.6.2018` is not a date; write it like 2018-06-26"),
             ("date = \"2018-06-31\"".into(), "is not a date"),
             ("organizers = [\"a\\nb\"]".into(), "control character U+000A"),

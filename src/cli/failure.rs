@@ -16,6 +16,7 @@ use mcc_runner::executor::ExecutorError;
 use mcc_runner::qualify::QualifyError;
 use mcc_runner::{ImportError, RunnerError};
 use mcc_store::StoreError;
+use mcc_vm::build::BuildError;
 use std::error::Error;
 
 /// An error with its exit code. The operator `?` gives an error that is not of a known type `Exit::Failed`.
@@ -66,6 +67,7 @@ fn known(error: &(dyn Error + 'static)) -> Option<Exit> {
         .or_else(|| error.downcast_ref().map(report))
         .or_else(|| error.downcast_ref().map(import))
         .or_else(|| error.downcast_ref().map(file))
+        .or_else(|| error.downcast_ref().map(build))
 }
 
 fn usage_or_failed(is_usage: bool) -> Exit {
@@ -208,6 +210,22 @@ fn import(error: &ImportError) -> Exit {
     }
 }
 
+/// A container, tool or disk that is refused, or a path that is taken, is bad input.
+fn build(error: &BuildError) -> Exit {
+    match error {
+        BuildError::Missing { .. } | BuildError::NotRoot => Exit::HostCannot,
+        BuildError::File(error) => written(&error.source),
+        BuildError::Recipe { .. } | BuildError::Packages { .. } => Exit::Failed,
+        BuildError::Container(_)
+        | BuildError::Tool { .. }
+        | BuildError::NotAnImage(_)
+        | BuildError::Exists(_)
+        | BuildError::Image(_)
+        | BuildError::Disk(_)
+        | BuildError::Original(_) => Exit::Usage,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -258,6 +276,12 @@ mod tests {
         let no_space = || ExecutorError::NoSpace { path: path(), free: 1, needed: 2 };
         for failure in [Failure::usage(no_space()), Failure::from(RunnerError::Executor(no_space()))] {
             assert_eq!(failure.exit, Exit::HostCannot, "{}", failure.error);
+        }
+        let refused = || BuildError::Container("a device".into());
+        for failure in
+            [Failure::from(refused()), Failure::from(anyhow::Error::new(refused()).context("building out"))]
+        {
+            assert_eq!(failure.exit, Exit::Usage, "{}", failure.error);
         }
         assert_eq!(Failure::from(anyhow::anyhow!("unknown")).exit, Exit::Failed);
     }

@@ -1,5 +1,5 @@
 use super::outputs::refuse_inputs;
-use super::record_source::is_archive as is_archive_file;
+use super::record_source::{is_archive as is_archive_file, name_by_archive};
 use super::terminal::{WARNING, argument, message, next};
 use super::{Exit, Failure, print};
 use anyhow::{Context, anyhow};
@@ -103,6 +103,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
         instances: args.instances.as_deref(),
         allowed_signers: args.allowed_signers.as_deref(),
         show: &|step| eprintln!("import: {step}"),
+        unpacked: &|folder| name_by_archive(folder, &args.input),
     };
     let imported = import(&source, &args.out)?;
     let out = args.out.display();

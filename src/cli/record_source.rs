@@ -36,10 +36,15 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
     let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
         "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
     )?;
-    let names = (unpacked.path().display().to_string(), path.display().to_string());
-    UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(names);
+    name_by_archive(unpacked.path(), path);
     unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })
+}
+
+/// From now on `named_by_archive` names the files of this folder by their archive.
+pub fn name_by_archive(folder: &Path, archive: &Path) {
+    let names = (folder.display().to_string(), archive.display().to_string());
+    UNPACKED.lock().unwrap_or_else(PoisonError::into_inner).push(names);
 }
 
 /// A message in which files of an archive are named by the archive and their path in it, not by the temporary folder.

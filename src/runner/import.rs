@@ -32,6 +32,8 @@ pub struct ImportSource<'a> {
     pub allowed_signers: Option<&'a Path>,
     /// Called with each step.
     pub show: &'a dyn Fn(&str),
+    /// Called with the temporary folder that the files of a packed archive get, which errors name.
+    pub unpacked: &'a dyn Fn(&Path),
 }
 
 /// What was written.
@@ -147,6 +149,7 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
     if is_packed {
         (source.show)("unpacking the archive");
         fs::create_dir(archive).on("create", archive)?;
+        (source.unpacked)(archive);
         unpack(source.archive, archive, ArchiveLimits::default())?;
     }
     (source.show)("verifying the archive");

@@ -80,6 +80,7 @@ impl<'a> Replay<'a> {
             marks: vec![],
             history: History::default(),
             run_attempt: &crate::executor::attempt,
+            free_bytes: &crate::executor::free_bytes,
             stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(settings)?.run(&|_| true, &|_| {})?;

@@ -138,6 +138,7 @@ impl Shard {
             marks: if other_host { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
             run_attempt: &run_attempt,
+            free_bytes: &crate::executor::free_bytes,
             stop,
         };
         let ended = CampaignRunner::new(settings).and_then(run);

@@ -183,11 +183,11 @@ fn with_large_disk(jobs: u32) -> Folder {
 #[test]
 fn too_little_space_on_the_host_lowers_the_runs_at_once() {
     let folder = with_large_disk(3);
-    let _disk = SmallDisk::at(&folder.results(), 150 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 176 << 20);
     let run = folder.run(&[]).success();
     let warning = stderr(&run);
     assert!(
-        warning.contains("runs at once: 2 instead of 3") && warning.contains("may take 70 MiB"),
+        warning.contains("runs at once: 2 instead of 3") && warning.contains("may take 82 MiB"),
         "{warning}"
     );
     assert_eq!(folder.runs().len(), 3);
@@ -200,9 +200,9 @@ fn too_little_space_on_the_host_lowers_the_runs_at_once() {
 fn a_host_without_space_for_one_machine_is_refused() {
     let folder = with_large_disk(1);
     {
-        let _disk = SmallDisk::at(&folder.results(), 32 << 20);
+        let _disk = SmallDisk::at(&folder.results(), 44 << 20);
         let message = stderr(&folder.run(&[]).code(69));
-        for words in ["MiB are free", "70 MiB", "--out", "disk_gib", "output_bytes"] {
+        for words in ["MiB are free", "82 MiB", "--out", "disk_gib", "output_bytes"] {
             assert!(message.contains(words), "{words} in {message}");
         }
         assert_eq!(folder.record().summary().unwrap().recorded, 0);
@@ -210,7 +210,7 @@ fn a_host_without_space_for_one_machine_is_refused() {
     let campaign = fs::read_to_string(folder.path().join("campaign.toml")).unwrap();
     let campaign = campaign + "disk_gib = \"1/512\"\n";
     fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
-    let _disk = SmallDisk::at(&folder.results(), 32 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 44 << 20);
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 3);
 }
@@ -219,11 +219,11 @@ fn a_host_without_space_for_one_machine_is_refused() {
 #[test]
 fn a_run_does_not_start_without_space_for_its_output() {
     let folder = with_large_disk(1);
-    let _disk = SmallDisk::at(&folder.results(), 90 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 102 << 20);
     let fill = "command -p dd if=/dev/zero of=results/ballast bs=1M count=30 2>/dev/null";
     folder.fake_qemu(&format!("{fill}; whole_run $'hello\\n'"));
     let refused = folder.run(&[]).code(69);
-    assert!(stderr(&refused).contains("70 MiB") && stderr(&refused).contains("nothing recorded is lost"));
+    assert!(stderr(&refused).contains("82 MiB") && stderr(&refused).contains("nothing recorded is lost"));
     assert_eq!(folder.record().summary().unwrap().recorded, 1, "{}", stderr(&refused));
     fs::remove_file(folder.results().join("ballast")).unwrap();
     folder.fake_qemu("whole_run $'hello\\n'");

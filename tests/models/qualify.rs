@@ -345,6 +345,26 @@ fn a_native_tool_with_endless_output_is_ended() {
     assert!(found.iter().any(|finding| finding.contains("its output exceeded the limit")), "{found:?}");
 }
 
+/// In a machine the cgroup of the tool has them all; here a session would not.
+#[test]
+fn a_process_that_leaves_the_session_of_a_native_run_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = folder.path().join("number");
+    let file = number.display();
+    tool(
+        folder.path(),
+        &format!(
+            "#!/bin/bash\nsetsid bash -c 'echo $$ > {file}.new; mv {file}.new {file}; exec sleep 100000' &\n\
+             until [ -e {file} ]; do sleep 0.01; done\nrm -rf \"$HOME\"\n"
+        ),
+    );
+    let found = findings(&report(&qualify_native(folder.path(), &["--examinations", "StateSpace"])));
+    assert!(found.iter().any(|finding| finding.contains("processes")), "{found:?}");
+    let number: u32 = fs::read_to_string(number).unwrap().trim().parse().unwrap();
+    let command = fs::read_to_string(format!("/proc/{number}/cmdline")).unwrap_or_default();
+    assert!(!command.contains("sleep"), "{command}");
+}
+
 #[test]
 fn exceeded_memory_is_reported_with_its_rule() {
     let mut run = Run::with_stdout("");

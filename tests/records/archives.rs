@@ -284,6 +284,35 @@ fn a_small_archive_that_unpacks_to_gigabytes_is_refused() {
     assert!(said.contains("unpack it with `tar --zstd -xf` and give the folder"), "{said}");
 }
 
+/// A line of zeros is compressed to almost nothing.
+#[test]
+fn an_endless_line_in_a_small_archive_is_refused_in_bounded_memory() {
+    let program = env!("CARGO_BIN_EXE_mcc-harness");
+    for name in ["SHA256SUMS", "answers.csv", "judgement/judgement.json"] {
+        let folder = unpacked();
+        fs::write(folder.path().join(name), vec![b'0'; 600 << 20]).unwrap();
+        if name != "SHA256SUMS" {
+            forge_sums(folder.path());
+        }
+        let archive = packed(folder.path());
+        assert!(archive.path().metadata().unwrap().len() < 10 << 20);
+        let mut command = assert_cmd::Command::new("bash");
+        command.args([
+            "-c",
+            "ulimit -v 2000000; exec \"$@\"",
+            "bash",
+            program,
+            "verify",
+            text(archive.path()),
+        ]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(&format!("{name}: line 1 has more than 67108864 bytes")), "{said}");
+        assert!(said.contains(text(archive.path())), "{said}");
+    }
+}
+
 #[test]
 fn a_replay_opens_no_file_that_a_record_names() {
     let folder = unpacked();

@@ -12,8 +12,8 @@ use mcc_harness::store::{Arrivals, CampaignFacts, Disk, Outcome, Record, RunFact
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 
 const CAMPAIGN: &str = r#"edition = "mcc-2018"
 [[tool]]
@@ -83,6 +83,18 @@ fn execute_until(
     hosts: &Hosts,
     stop: &AtomicBool,
 ) {
+    execute_with_disk(record, edition, run_attempt, hosts, stop, (0, &|| u64::MAX));
+}
+
+/// As `execute_until`. Each machine may take the first number of bytes; the function returns the bytes that are free.
+fn execute_with_disk(
+    record: &Record,
+    edition: &Edition,
+    run_attempt: &AttemptFn,
+    hosts: &Hosts,
+    stop: &AtomicBool,
+    (per_machine, free_bytes): (u64, &(dyn Fn() -> u64 + Sync)),
+) {
     let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
     let guest = Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") };
     let entry = EntryDisks { guest, disk: disk.clone(), inputs: None, digests: vec![] };
@@ -123,10 +135,63 @@ fn execute_until(
         marks: vec![],
         history: History::default(),
         run_attempt,
+        free_bytes: &|_| Ok(free_bytes()),
         stop,
     };
     let leases = Leases::new(&host.survey.cores, &host.survey.memory);
-    Executor::new(settings).run(leases, &|_| true, &|_| {}).unwrap();
+    let mut executor = Executor::new(settings);
+    (executor.free_disk.per_machine, executor.free_disk.free) = (per_machine, free_bytes());
+    executor.run(leases, &|_| true, &|_| {}).unwrap();
+}
+
+/// Two machines fit at once. The first that ends leaves so much that a third one fits only when the second has ended too.
+#[test]
+fn a_run_waits_until_the_shares_of_all_machines_are_free() {
+    const SHARE: u64 = 100;
+    #[derive(Default)]
+    struct Disk {
+        started: u32,
+        running: u64,
+        left_behind: u64,
+        /// How often the free space was asked for since the first machine ended.
+        asked: u32,
+    }
+    let (disk, changed) = (Mutex::new(Disk::default()), Condvar::new());
+    let free = |disk: &Disk| 250 - disk.left_behind;
+    let edition = Edition::load("mcc-2018").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let record = record(folder.path(), &edition, &["StateSpace", "UpperBounds", "CTLFireability"]);
+    let shortage = AtomicBool::new(false);
+    let run_attempt = |_: AttemptSpec, _: &mut dyn FnMut(State)| {
+        let mut now = disk.lock().unwrap();
+        now.started += 1;
+        now.running += 1;
+        if now.running * SHARE > free(&now) {
+            shortage.store(true, Ordering::Relaxed);
+        }
+        changed.notify_all();
+        let number = now.started;
+        // The first machine ends when both run; the second one when the third was started or had to wait.
+        let waits = |now: &mut Disk| match number {
+            1 => now.started < 2,
+            2 => now.started < 3 && now.asked < 2,
+            _ => false,
+        };
+        let mut now = changed.wait_while(now, waits).unwrap();
+        now.running -= 1;
+        now.left_behind += 60;
+        AttemptResult::without_machine(Outcome::Finished { exit_code: 0 })
+    };
+    let free_bytes = || {
+        let mut now = disk.lock().unwrap();
+        now.asked += u32::from(now.left_behind > 0);
+        changed.notify_all();
+        free(&now)
+    };
+    let (hosts, stop) = (Hosts::default(), AtomicBool::new(false));
+    execute_with_disk(&record, &edition, &run_attempt, &hosts, &stop, (SHARE, &free_bytes));
+    assert!(!shortage.into_inner(), "a machine started without space for its share and those of the others");
+    assert_eq!(record.summary().unwrap().recorded, 3);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Plans, records, shards and archives.
 
+mod archive_grammar;
 mod archives;
 mod executor;
 mod hostile;

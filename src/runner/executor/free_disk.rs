@@ -1,6 +1,6 @@
-//! The space on the host's disk that machines may take. A guest can fill its share, so the shares of all machines that run
-//! at once must be free before the first one starts: no guest can then take the space of another one. What a run leaves in
-//! the record stays, so each start needs the space of one machine again.
+//! The space on the host's disk that machines may take. A guest can fill its share, so at each start the shares of the new
+//! machine and of all that run must be free: no guest can then take the space of another one. How much of its share a
+//! running machine has taken is not known, so it counts as nothing.
 
 use super::{Executor, ExecutorError, RunSettings};
 use mcc_base::names::EntryName;
@@ -16,7 +16,8 @@ use std::path::Path;
 pub struct FreeDisk {
     /// Bytes that the writes of the machine of each entry to a disk may take.
     pub(super) limits: BTreeMap<EntryName, u64>,
-    /// Bytes that one machine takes at most: its overlays, its own inputs disk, and the files of `budgets::files`.
+    /// Bytes that one machine takes at most: its overlays, its own inputs disk, the files of `budgets::files`, and what
+    /// its attempt adds to the record's database.
     pub per_machine: u64,
     /// Free bytes.
     pub free: u64,
@@ -27,6 +28,11 @@ impl FreeDisk {
     pub fn machines(&self) -> usize {
         let machines = self.free.checked_div(self.per_machine);
         machines.map_or(usize::MAX, |machines| usize::try_from(machines).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that must be free before a machine starts while `running` others run.
+    fn needed(&self, running: usize) -> u64 {
+        self.per_machine.saturating_mul((running as u64).saturating_add(1))
     }
 }
 
@@ -45,29 +51,36 @@ impl Executor<'_> {
         }
         let keeps_evidence = record.facts().settings.contains_key(EVIDENCE_SETTING);
         let files = budgets::files(edition.limits.output_bytes, edition.limits.wall_s, keeps_evidence);
-        let per_machine = per_machine.saturating_add(files).saturating_add(self.instance_disk_space()?);
-        let folder = record.dir();
-        let free = free_bytes(folder).on("find the free space of", folder)?;
-        Ok(FreeDisk { limits, per_machine, free })
+        let others = [files, budgets::RECORD, self.instance_disk_space()?];
+        let per_machine = others.into_iter().fold(per_machine, u64::saturating_add);
+        Ok(FreeDisk { limits, per_machine, free: self.free_bytes()? })
     }
 
-    /// Whether the space of one more machine is free now, while `running` others run.
+    /// The free bytes in the folder of the record.
+    fn free_bytes(&self) -> Result<u64, ExecutorError> {
+        let folder = self.settings.record.dir();
+        Ok((self.settings.free_bytes)(folder).on("find the free space of", folder)?)
+    }
+
+    /// Whether one more machine may start, while `running` others run.
     ///
     /// # Errors
-    /// It is not, and none runs whose end would free some; or the folder cannot be read.
+    /// It may not, and none runs whose end would free some space; or the folder cannot be read.
     pub(super) fn has_space(&self, running: usize) -> Result<bool, ExecutorError> {
-        let (path, needed) = (self.settings.record.dir(), self.free_disk.per_machine);
-        let free = free_bytes(path).on("find the free space of", path)?;
+        let (free, needed) = (self.free_bytes()?, self.free_disk.needed(running));
         match running {
             _ if free >= needed => Ok(true),
-            0 => Err(ExecutorError::NoSpace { path: path.to_owned(), free, needed }),
+            0 => Err(ExecutorError::NoSpace { path: self.settings.record.dir().to_owned(), free, needed }),
             _ => Ok(false),
         }
     }
 }
 
 /// The free bytes of the file system of `folder`.
-pub(super) fn free_bytes(folder: &Path) -> io::Result<u64> {
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     let space = statvfs(folder)?;
     Ok(space.blocks_available().saturating_mul(space.fragment_size()))
 }
@@ -82,6 +95,8 @@ mod tests {
             |free: u64, per_machine: u64| FreeDisk { limits: BTreeMap::new(), per_machine, free }.machines();
         assert_eq!([machines(99, 50), machines(100, 50), machines(49, 50)], [1, 2, 0]);
         assert_eq!(machines(0, 0), usize::MAX, "no entry has a machine");
+        let needed = |running| FreeDisk { per_machine: 50, ..FreeDisk::default() }.needed(running);
+        assert_eq!([needed(0), needed(1), needed(usize::MAX)], [50, 100, u64::MAX]);
         // Two outputs, three logs and their rounding, an hour of samples; evidence only if it is kept.
         let files = |keeps_evidence| budgets::files(1 << 30, 3600, keeps_evidence);
         assert_eq!(files(false), (2 << 30) + (4 << 20) + 3600 * 128);

@@ -17,7 +17,7 @@ mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, attempt};
 pub use error::ExecutorError;
-pub use free_disk::FreeDisk;
+pub use free_disk::{FreeDisk, free_bytes};
 pub use limits::{Budget, LimitCheck};
 
 use super::RunSettings;
@@ -38,6 +38,7 @@ use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -47,6 +48,9 @@ use std::time::{Duration, Instant};
 
 /// The beginning of the reason of a repetition that no organizer decided.
 const REPEATED: &str = "disturbed: ";
+
+/// A function that returns the free bytes of the file system of a folder.
+pub type FreeBytesFn<'a> = dyn Fn(&Path) -> io::Result<u64> + Sync + 'a;
 
 /// A function that makes an attempt. It calls its second argument with each state that it enters.
 pub type AttemptFn<'a> = dyn Fn(AttemptSpec, &mut dyn FnMut(State)) -> AttemptResult + Sync + 'a;
@@ -572,5 +576,5 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
-    free_disk::free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
+    free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }

@@ -61,7 +61,11 @@ pub fn run(
 ) -> io::Result<NativeRun> {
     fs::create_dir(home)?;
     let ended = run_in(home, tool, archive, invocation, limits, grace, outputs);
-    fs::remove_dir_all(home)?;
+    match fs::remove_dir_all(home) {
+        // The tool has removed its home itself.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        removed => removed?,
+    }
     ended
 }
 
@@ -153,7 +157,7 @@ fn run_in(
     let (lines, dropped) = lines.finish(started);
     let (status, usage) = waited?;
     let wall = started.elapsed();
-    let left_behind = remaining_processes(pid);
+    let left_behind = remaining_processes(pid, &home);
     for process in &left_behind {
         let _ = kill(*process, Signal::SIGKILL);
     }
@@ -251,11 +255,11 @@ fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
     }
 }
 
-/// The processes of a session that still run some time after its first one ended.
-fn remaining_processes(session: Pid) -> Vec<Pid> {
+/// The processes of a run that still run some time after its first one ended.
+fn remaining_processes(session: Pid, home: &str) -> Vec<Pid> {
     let ended = Instant::now();
     loop {
-        let remaining = session_processes(session);
+        let remaining = processes_of(session, home);
         if remaining.is_empty() || ended.elapsed() >= ENDING_TIME {
             return remaining;
         }
@@ -263,8 +267,9 @@ fn remaining_processes(session: Pid) -> Vec<Pid> {
     }
 }
 
-/// The running processes of a session.
-fn session_processes(session: Pid) -> Vec<Pid> {
+/// The running processes of a session, and those that left it and have its home folder in their environment.
+fn processes_of(session: Pid, home: &str) -> Vec<Pid> {
+    let home = format!("HOME={home}");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let belongs = |name: String| {
         let number: i32 = name.parse().ok()?;
@@ -273,7 +278,9 @@ fn session_processes(session: Pid) -> Vec<Pid> {
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let runs = fields.next()? != "Z";
         let in_session = fields.nth(2)?.parse() == Ok(session.as_raw());
-        (runs && in_session).then_some(Pid::from_raw(number))
+        let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+        let is_of_run = || environment.split(|&byte| byte == 0).any(|variable| variable == home.as_bytes());
+        (runs && (in_session || is_of_run())).then_some(Pid::from_raw(number))
     };
     processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
 }
