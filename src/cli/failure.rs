@@ -165,6 +165,7 @@ fn qualify(error: &QualifyError) -> Exit {
         QualifyError::Instances { .. }
         | QualifyError::NoInstance(_)
         | QualifyError::NoHead(_)
+        | QualifyError::NativeInstructionLimit { .. }
         | QualifyError::ToolFolder(_)
         | QualifyError::Setting(_)
         | QualifyError::Path(_)
