@@ -5,7 +5,7 @@ use super::{Exit, Failure, Format, print};
 use mcc_base::names::EntryName;
 use mcc_campaign::Start;
 use mcc_campaign::benchkit::abridged;
-use mcc_runner::qualify::paired::{CONFIDENCE, LEVEL, POWER, PairedTest};
+use mcc_runner::qualify::paired::{CONFIDENCE, INSTRUCTIONS_LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
     Settings, Tests, ValueCount, counted,
@@ -150,7 +150,7 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         "The intervals of times and memory hold together with {:.0} %, that of instructions with {:.1} %; for single runs, \
          only differences are listed that are not expected by chance among {}.",
         CONFIDENCE * 100.0,
-        (1.0 - LEVEL) * 100.0,
+        (1.0 - INSTRUCTIONS_LEVEL) * 100.0,
         counted(compared, "run")
     ));
     for reason in &report.not_counted {

@@ -66,12 +66,8 @@ impl Control {
 /// The message that serde makes of a sample, in a quarter of the instructions: they count with those of the tool, and the
 /// number of samples depends on the wall time.
 fn sample_message(quoted_nonce: &str, numbers: [u64; 4]) -> Vec<u8> {
-    let names = [
-        r#","event":"sample","memory_kib":"#,
-        r#","cpu_ms":"#,
-        r#","io_wait_ms":"#,
-        r#","runnable":"#,
-    ];
+    let names =
+        [r#","event":"sample","memory_kib":"#, r#","cpu_ms":"#, r#","io_wait_ms":"#, r#","runnable":"#];
     let mut message = Vec::with_capacity(256);
     message.extend_from_slice(br#"{"nonce":"#);
     message.extend_from_slice(quoted_nonce.as_bytes());
