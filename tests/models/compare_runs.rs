@@ -15,7 +15,12 @@ const INSTANCE: &str = "DiningTable-PT-03";
 
 /// The recorded CPU times of equal runs, milliseconds, in the order of the runs.
 fn recorded(column: &str) -> Vec<u64> {
-    let path = data::published("host/equal-runs.csv");
+    recorded_in("host/equal-runs.csv", column)
+}
+
+/// A column of a table of equal runs, in the order of the runs.
+fn recorded_in(file: &str, column: &str) -> Vec<u64> {
+    let path = data::published(file);
     let mut table = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).unwrap();
     let column = table.headers().unwrap().iter().position(|name| name == column).unwrap();
     let times: Vec<u64> = table.records().map(|row| row.unwrap()[column].parse().unwrap()).collect();
@@ -44,21 +49,21 @@ impl Random {
     }
 
     /// Pairs of runs that followed each other, in either order. B is slower by the factor `slowdown`.
-    fn pairs(&mut self, series: &[u64], pairs: usize, slowdown: f64) -> PairedTest {
+    fn pairs(&mut self, series: &[u64], pairs: usize, slowdown: f64) -> Logarithms {
         let pair = |_| {
             let at = self.below(series.len() - 1);
             let (a, b) = (series[at], series[at + 1]);
             let (a, b) = if self.below(2) == 0 { (a, b) } else { (b, a) };
             (a, (b as f64 * slowdown).round() as u64)
         };
-        Logarithms::new((0..pairs).map(pair)).test().unwrap()
+        Logarithms::new((0..pairs).map(pair))
     }
 }
 
 /// Number of trials, of 1,000, in which a difference is found.
 fn found(series: &[u64], pairs: usize, slowdown: f64) -> usize {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    (0..1000).filter(|_| random.pairs(series, pairs, slowdown).differs(1)).count()
+    (0..1000).filter(|_| random.pairs(series, pairs, slowdown).test().unwrap().differs(1)).count()
 }
 
 #[test]
@@ -142,6 +147,37 @@ fn the_documented_changes_of_instructions_are_found_and_equal_counts_give_few_fa
             assert!(alarms <= 5, "{spread}, {pairs} pairs: {alarms} of 1000; the level is 1");
             assert!(half < 900 && whole >= 900, "{spread}, {pairs} pairs: {half} and {whole} of 1000");
         }
+    }
+}
+
+/// Series of equal runs, each with 60 counts of instructions.
+const COUNTED: [&str; 4] = ["c_boot", "c_restore", "python_boot", "python_restore"];
+
+/// Number of comparisons, of 200, in which a difference of instructions is reported.
+fn reported(series: &str, pairs: usize, change: f64) -> usize {
+    let counts = recorded_in("host/equal-instructions.csv", &format!("{series}_instructions"));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut comparison = |_: &usize| {
+        let logarithms = random.pairs(&counts, pairs, 1.0 + change);
+        logarithms.test_instructions().unwrap().instructions_differ(1)
+    };
+    (0..200).filter(&mut comparison).count()
+}
+
+#[test]
+fn no_instructions_of_equal_images_differ_in_200_comparisons() {
+    for series in COUNTED {
+        for pairs in [2, 3, 5, 10, 30] {
+            assert_eq!(reported(series, pairs, 0.0), 0, "{series}, {pairs} pairs");
+        }
+    }
+}
+
+#[test]
+fn three_pairs_of_recorded_runs_find_the_documented_changes_of_instructions() {
+    for (series, change) in COUNTED.into_iter().zip([0.0021, 0.0021, 0.05, 0.05]) {
+        let found = reported(series, 3, change);
+        assert!(found >= 180, "{series}: {found} of 200");
     }
 }
 

@@ -10,8 +10,8 @@
 //! t test really conservative when the parent distribution is long-tailed?", JASA 78, 1983). The trials in
 //! `tests/models/compare_runs.rs` check it on recorded times.
 //!
-//! Instructions do not depend on the host, so their runs are independent: Student's t test of two samples with equal variance
-//! (Biometrika 6, 1908) has twice the degrees of freedom, and finds smaller changes with few pairs.
+//! Instructions do not depend on the host, so their runs are independent. The t test of two samples (Fisher, "Applications of
+//! 'Student's' distribution", Metron 5, 1925) has twice the degrees of freedom, so it finds smaller changes with few pairs.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
