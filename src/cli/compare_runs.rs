@@ -147,7 +147,7 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         figures(&mut page, &run.run, &run.tests, compared);
     }
     page.line(&format!(
-        "The intervals of times and memory hold together with {:.0} %, that of instructions with {:.1} %; for single runs, \
+        "The intervals of times and memory hold together with {:.0} %, that of instructions with {:.2} %; for single runs, \
          only differences are listed that are not expected by chance among {}.",
         CONFIDENCE * 100.0,
         (1.0 - INSTRUCTIONS_LEVEL) * 100.0,

@@ -26,7 +26,7 @@ pub const LEVEL: f64 = (1.0 - CONFIDENCE) / 3.0;
 
 /// The probability of a false alarm of instructions. It is small, because a difference of instructions is stated as a fact
 /// about the tool.
-pub const INSTRUCTIONS_LEVEL: f64 = 0.001;
+pub const INSTRUCTIONS_LEVEL: f64 = 0.0001;
 
 /// The share of comparisons in which the smallest detectable difference is found.
 pub const POWER: f64 = 0.9;
