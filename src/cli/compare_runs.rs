@@ -5,7 +5,7 @@ use super::{Exit, Failure, Format, print, word_of};
 use mcc_base::names::EntryName;
 use mcc_campaign::benchkit::abridged;
 use mcc_campaign::{Kind, Start};
-use mcc_runner::qualify::paired::{CONFIDENCE, LEVEL, POWER, PairedTest};
+use mcc_runner::qualify::paired::{CONFIDENCE, INSTRUCTIONS_LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
     Settings, Tests, ValueCount, counted,
@@ -131,10 +131,10 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
     }
     page.line(&format!(
         "In {:.0} % of comparisons, the intervals of times and memory all contain the true change; the interval of \
-         instructions does in {:.1} %. Of single runs, only those are listed whose difference is too large to be expected by \
+         instructions does in {:.2} %. Of single runs, only those are listed whose difference is too large to be expected by \
          chance among {}.",
         CONFIDENCE * 100.0,
-        (1.0 - LEVEL) * 100.0,
+        (1.0 - INSTRUCTIONS_LEVEL) * 100.0,
         counted(compared, "run")
     ));
     for reason in &report.not_counted {

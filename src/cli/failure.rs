@@ -98,7 +98,24 @@ fn runner(error: &RunnerError) -> Exit {
         | RunnerError::Measured(_)
         | RunnerError::NotRecorded(_)
         | RunnerError::ReplayFailed { .. } => Exit::Failed,
-        _ => Exit::Usage,
+        RunnerError::Campaign(_)
+        | RunnerError::Edition(_)
+        | RunnerError::Image(_)
+        | RunnerError::Original(_)
+        | RunnerError::Instance(_)
+        | RunnerError::InstanceErrors(_)
+        | RunnerError::OtherEdition { .. }
+        | RunnerError::StaleInputs { .. }
+        | RunnerError::OtherGenericProperties(_)
+        | RunnerError::ChangedArchives { .. }
+        | RunnerError::NoReason
+        | RunnerError::NothingToRerun { .. }
+        | RunnerError::NotAJob(_)
+        | RunnerError::NoTask { .. }
+        | RunnerError::NoSuchRun { .. }
+        | RunnerError::NotReplayable { .. }
+        | RunnerError::NoDisk(_)
+        | RunnerError::Disk(_) => Exit::Usage,
     }
 }
 
@@ -109,7 +126,11 @@ fn executor(error: &ExecutorError) -> Exit {
         }
         ExecutorError::DiskChanged { .. } => Exit::Usage,
         // Runs were executed, so whatever it is, it is not bad input.
-        _ => Exit::Failed,
+        ExecutorError::Store(_)
+        | ExecutorError::ConsecutiveFailures { .. }
+        | ExecutorError::DiskFull { .. }
+        | ExecutorError::Disk(_)
+        | ExecutorError::File(_) => Exit::Failed,
     }
 }
 
@@ -125,9 +146,12 @@ fn store(error: &StoreError) -> Exit {
 fn cluster(error: &ClusterError) -> Exit {
     match error {
         ClusterError::NotInstalled { .. } => Exit::HostCannot,
+        ClusterError::NotSubmitted(_)
+        | ClusterError::NotAShard(_)
+        | ClusterError::TooShort { .. }
+        | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
         ClusterError::Command { .. } | ClusterError::File(_) => Exit::Failed,
-        _ => Exit::Usage,
     }
 }
 
@@ -139,7 +163,19 @@ fn qualify(error: &QualifyError) -> Exit {
         | QualifyError::NoPair { .. }
         | QualifyError::Toml(_)
         | QualifyError::File(_) => Exit::Failed,
-        _ => Exit::Usage,
+        QualifyError::Instances { .. }
+        | QualifyError::NoInstance(_)
+        | QualifyError::NoHead(_)
+        | QualifyError::NativeInstructionLimit { .. }
+        | QualifyError::ToolFolder(_)
+        | QualifyError::Setting(_)
+        | QualifyError::Path(_)
+        | QualifyError::Unnamed(_)
+        | QualifyError::Foreign { .. }
+        | QualifyError::Name(_)
+        | QualifyError::Archive(_)
+        | QualifyError::Dispute(_)
+        | QualifyError::Oracle(_) => Exit::Usage,
     }
 }
 
@@ -214,7 +250,7 @@ fn import(error: &ImportError) -> Exit {
 fn build(error: &BuildError) -> Exit {
     match error {
         BuildError::Missing { .. } | BuildError::NotRoot => Exit::HostCannot,
-        BuildError::File(error) => written(&error.source),
+        BuildError::File(error) => file(error),
         BuildError::Recipe { .. } | BuildError::Packages { .. } => Exit::Failed,
         BuildError::Container(_)
         | BuildError::Tool { .. }

@@ -10,7 +10,6 @@ use mcc_harness::store::Outcome;
 use mcc_harness::vm::{self, Machine, MachineSpec};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mcc_harness::base::guest::{GuestEvent, Request};
@@ -90,11 +89,9 @@ fn a_tool_stops_at_the_same_answer_each_time() {
 fn equal_tools_stop_at_the_same_answer_beside_load() {
     let (script, limit) = (printing(steps_of_ten_million()), 1_005_000_000);
     let quiet = run_until_limit(&limited(1), &script, limit);
-    let mut load: Vec<_> = (0..4)
-        .map(|_| Command::new("/bin/bash").args(["-c", "while :; do :; done"]).spawn().unwrap())
-        .collect();
+    let load = script::Load::start(4);
     let all: Vec<Stopped> = (0..20).map(|_| run_until_limit(&limited(1), &script, limit)).collect();
-    load.iter_mut().for_each(|busy| drop((busy.kill(), busy.wait())));
+    drop(load);
     eprintln!("before the load: {:?}, {} lines", quiet.wall, quiet.lines);
     for stopped in &all {
         let over = stopped.counted.user.cast_signed() - limit.cast_signed();

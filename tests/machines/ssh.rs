@@ -4,8 +4,10 @@ use crate::support::campaign;
 use crate::support::images;
 
 use assert_cmd::Command;
-use campaign::{Folder, stderr};
-use mcc_harness::store::{Attempt, Outcome, RunRecord, Sample};
+use campaign::{Folder, Judged, stderr};
+use mcc_harness::benchkit::Value;
+use mcc_harness::judge::judgement::Ending;
+use mcc_harness::store::{Attempt, Instructions, Outcome, RunRecord, Sample};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -154,6 +156,26 @@ fn a_cpu_limit_over_ssh_keeps_answers_and_samples() {
     let (facts, samples) = (attempt.facts.as_ref().unwrap(), &Original::get().samples);
     assert!((8000..20_000).contains(&facts.cpu_ms) && samples.len() > 3, "{facts:?} {samples:?}");
     assert!(Original::get().stdout("original", "CTLFireability").contains("CTLFireability-00 TRUE"));
+}
+
+/// The author of the disk decides at which addresses code runs, so the limit counts all instructions of the machine.
+#[test]
+fn the_limit_of_instructions_over_ssh_counts_those_of_the_kernel_too_and_keeps_answers() {
+    const LIMIT: u64 = 10_000_000_000;
+    let more = format!("[limits]\ninstructions = {LIMIT}\n[hosts]\nretries = 0\nboot_deadline_s = 1800\n");
+    let folder = Folder::on_one_core(&campaign(r#""CTLFireability""#, "", &more));
+    folder.run(&[]).success();
+    let attempt = &folder.runs()["original/DiningTable-PT-03/CTLFireability"].last;
+    assert_eq!(attempt.outcome, Outcome::InstructionLimit, "{attempt:?}");
+    let counted = attempt.facts.as_ref().unwrap().instructions.clone();
+    let Some(Instructions::TcgPlugin { user, kernel }) = counted else { panic!("{counted:?}") };
+    eprintln!("{user} user and {kernel} kernel instructions");
+    assert!(kernel > 1_000_000 && (user + kernel).abs_diff(LIMIT) < 20_000, "{user} + {kernel}");
+    assert!(folder.output(&attempt.run.to_string(), 1, "stdout").contains("CTLFireability-00 TRUE"));
+    folder.judge().success();
+    let judged = Judged::read(&folder.path().join("judgement"));
+    let cell = judged.cell("original", "DiningTable-PT-03", "CTLFireability");
+    assert_eq!((cell.ending, cell.values[0].clone()), (Ending::InstructionLimit, Some(Value::True)));
 }
 
 #[test]

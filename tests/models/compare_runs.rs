@@ -4,7 +4,7 @@ use crate::support::campaign;
 use crate::support::data;
 
 use campaign::Folder;
-use mcc_harness::qualify::paired::{PairedTest, logarithms};
+use mcc_harness::qualify::paired::{Logarithms, PairedTest};
 use mcc_harness::store::Record;
 use serde_json::Value as Json;
 use std::fs;
@@ -15,7 +15,12 @@ const INSTANCE: &str = "DiningTable-PT-03";
 
 /// The recorded CPU times of equal runs, milliseconds, in the order of the runs.
 fn recorded(column: &str) -> Vec<u64> {
-    let path = data::published("host/equal-runs.csv");
+    recorded_in("host/equal-runs.csv", column)
+}
+
+/// A column of a table of equal runs, in the order of the runs.
+fn recorded_in(file: &str, column: &str) -> Vec<u64> {
+    let path = data::published(file);
     let mut table = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).unwrap();
     let column = table.headers().unwrap().iter().position(|name| name == column).unwrap();
     let times: Vec<u64> = table.records().map(|row| row.unwrap()[column].parse().unwrap()).collect();
@@ -51,8 +56,7 @@ impl Random {
             let (a, b) = if self.below(2) == 0 { (a, b) } else { (b, a) };
             (a, (b as f64 * slowdown).round() as u64)
         };
-        let (ratios, rounding) = logarithms((0..pairs).map(pair));
-        PairedTest::from_logarithms(&ratios, rounding).unwrap()
+        Logarithms::new((0..pairs).map(pair)).test().unwrap()
     }
 }
 
@@ -68,6 +72,13 @@ fn equal_images_give_at_most_5_percent_false_alarms() {
         for pairs in [5, 10, 30] {
             let alarms = found(&recorded(column), pairs, 1.0);
             assert!(alarms <= 50, "{column}, {pairs} pairs: {alarms} of 1000");
+        }
+    }
+    for series in COUNTED {
+        for pairs in [5, 10, 30] {
+            let times = recorded_in("host/equal-instructions.csv", &format!("{series}_cpu_ms"));
+            let alarms = found(&times, pairs, 1.0);
+            assert!(alarms <= 50, "{series}, {pairs} pairs: {alarms} of 1000");
         }
     }
 }
@@ -111,8 +122,7 @@ fn the_stated_power_is_that_of_trials() {
     for pairs in [5, 10, 30] {
         let mut trial = |slowdown: f64| {
             let figures = (0..pairs).map(|_| (time() as u64, (time() * slowdown) as u64));
-            let (ratios, rounding) = logarithms(figures.collect::<Vec<_>>());
-            PairedTest::from_logarithms(&ratios, rounding).unwrap()
+            Logarithms::new(figures.collect::<Vec<_>>()).test().unwrap()
         };
         // The mean of what 1,000 reports state.
         let stated = (0..1000).map(|_| trial(1.0).detectable).sum::<f64>() / 1000.0;
@@ -125,7 +135,7 @@ fn the_stated_power_is_that_of_trials() {
 
 /// Spreads of the counts of equal runs, each with changes that 3, 10 and 30 pairs find (docs/measurement.md).
 const CHANGES: [(f64, [f64; 3]); 3] =
-    [(0.000_01, [0.003; 3]), (0.0005, [0.005, 0.003, 0.003]), (0.02, [0.22, 0.045, 0.04])];
+    [(0.000_01, [0.003; 3]), (0.0005, [0.01, 0.003, 0.003]), (0.02, [0.45, 0.065, 0.04])];
 
 #[test]
 fn the_documented_changes_of_instructions_are_found_and_equal_counts_give_few_false_alarms() {
@@ -135,15 +145,63 @@ fn the_documented_changes_of_instructions_are_found_and_equal_counts_give_few_fa
         let mut found = |pairs: usize, change: f64| {
             let trial = |_| {
                 let counts: Vec<_> = (0..pairs).map(|_| (count(1.0), count(1.0 + change))).collect();
-                let (ratios, rounding) = logarithms(counts);
-                PairedTest::from_logarithms(&ratios, rounding).unwrap().instructions_differ(1)
+                Logarithms::new(counts).test_instructions().unwrap().instructions_differ(1)
             };
             (0..1000).map(trial).filter(|found| *found).count()
         };
         for (pairs, change) in [3, 10, 30].into_iter().zip(changes) {
             let [alarms, half, whole] = [0.0, change / 2.0, change].map(|change| found(pairs, change));
-            assert!(alarms <= 50, "{spread}, {pairs} pairs: {alarms} of 1000");
+            assert!(alarms <= 1, "{spread}, {pairs} pairs: {alarms} of 1000");
             assert!(half < 900 && whole >= 900, "{spread}, {pairs} pairs: {half} and {whole} of 1000");
+        }
+    }
+}
+
+/// Series of equal runs, each with 60 counts of instructions.
+const COUNTED: [&str; 4] = ["c_boot", "c_restore", "python_boot", "python_restore"];
+
+/// Number of comparisons in which a difference of instructions is reported.
+fn reported(series: &str, pairs: usize, change: f64, comparisons: usize) -> usize {
+    let counts = recorded_in("host/equal-instructions.csv", &format!("{series}_instructions"));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut comparison = || {
+        // No run is drawn twice: two equal counts would look like a small spread.
+        let mut left = counts.clone();
+        let mut draw = || left.swap_remove(random.below(left.len()));
+        let drawn: Vec<_> = (0..pairs).map(|_| (draw(), draw() as f64 * (1.0 + change))).collect();
+        let drawn = drawn.into_iter().map(|(a, b)| (a, b.round() as u64));
+        Logarithms::new(drawn).test_instructions().unwrap().instructions_differ(1)
+    };
+    (0..comparisons).filter(|_| comparison()).count()
+}
+
+#[test]
+fn no_instructions_of_equal_images_differ_in_200_comparisons() {
+    for series in COUNTED {
+        for pairs in [3, 10] {
+            assert_eq!(reported(series, pairs, 0.0, 25), 0, "{series}, {pairs} pairs");
+        }
+    }
+}
+
+#[test]
+fn at_most_one_of_1000_comparisons_of_equal_images_reports_a_difference_of_instructions() {
+    for series in COUNTED {
+        for pairs in [2, 3, 5, 10, 30] {
+            let alarms = reported(series, pairs, 0.0, 2000);
+            assert!(alarms <= 2, "{series}, {pairs} pairs: {alarms} of 2000");
+        }
+    }
+}
+
+#[test]
+fn the_documented_changes_of_instructions_are_found_in_recorded_runs() {
+    for series in COUNTED {
+        let random_seed = series.starts_with("python");
+        let (with_3, with_10) = if random_seed { (0.12, 0.02) } else { (0.0021, 0.0021) };
+        for (pairs, change) in [(3, with_3), (10, with_10)] {
+            let found = reported(series, pairs, change, 200);
+            assert!(found >= 180, "{series}, {pairs} pairs: {found} of 200");
         }
     }
 }

@@ -581,7 +581,14 @@ fn impossible_numbers_and_missing_values_are_reported() {
 fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");
+    let limited = "base = 'mcc-2018'\nname = 'limited'\n[limits]\ninstructions = 1000000000\n";
+    fs::write(folder.path().join("limited"), limited).unwrap();
     for (arguments, message) in [
+        (
+            vec!["--native", "tool", "--edition", "./limited"],
+            "edition limited: `limits.instructions` is 1000000000, but a native run has no machine that counts \
+             instructions; qualify an image without --native",
+        ),
         (vec!["--native", "models"], "models: contains no BenchKit_head.sh; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),

@@ -7,6 +7,7 @@ use mcc_harness::executor::{self, AttemptResult, AttemptSpec, State};
 use mcc_harness::host::{Accelerator, Policy};
 use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles, Image, MachineSpec, Start};
 use std::path::Path;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// A machine that boots from an image of mcc-harness, under TCG, so that it is the same on every host, and unpinned.
@@ -29,6 +30,27 @@ pub fn machine(image: &Image, memory_mib: u64, vcpus: u32) -> MachineSpec {
         count_instructions: false,
         limit_instructions: false,
         fixed_addresses: false,
+    }
+}
+
+/// Busy programs, which end when this is dropped.
+pub struct Load(Vec<Child>);
+
+impl Load {
+    /// Starts them, each in a session of its own: a kernel may divide CPU time among sessions first.
+    pub fn start(programs: usize) -> Self {
+        let busy =
+            || Command::new("setsid").args(["/bin/bash", "-c", "while :; do :; done"]).spawn().unwrap();
+        Self((0..programs).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for busy in &mut self.0 {
+            busy.kill().unwrap();
+            busy.wait().unwrap();
+        }
     }
 }
 

@@ -414,8 +414,8 @@ fn runnable(threads: &[u8]) -> u32 {
     let is_runnable = |thread: &&[u8]| {
         let path = [b"/proc/", *thread, b"/stat"].concat();
         let Ok(stat) = File::open(OsStr::from_bytes(&path)) else { return false };
-        // Form: number (name) state ...; the name has at most 64 bytes and may contain any character.
-        let mut text = [0; 128];
+        // Form: number (name) state ...; the number has at most 7 digits, the name at most 15 bytes, which may be any.
+        let mut text = [0; 32];
         let text = start_of(&stat, &mut text);
         let end = text.iter().rposition(|byte| *byte == b')');
         end.is_some_and(|end| text[end..].starts_with(b") R"))

@@ -37,7 +37,7 @@ fn serve() -> anyhow::Result<()> {
             Request::Start => anyhow::bail!("start without a job"),
         }
     };
-    control.set_nonce(&job.nonce);
+    control.set_nonce(&job.nonce)?;
     let prepared = match job::prepare(&job) {
         Ok(prepared) => prepared,
         Err(error) => {

@@ -4,7 +4,7 @@
 //! program between them. The one that is first changes with each pair. Each image has a campaign and a record of its own,
 //! because both may have the same name (BK_TOOL).
 
-use super::paired::{self, PairedTest};
+use super::paired::{self, Logarithms, PairedTest};
 use super::qualification::create_or_open;
 use super::{DifferentValues, Qualification, QualifyError, different_values};
 use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
@@ -221,10 +221,9 @@ impl Comparison<'_> {
         }
         let different_cores =
             |run: &RunComparison| run.a.cpus.iter().zip(&run.b.cpus).filter(|(a, b)| a != b).count();
-        let [instructions, cpu_time, wall_time, memory] = [0, 1, 2, 3].map(|figure| {
-            let logarithms =
-                all.iter().filter_map(|run: &Logarithms| run[figure].clone()).collect::<Vec<_>>();
-            paired::over_runs(&logarithms, repetitions.get() as usize)
+        let over_runs = [0, 1, 2, 3].map(|figure| {
+            let runs = all.iter().filter_map(|run: &RunLogarithms| run[figure].clone()).collect::<Vec<_>>();
+            Logarithms::over_runs(&runs, repetitions.get() as usize)
         });
         let settings = &a.runs.settings;
         Ok(ComparisonReport {
@@ -241,7 +240,7 @@ impl Comparison<'_> {
             conditions,
             pairs_on_different_cores: runs.iter().map(different_cores).sum(),
             not_counted: runs.iter().flat_map(RunComparison::not_counted).collect(),
-            tests: Tests { instructions, cpu_time, wall_time, memory },
+            tests: Tests::new(&over_runs),
             runs,
         })
     }
@@ -322,8 +321,19 @@ impl Repetitions {
     }
 }
 
-/// The logarithms of the ratios of instructions, CPU time, wall time and memory, each with its rounding; None: not known.
-type Logarithms = [Option<(Vec<f64>, f64)>; 4];
+/// The logarithms of instructions, CPU time, wall time and memory of a run; None: not known.
+type RunLogarithms = [Option<Logarithms>; 4];
+
+impl Tests {
+    fn new([instructions, cpu, wall, memory]: &RunLogarithms) -> Self {
+        Self {
+            instructions: instructions.as_ref().and_then(Logarithms::test_instructions),
+            cpu_time: cpu.as_ref().and_then(Logarithms::test),
+            wall_time: wall.as_ref().and_then(Logarithms::test),
+            memory: memory.as_ref().and_then(Logarithms::test),
+        }
+    }
+}
 
 impl RunComparison {
     /// Why instructions of this run are not compared though its figures are.
@@ -335,7 +345,7 @@ impl RunComparison {
         sources.into_iter().flatten().collect()
     }
 
-    fn from_repetitions(run: String, a: Repetitions, b: Repetitions) -> (Self, Logarithms) {
+    fn from_repetitions(run: String, a: Repetitions, b: Repetitions) -> (Self, RunLogarithms) {
         let ends: BTreeSet<&String> = a.ends.iter().chain(&b.ends).collect();
         let finished = Outcome::Finished { exit_code: 0 }.word();
         let not_compared = if ends.len() > 1 {
@@ -356,18 +366,12 @@ impl RunComparison {
         let times = [&a.cpu_ms, &a.wall_ms].into_iter().zip([&b.cpu_ms, &b.wall_ms]);
         let times = times.map(|(a, b)| Some((a.clone(), b.clone())));
         let figures = [instructions].into_iter().chain(times).chain([memory]);
-        let mut logarithms: Logarithms = [const { None }; 4];
+        let mut logarithms: RunLogarithms = [const { None }; 4];
         for (figure, into) in figures.zip(&mut logarithms) {
             let compared = figure.filter(|_| not_compared.is_none());
-            *into = compared.map(|(a, b)| paired::logarithms(a.into_iter().zip(b)));
+            *into = compared.map(|(a, b)| Logarithms::new(a.into_iter().zip(b)));
         }
-        let test = |figure: &Option<(Vec<f64>, f64)>| {
-            figure
-                .as_ref()
-                .and_then(|(logarithms, rounding)| PairedTest::from_logarithms(logarithms, *rounding))
-        };
-        let [instructions, cpu_time, wall_time, memory] = logarithms.each_ref().map(test);
-        let tests = Tests { instructions, cpu_time, wall_time, memory };
+        let tests = Tests::new(&logarithms);
         (Self { run, not_compared, tests, a, b }, logarithms)
     }
 }

@@ -19,6 +19,17 @@ pub enum QualifyError {
     /// The tool's folder has no head script.
     #[error("{}: contains no BenchKit_head.sh; give the tool's folder", .0.display())]
     NoHead(PathBuf),
+    /// A native run has no limit of instructions.
+    #[error(
+        "edition {edition}: `limits.instructions` is {limit}, but a native run has no machine that counts instructions; \
+         qualify an image without --native, or give another --edition"
+    )]
+    NativeInstructionLimit {
+        /// The edition.
+        edition: String,
+        /// The limit.
+        limit: u64,
+    },
     /// The image is a tool's folder.
     #[error(
         "{path} is a tool's folder, not an image: `qualify --native {path}` runs it on this host, without a machine; \

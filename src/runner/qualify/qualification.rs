@@ -151,13 +151,18 @@ impl Qualification {
     /// is called with the number of each attempt, the number of all of them, and its run when it starts.
     ///
     /// # Errors
-    /// `folder` has no head script, the tool cannot be started, or its outputs cannot be written or read.
+    /// The edition limits instructions, `folder` has no head script, the tool cannot be started, or its outputs cannot be
+    /// written or read.
     pub fn run_native(
         &self,
         folder: &Path,
         out: &Path,
         show: &dyn Fn(usize, usize, &str),
     ) -> Result<QualificationReport, QualifyError> {
+        let edition = &self.settings.edition;
+        if let Some(limit) = edition.limits.instructions {
+            return Err(QualifyError::NativeInstructionLimit { edition: edition.name.clone(), limit });
+        }
         let head = folder.join("BenchKit_head.sh");
         if !head.is_file() {
             return Err(QualifyError::NoHead(folder.to_owned()));
