@@ -1,6 +1,6 @@
 //! Checks of the output of a tool.
 
-use super::{Finding, JudgedValue, RunQuestions, counted};
+use super::{Finding, JudgedValue, RunQuestions};
 use mcc_campaign::benchkit::{Anomaly, Answers, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
