@@ -97,6 +97,10 @@ impl ResultsFolder {
         folder.remove_temporary_files(dir, 2).on("write", dir)?;
         if known.exists() {
             let begun: Settings = read_json(&known)?;
+            if fs::read(&known).on("read", &known)? != json(&begun)?.into_bytes() {
+                let reason = "it has other keys or another form than certify writes".to_owned();
+                return Err(CertificationError::Damaged { path: known, line: 1, reason });
+            }
             if begun != *settings {
                 let difference = begun.difference(settings);
                 return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
