@@ -127,7 +127,7 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
             let cell = table.rows.iter().find(|(known, _)| *known == shown).map(|(_, cells)| &cells[at]);
             cell.map_or_else(String::new, |cell| {
                 // The points of each category have a table of their own.
-                let note = if table.id == "points" { "" } else { &cell.note };
+                let note = if table.id == "points" { "" } else { cell.note.as_str() };
                 let parts = [cell.text.as_str(), note];
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
             })

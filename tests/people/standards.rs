@@ -136,7 +136,7 @@ fn the_metadata_of_judgements_of_sv_comp_and_crv_are_valid_for_public_validators
         (data.join("crv/2014"), "crv-2014", ["scores.csv overhead string -", verdicts]),
         (path("runs"), "svcomp-2025", ["recorded.csv recorded string -", "quantiles.csv cpu_s string s"]),
     ] {
-        let out = path(edition);
+        let out = path(&format!("judged-{edition}"));
         let judge = |more: &[&str]| {
             let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
             command.current_dir(&folder).arg("judge").arg(&input).args(["--edition", edition, "--out"]);

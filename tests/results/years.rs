@@ -100,7 +100,7 @@ fn five_real_contests_are_shown_side_by_side() {
     let greatspn = page("tools/GreatSPN.html");
     assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");
     assert!(greatspn.contains("<td>1,518.61</td>") && greatspn.contains("<td>7,806</td>"), "{greatspn}");
-    assert!(greatspn.contains("<td>judging.scale</td>"), "{greatspn}");
+    assert!(greatspn.contains("<td>judging.confidence, judging.scale</td>"), "{greatspn}");
     assert!(greatspn.contains("<td>unknown; "), "{greatspn}");
     let year = page("years/mcc-2018.html");
     assert!(year.contains("947 instances of "), "{year}");
@@ -141,7 +141,7 @@ fn the_cpu_time_of_a_year_is_the_median_of_complete_runs_with_a_known_time() {
     fs::write(folder.path().join("tools.csv"), tools).unwrap();
     let mut report = harness(folder.path());
     report.args(["report", "--out", "site", "--years"]);
-    for year in ["mcc-2018", "mcc-2019"] {
+    for year in ["mcc-2018", "mcc-2020"] {
         let mut judge = harness(folder.path());
         judge.args(["judge", "answers.csv", "--edition", year, "--tools", "tools.csv", "--out", year]);
         judge.assert().success();

@@ -395,7 +395,7 @@ mod tests {
         // Without sorts nothing is said of tokens.
         let graph_only = net("n".into(), "n", &graph(NetKind::Coloured), None).expect("a picture");
         assert!(graph_only.description.ends_with("tokens, colours and conditions are not shown."));
-        assert_eq!(texts(&graph_only), ["Net of n", "think", "fork", "take"]);
+        assert_eq!(texts(&graph_only), ["Net of n", "think", "take", "fork"]);
     }
 
     #[test]
