@@ -206,6 +206,37 @@ fn the_documented_changes_of_instructions_are_found_in_recorded_runs() {
     }
 }
 
+/// Number of comparisons by ten pairs of this kind, of 1,000, in which a slowdown is found.
+fn found_by_pairs(kind: &str, slowdown: f64) -> usize {
+    let [a, b] = ["a", "b"].map(|side| recorded_in("host/duet-pairs.csv", &format!("{kind}_{side}_us")));
+    // B had 10 % more work.
+    let pairs: Vec<(f64, f64)> = a.iter().zip(&b).map(|(a, b)| (*a as f64, *b as f64 / 1.1)).collect();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut comparison = || {
+        let drawn = (0..10).map(|_| {
+            let (a, b) = pairs[random.below(pairs.len())];
+            let (a, b) = if random.below(2) == 0 { (a, b) } else { (b, a) };
+            (a.round() as u64, (b * slowdown).round() as u64)
+        });
+        Logarithms::new(drawn).test().unwrap().differs(1)
+    };
+    (0..1000).filter(|_| comparison()).count()
+}
+
+/// The reason why pairs do not run at the same time (docs/measurement.md).
+#[test]
+fn simultaneous_pairs_find_no_smaller_changes_than_alternating_ones() {
+    let smallest = |kind: &str| {
+        (1..300).find(|tenths| found_by_pairs(kind, 1.0 + f64::from(*tenths) / 1000.0) >= 900).unwrap()
+    };
+    let [alternating, simultaneous] = ["alternating", "simultaneous"].map(smallest);
+    eprintln!("tenths of a percent: {alternating}, {simultaneous}");
+    assert!(simultaneous >= alternating, "{simultaneous}, {alternating}");
+    for kind in ["alternating", "simultaneous"] {
+        assert!(found_by_pairs(kind, 1.0) <= 50);
+    }
+}
+
 fn output_json(output: &Output) -> Json {
     let text = String::from_utf8_lossy(&output.stdout);
     let message = || format!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
