@@ -89,7 +89,7 @@ fn a_tool_stops_at_the_same_answer_each_time() {
 fn equal_tools_stop_at_the_same_answer_beside_load() {
     let (script, limit) = (printing(steps_of_ten_million()), 1_005_000_000);
     let quiet = run_until_limit(&limited(1), &script, limit);
-    let load = script::Load::start(8);
+    let load = script::Load::start(4);
     let all: Vec<Stopped> = (0..20).map(|_| run_until_limit(&limited(1), &script, limit)).collect();
     drop(load);
     eprintln!("before the load: {:?}, {} lines", quiet.wall, quiet.lines);

@@ -171,7 +171,7 @@ fn the_limit_of_instructions_over_ssh_counts_those_of_the_kernel_too_and_keeps_a
     let Some(Instructions::TcgPlugin { user, kernel }) = counted else { panic!("{counted:?}") };
     eprintln!("{user} user and {kernel} kernel instructions");
     assert!(kernel > 1_000_000 && (user + kernel).abs_diff(LIMIT) < 20_000, "{user} + {kernel}");
-    assert!(folder.output(&attempt.run.to_string(), 1, "stdout").contains("CTLFireability-00 TRUE"));
+    assert!(folder.output(attempt.run.as_ref(), 1, "stdout").contains("CTLFireability-00 TRUE"));
     folder.judge().success();
     let judged = Judged::read(&folder.path().join("judgement"));
     let cell = judged.cell("original", "DiningTable-PT-03", "CTLFireability");
