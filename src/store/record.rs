@@ -142,7 +142,7 @@ impl Record {
         for item in fs::read_dir(dir).on("list", dir)? {
             let left = item.on("list", dir)?;
             if left.file_name().to_string_lossy().starts_with(BUILD_PREFIX) {
-                fs::remove_dir_all(left.path()).on("remove", &left.path())?;
+                fs::remove_dir_all(left.path()).on("remove", left.path())?;
             }
         }
         let running = dir.join("running");

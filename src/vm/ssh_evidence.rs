@@ -12,11 +12,14 @@ pub const PART: usize = 3 << 17;
 
 /// A line of the session.
 #[derive(Deserialize)]
-#[serde(tag = "event", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "event", deny_unknown_fields)]
 enum Line {
-    EvidenceFile { nonce: String, file: String, bytes: u64 },
-    EvidencePart { nonce: String, base64: String },
-    EvidenceSent { nonce: String },
+    #[serde(rename = "evidence-file")]
+    File { nonce: String, file: String, bytes: u64 },
+    #[serde(rename = "evidence-part")]
+    Part { nonce: String, base64: String },
+    #[serde(rename = "evidence-sent")]
+    Sent { nonce: String },
 }
 
 /// The reader of the lines of one job.
@@ -49,14 +52,12 @@ impl EvidenceReader {
     /// It is not a line that `send_evidence` writes at this place.
     pub fn read(&mut self, line: &[u8]) -> Result<(), String> {
         let line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        let (Line::EvidenceFile { nonce, .. }
-        | Line::EvidencePart { nonce, .. }
-        | Line::EvidenceSent { nonce }) = &line;
+        let (Line::File { nonce, .. } | Line::Part { nonce, .. } | Line::Sent { nonce }) = &line;
         if *nonce != self.nonce {
             return Err("evidence with another nonce".to_owned());
         }
         match (line, &mut self.file) {
-            (Line::EvidenceFile { file, bytes, .. }, None) => {
+            (Line::File { file, bytes, .. }, None) => {
                 let fits = bytes <= self.left.min(evidence::MAX_FILE + 1);
                 if !fits || evidence::parse_name(&file).is_none() || file <= self.last {
                     return Err(format!("no file of evidence has this name and length here: {bytes} bytes"));
@@ -65,7 +66,7 @@ impl EvidenceReader {
                 self.last = file;
                 self.file = Some((bytes, Vec::new()));
             }
-            (Line::EvidencePart { base64, .. }, Some((bytes, content))) => {
+            (Line::Part { base64, .. }, Some((bytes, content))) => {
                 let part = base64::decode(base64.as_bytes()).ok_or("evidence that is not in base64")?;
                 // Only the last part is shorter, so a file has few lines.
                 if part.len() as u64 != (*bytes - content.len() as u64).min(PART as u64) {
@@ -73,7 +74,7 @@ impl EvidenceReader {
                 }
                 content.extend(part);
             }
-            (Line::EvidenceSent { .. }, None) => self.events.push_back(GuestEvent::EvidenceSent),
+            (Line::Sent { .. }, None) => self.events.push_back(GuestEvent::EvidenceSent),
             _ => return Err("a line of evidence out of order".to_owned()),
         }
         if let Some((_, content)) = self.file.take_if(|(bytes, content)| content.len() as u64 == *bytes) {
