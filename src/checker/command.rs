@@ -6,13 +6,14 @@ use crate::{
     read_trace,
 };
 use clap::{Parser, ValueEnum};
+use mcc_base::files;
 use mcc_base::text::visible;
 use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, NodeNames};
 use serde_json::json;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use std::{fs, io};
 
 /// Checks evidence for values of the Model Checking Contest.
 #[derive(Parser)]
@@ -334,8 +335,11 @@ impl Shown<'_> {
 
 fn read(path: &Path) -> Result<String, CommandError> {
     let unreadable = |source| CommandError::Read { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE_BYTES {
+    let mut file = files::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.len() > MAX_FILE_BYTES {
         return Err(CommandError::Form { path: path.to_owned(), error: FileError::TooLong });
     }
-    fs::read_to_string(path).map_err(unreadable)
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
 }

@@ -2,7 +2,7 @@ use super::{Exit, Failure, print};
 use anyhow::{Context, anyhow};
 use mcc_certify::{Budget, Claim, convert_proof};
 use mcc_model::Archive;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         other => return Err(Failure::usage(anyhow!("--claim: \"{other}\" is not TRUE or FALSE"))),
     };
     let file = args.file.display();
-    let text = fs::read_to_string(&args.file)
+    let text = mcc_base::text::read(&args.file)
         .with_context(|| format!("{file}: cannot be read; give a file of text"))
         .map_err(Failure::usage)?;
     let archive = Archive::open(&args.instance).map_err(Failure::usage)?;

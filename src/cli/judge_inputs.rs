@@ -170,7 +170,7 @@ impl JudgeInputs {
             Some(record) if self.unfinished => read_unfinished(edition, record)?,
             Some(record) => match read_record(edition, record) {
                 // The runs are in the records of the jobs until they are collected.
-                Err(RecordError::Unfinished { recorded, planned }) if path.join("cluster").is_dir() => {
+                Err(RecordError::Unfinished { recorded, planned, .. }) if path.join("cluster").is_dir() => {
                     let shown = argument(path);
                     return Err(Failure::from(anyhow!(
                         "{recorded} of {planned} runs are collected: `mcc-harness collect {shown}` merges the records of \

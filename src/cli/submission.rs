@@ -198,7 +198,7 @@ pub fn write(
 /// Version and statements of the authors.
 fn read_notice(path: &Path) -> Result<(String, EntryPublication), Failure> {
     let wrong = |problem: String| Failure::usage(anyhow!("{}: {problem}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = mcc_base::text::read(path).map_err(|error| wrong(error.to_string()))?;
     let bad = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
     let table: toml::Table = toml::from_str(&text).map_err(bad)?;
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {

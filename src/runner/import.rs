@@ -413,6 +413,14 @@ impl NewCampaign<'_> {
         let archives = folder.join(ARCHIVES);
         fs::create_dir(&archives).on("create", &archives)?;
         let files = Ext4Files::open(&disk)?;
+        // The names of a forged disk can share one file, which has no place on it.
+        let mut left = disk.metadata().on("read", &disk)?.len();
+        for facts in &self.facts.instances {
+            let bytes = files.bytes_of(&format!("{}.tgz", facts.name))?.unwrap_or_default();
+            left = left.checked_sub(bytes).ok_or_else(|| {
+                self.content("disks", format!("the archives on {} are larger than it", disk_name(&disk)))
+            })?;
+        }
         let mut instances = Vec::new();
         for facts in &self.facts.instances {
             let name = format!("{}.tgz", facts.name);

@@ -4,5 +4,6 @@ mod controller_kills;
 mod guest_ends;
 mod host_faults;
 mod machine_faults;
+mod neighbours;
 #[path = "../support/mod.rs"]
 mod support;

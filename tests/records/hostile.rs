@@ -353,6 +353,9 @@ fn a_pipe_is_refused_as_input_and_never_waited_for() {
         vec!["verify", "pipe"],
         vec!["report", ".", "--out", "site"],
         vec!["lint", "good.csv", "--instance", "pipe.tgz", "--examination", "CTLFireability"],
+        vec!["check-witness", "pipe", "--instances", "."],
+        vec!["check-certificate", "pipe", "--instances", "."],
+        vec!["convert-proof", "pipe", "--instance", ".", "--claim", "E", "x", "TRUE", "--out", "out"],
     ] {
         refused(path, &arguments, &["pipe; give a regular file"]);
     }

@@ -212,6 +212,37 @@ fn a_forged_campaign_file_gives_no_path_and_no_other_runs() {
     }
 }
 
+/// A million instances could share one file, and an import of a small archive would fill the disk.
+#[test]
+fn archives_on_an_inputs_disk_that_share_a_file_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (shared, disk) = (folder.path().join("shared"), folder.path().join("disk"));
+    fs::create_dir(&shared).unwrap();
+    let first = shared.join("DiningTable-PT-05.tgz");
+    fs::write(&first, vec![7; 3 << 20]).unwrap();
+    for other in ["TokenLoop-PT-05.tgz", "SwitchBoard-PT-0040.tgz"] {
+        fs::hard_link(&first, shared.join(other)).unwrap();
+    }
+    let mut made = std::process::Command::new("mke2fs");
+    made.args(["-q", "-t", "ext4", "-O", "^has_journal", "-d"]).arg(&shared).arg(&disk).arg("6M");
+    assert!(made.status().unwrap().success());
+    let forged = unpacked();
+    let db = rusqlite::Connection::open(forged.path().join("record.db")).unwrap();
+    let facts: String =
+        db.query_row("SELECT value FROM facts WHERE key = 'campaign'", [], |row| row.get(0)).unwrap();
+    let mut facts: serde_json::Value = serde_json::from_str(&facts).unwrap();
+    let disks = facts["disks"].as_array_mut().unwrap();
+    let inputs = disks.iter_mut().find(|disk| disk["role"] == "inputs").unwrap();
+    let (sha256, bytes) = digest::file(&disk).unwrap();
+    (inputs["sha256"], inputs["bytes"]) = (sha256.into(), bytes.into());
+    db.execute("UPDATE facts SET value = ?1 WHERE key = 'campaign'", [facts.to_string()]).unwrap();
+    drop(db);
+    forge_sums(forged.path());
+    let out = folder.path().join("again");
+    let said = printed(&["import", text(forged.path()), "--disk", text(&disk), "--out", text(&out)], 2);
+    assert!(said.contains("the archives on inputs.ext4 are larger than it") && !out.exists(), "{said}");
+}
+
 #[test]
 fn commands_for_campaigns_name_import_when_given_an_archive() {
     let folder = tempfile::tempdir().unwrap();

@@ -68,10 +68,12 @@ pub enum RecordError {
     FailureClass(String),
     /// The campaign has open runs.
     #[error(
-        "{recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
-         recorded runs with --unfinished"
+        "{}: {recorded} of {planned} runs are recorded; `run` the campaign to its end before it is judged, or judge the \
+         recorded runs with --unfinished", dir.display()
     )]
     Unfinished {
+        /// The folder of the record.
+        dir: PathBuf,
         /// Number of recorded runs.
         recorded: u64,
         /// Number of planned runs.
@@ -106,7 +108,8 @@ pub fn read_record_by(
 ) -> Result<RunResults, RecordError> {
     let summary = record.summary()?;
     if summary.recorded < summary.planned {
-        return Err(RecordError::Unfinished { recorded: summary.recorded, planned: summary.planned });
+        let (dir, recorded, planned) = (record.dir().to_owned(), summary.recorded, summary.planned);
+        return Err(RecordError::Unfinished { dir, recorded, planned });
     }
     read_recorded(edition, record, threads)
 }
