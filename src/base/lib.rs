@@ -1,11 +1,10 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, graphs
-//! of states, names of entries, examinations and runs, files of evidence, base64, suggestions for misspelt words, bounds of
+//! of states, names of entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of
 //! figures, marks of runs, the state of a host, the wall clock, random numbers, child processes, and the messages
 //! between host and guest.
 
 #![warn(missing_docs)]
 
-pub mod base64;
 pub mod budgets;
 pub mod child_process;
 pub mod clock;

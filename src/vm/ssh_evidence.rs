@@ -2,8 +2,9 @@
 //! file first its name and length, then its bytes in parts. They become the events of the guest agent, so one implementation
 //! keeps the files of both. Nothing of a file is passed on before it is complete.
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use mcc_base::guest::GuestEvent;
-use mcc_base::{base64, budgets, evidence};
+use mcc_base::{budgets, evidence};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -67,7 +68,7 @@ impl EvidenceReader {
                 self.file = Some((bytes, Vec::new()));
             }
             (Line::Part { base64, .. }, Some((bytes, content))) => {
-                let part = base64::decode(base64.as_bytes()).ok_or("evidence that is not in base64")?;
+                let part = BASE64_STANDARD.decode(base64).map_err(|_| "evidence that is not in base64")?;
                 // Only the last part is shorter, so a file has few lines.
                 if part.len() as u64 != (*bytes - content.len() as u64).min(PART as u64) {
                     return Err("evidence of another length than announced".to_owned());
