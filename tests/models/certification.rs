@@ -537,7 +537,7 @@ fn a_table_in_the_order_of_property_files_is_not_certified() {
         .collect();
     let output = certify_table(folder.path(), &by_file, "reversed").assert().code(1);
     let stdout = words(&output.get_output().stdout);
-    assert!(stdout.contains("in the order of the property files, 0;"), "{stdout}");
+    assert!(stdout.contains("and 0 in the order of the files;"), "{stdout}");
     assert!(rows(&at("certified/alarms.csv")).is_empty() && rows(&at("certified/certified.csv")).is_empty());
     // Values that no order explains give a warning, and all evidence.
     let wrong: BTreeMap<_, Vec<String>> = by_id

@@ -351,11 +351,13 @@ fn a_process_that_leaves_the_session_of_a_native_run_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let number = folder.path().join("number");
     let file = number.display();
+    // A process has no environment for a moment while it executes another program.
     tool(
         folder.path(),
         &format!(
             "#!/bin/bash\nsetsid bash -c 'echo $$ > {file}.new; mv {file}.new {file}; exec sleep 100000' &\n\
-             until [ -e {file} ]; do sleep 0.01; done\nrm -rf \"$HOME\"\n"
+             until [ -e {file} ] && grep -qa ^sleep \"/proc/$(cat {file})/cmdline\"; do sleep 0.01; done\n\
+             rm -rf \"$HOME\"\n"
         ),
     );
     let found = findings(&report(&qualify_native(folder.path(), &["--examinations", "StateSpace"])));
