@@ -65,7 +65,7 @@ fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
 #[test]
 fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
-    let _disk = SmallDisk::at(&folder.results(), 8 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 20 << 20);
     let print = "power_on; ready; prepared; started
                  printf -v line %0999d 0; for n in {1..300}; do echo \"$line\" >&$stdout; done; ended; drained 300000";
     folder.fake_qemu(&format!("{FILL}; {print}; answer_until quit"));
@@ -78,7 +78,7 @@ fn a_full_output_disk_stops_the_campaign_until_there_is_space() {
 #[test]
 fn a_full_record_disk_stops_the_campaign_until_there_is_space() {
     let folder = one_run("");
-    let _disk = SmallDisk::at(&folder.results(), 8 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 20 << 20);
     folder
         .fake_qemu(&format!("power_on; ready; prepared; started; {FILL}; ended; drained; answer_until quit"));
     stops_and_resumes(&folder, &["record.db cannot be written", "full", "free space"], || {
@@ -128,7 +128,7 @@ fn real(hosts: &str) -> Folder {
 #[test]
 fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     let folder = real(&format!("{SMALL_OUTPUT}disk_gib = \"1/64\""));
-    let _disk = SmallDisk::at(&folder.results(), 40 << 20);
+    let _disk = SmallDisk::at(&folder.results(), 52 << 20);
     // Free space for the output, but not for the writes of the guest to its disk.
     folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast-1", 96 << 10));
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
