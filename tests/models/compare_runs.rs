@@ -74,7 +74,7 @@ fn equal_images_give_at_most_5_percent_false_alarms() {
             assert!(alarms <= 50, "{column}, {pairs} pairs: {alarms} of 1000");
         }
     }
-    for series in COUNTED {
+    for (series, ..) in COUNTED {
         for pairs in [5, 10, 30] {
             let times = recorded_in("host/equal-instructions.csv", &format!("{series}_cpu_ms"));
             let alarms = found(&times, pairs, 1.0);
@@ -157,8 +157,16 @@ fn the_documented_changes_of_instructions_are_found_and_equal_counts_give_few_fa
     }
 }
 
-/// Series of equal runs, each with 60 counts of instructions.
-const COUNTED: [&str; 4] = ["c_boot", "c_restore", "python_boot", "python_restore"];
+/// Series of equal runs, each with 60 counts of instructions, and the shares of more instructions that 3 and 10 pairs find
+/// (docs/measurement.md).
+const COUNTED: [(&str, f64, f64); 6] = [
+    ("c_boot", 0.0021, 0.0021),
+    ("c_restore", 0.0021, 0.0021),
+    ("python_boot", 0.12, 0.02),
+    ("python_restore", 0.12, 0.02),
+    ("java_boot", 2.5, 0.25),
+    ("java_restore", 2.5, 0.25),
+];
 
 /// Number of comparisons in which a difference of instructions is reported.
 fn reported(series: &str, pairs: usize, change: f64, comparisons: usize) -> usize {
@@ -177,16 +185,16 @@ fn reported(series: &str, pairs: usize, change: f64, comparisons: usize) -> usiz
 
 #[test]
 fn no_instructions_of_equal_images_differ_in_200_comparisons() {
-    for series in COUNTED {
+    for (series, ..) in COUNTED {
         for pairs in [3, 10] {
-            assert_eq!(reported(series, pairs, 0.0, 25), 0, "{series}, {pairs} pairs");
+            assert_eq!(reported(series, pairs, 0.0, 17), 0, "{series}, {pairs} pairs");
         }
     }
 }
 
 #[test]
 fn at_most_one_of_1000_comparisons_of_equal_images_reports_a_difference_of_instructions() {
-    for series in COUNTED {
+    for (series, ..) in COUNTED {
         for pairs in [2, 3, 5, 10, 30] {
             let alarms = reported(series, pairs, 0.0, 2000);
             assert!(alarms <= 2, "{series}, {pairs} pairs: {alarms} of 2000");
@@ -196,9 +204,7 @@ fn at_most_one_of_1000_comparisons_of_equal_images_reports_a_difference_of_instr
 
 #[test]
 fn the_documented_changes_of_instructions_are_found_in_recorded_runs() {
-    for series in COUNTED {
-        let random_seed = series.starts_with("python");
-        let (with_3, with_10) = if random_seed { (0.12, 0.02) } else { (0.0021, 0.0021) };
+    for (series, with_3, with_10) in COUNTED {
         for (pairs, change) in [(3, with_3), (10, with_10)] {
             let found = reported(series, pairs, change, 200);
             assert!(found >= 180, "{series}, {pairs} pairs: {found} of 200");
