@@ -28,7 +28,24 @@ works = {
     "reference-tool": ("SwitchBoard-PT-0040", 512, []),
     "python": ("TokenLoop-PT-08", 512, ["--packages", "python3-minimal"]),
     "java": ("TokenLoop-PT-08", 1024, ["--packages", "openjdk-17-jre-headless"]),
+    "minisat": ("DiningTable-PT-03", 512, ["--packages", "minisat"]),
+    "z3": ("DiningTable-PT-03", 512, ["--packages", "z3"]),
 }
+
+
+# Solvers of Debian, which get a problem in DIMACS CNF.
+solvers = {"minisat": "minisat", "z3": "z3 -dimacs"}
+
+
+def pigeons(holes: int) -> str:
+    """One pigeon more than holes, each in a hole of its own: an unsatisfiable problem."""
+    variable = lambda pigeon, hole: pigeon * holes + hole + 1
+    clauses = [[variable(pigeon, hole) for hole in range(holes)] for pigeon in range(holes + 1)]
+    for hole in range(holes):
+        for one in range(holes + 1):
+            clauses += [[-variable(one, hole), -variable(other, hole)] for other in range(one)]
+    lines = [" ".join(map(str, clause)) + " 0" for clause in clauses]
+    return "\n".join([f"p cnf {holes * (holes + 1)} {len(lines)}", *lines, ""])
 
 
 def image(work: str) -> Path:
@@ -39,7 +56,14 @@ def image(work: str) -> Path:
     if not folder.exists():
         tool = out / "tools" / work
         shutil.rmtree(tool, ignore_errors=True)
-        if work in ("python", "java"):
+        if work in solvers:
+            (tool / "bin").mkdir(parents=True)
+            (tool / "bin/pigeons.cnf").write_text(pigeons(8 if work == "minisat" else 9))
+            head = tool / "BenchKit_head.sh"
+            # Exit code 20: unsatisfiable.
+            head.write_text(f'#!/bin/bash\n{solvers[work]} "$BK_BIN_PATH/pigeons.cnf"\necho CANNOT_COMPUTE\n')
+            head.chmod(0o755)
+        elif work in ("python", "java"):
             shutil.copytree(root / "tests" / work, tool)
         else:
             (tool / "bin").mkdir(parents=True)
