@@ -53,7 +53,8 @@ marks! {
     OUTPUT_TRUNCATED = "output-truncated", "output truncated",
         "the output was longer than the limit; the rest was not kept";
     /// The end of the output, or of the evidence, was not received.
-    OUTPUT_INCOMPLETE = "output-incomplete", "output incomplete", "the end of the output, or of the evidence, was not received";
+    OUTPUT_INCOMPLETE = "output-incomplete", "output incomplete",
+        "the end of the output, or of the evidence, was not received";
     /// The guest's kernel killed processes for lack of memory.
     OOM_KILLS = "oom-kills", "out of memory", "the guest's kernel ended processes for lack of memory";
     /// A limit was enforced more than a second late. Costs in a judgement do not exceed the limit (E-5.1).

@@ -41,9 +41,10 @@ pub enum Format {
 /// Check that firing sequences show a value.
 ///
 /// Fires the sequences of a witness on the net of its instance, and evaluates the value on the markings that they reach,
-/// exactly. It shares only the readers of nets and formulas with the programs that search for witnesses. Prints whether the witness is accepted, shows only a lower bound, is refused,
-/// or cannot be checked, with the reason, and exits with 0 (accepted, bound) or 1. Also reads the trace that verifypn
-/// (TAPAAL) prints, and firing sequences of TINA; they name no value, so give --claim (docs/evidence/README.md).
+/// exactly. It shares only the readers of nets and formulas with the programs that search for witnesses. Prints whether the
+/// witness is accepted, shows only a lower bound, is refused, or cannot be checked, with the reason, and exits with 0
+/// (accepted, bound) or 1. Also reads the trace that verifypn (TAPAAL) prints, and firing sequences of TINA; they name no
+/// value, so give --claim (docs/evidence/README.md).
 #[derive(clap::Args)]
 pub struct WitnessArgs {
     /// The witness (JSON), an output of verifypn with a trace (XML), or a firing sequence of TINA (NAME.scn).

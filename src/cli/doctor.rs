@@ -8,9 +8,9 @@ use std::path::PathBuf;
 /// Check whether this host can run a campaign, and which requirements of the contest it does not meet.
 ///
 /// Exit code 0: the host can run a campaign under contest conditions, or, with --allow-degraded, a campaign whose runs
-/// are marked as degraded. Exit code 69: it cannot. With --measure, exit code 1: a measured value
-/// is not fit for a contest. With --accept, exit code 1: a run is missing or failed, or QEMU was not confined. With --author,
-/// exit code 69: a step lacks something.
+/// are marked as degraded. Exit code 69: it cannot. With --measure, exit code 1: a measured value is not fit for a contest.
+/// With --accept, exit code 1: a run is missing or failed, or QEMU was not confined. With --author, exit code 69: a step lacks
+/// something.
 #[derive(clap::Args)]
 pub struct Args {
     /// The edition whose machine requirements are checked: its name, or the path of an edition file.

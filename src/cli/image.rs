@@ -42,8 +42,7 @@ enum Command {
         #[arg(long, value_name = "FOLDER", requires = "reference")]
         tool: Option<PathBuf>,
         /// A container to use instead of Debian: an OCI layout or the output of `docker save`, as a folder or a tar archive
-        /// (also .gz, .zst). The tool is in its folder /home/mcc/BenchKit, or in the
-        /// folder of --tool.
+        /// (also .gz, .zst). The tool is in its folder /home/mcc/BenchKit, or in the folder of --tool.
         #[arg(long, value_name = "FILE", requires = "reference", conflicts_with_all = ["packages", "kit"])]
         container: Option<PathBuf>,
         /// Debian packages to install, by name.

@@ -49,7 +49,6 @@ pub struct JudgeInputs {
     pub failure_classes: bool,
 }
 
-/// Which entries have a vote.
 impl JudgeInputs {
     /// The first given option that exists only for editions of the MCC.
     pub fn mcc_only_option(&self) -> Option<&'static str> {

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 /// Check whether a tool would pass the organizers' qualification.
 ///
 /// Runs every examination on two instances of each known model: its first P/T instance and its first coloured instance, in the
-/// order of their names. Each run has a short limit. Lists for each finding the
-/// run, the line of output, the rule and the fix. Exits with 1 if the tool would not pass.
+/// order of their names. Each run has a short limit. Lists for each finding the run, the line of output, the rule and the fix.
+/// Exits with 1 if the tool would not pass.
 #[derive(clap::Args)]
 pub struct Args {
     /// The tool's disk image, as `image build` makes it, or an original disk (with --ssh-key).

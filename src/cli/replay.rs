@@ -135,8 +135,8 @@ fn computation(millionths: u64) -> String {
         0..=10 => format!("the same: instructions differ by at most {apart}"),
         11..=400_000 => format!(
             "instructions differ by {apart}: another computation, or a tool with random numbers of its own, such as \
-             addresses, hash seeds and the threads of Java (up to 31 % in measured runs), or only a slower host, because the agent of the \
-             guest executes some thousand in each second (in older images about 21,000)"
+             addresses, hash seeds and the threads of Java (up to 31 % in measured runs), or only a slower host, because the \
+             agent of the guest executes some thousand in each second (in older images about 21,000)"
         ),
         _ => format!(
             "another one: instructions differ by {apart}, more than in measured runs of tools with random numbers (31 %)"

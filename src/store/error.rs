@@ -114,8 +114,7 @@ pub enum StoreError {
     },
     /// A file of SQLite is in the folder of an archived record.
     #[error("{} does not belong to an archive: with this file, SQLite would change the record; do not trust this \
-         archive, download \
-         it again",
+         archive, download it again",
         path.display())]
     BesideArchived {
         /// The file.

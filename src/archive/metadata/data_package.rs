@@ -30,7 +30,7 @@ pub fn write(to: &Path, tables: &Tables, description: Option<&Description>) -> R
     if let Some(description) = description {
         package["title"] = description.title().into();
         package["description"] = description.summary().into();
-        // A year is no time of creation in this format.
+        // A year alone is not a time of creation in this format.
         if let Some(date) = description.day_or_year().filter(|date| date.len() > 4) {
             package["created"] = format!("{date}T00:00:00Z").into();
         }
