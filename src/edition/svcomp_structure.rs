@@ -2,9 +2,8 @@
 
 use super::svcomp::{Category, CategoryRole, OptOut, SvcompEdition, check_categories};
 use super::{Pattern, Status, StatusRule};
-use mcc_base::FileError;
-use mcc_base::OnFile;
 use mcc_base::names::check_name;
+use mcc_base::{FileError, OnFile};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;

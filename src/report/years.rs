@@ -203,11 +203,15 @@ impl ToolYear {
         (!self.points.is_empty()).then(|| self.points.iter().map(|(_, points)| points).sum())
     }
 
+    fn median_cpu_ms(&self) -> Option<u64> {
+        show::median(self.cpu_ms.clone())
+    }
+
     /// The median of its CPU times in words, with what it is the median of.
     pub fn cpu_text(&self) -> (String, String) {
         let unknown = self.complete - self.cpu_ms.len() as u64;
         let runs = |count: u64| show::counted(count, "complete run", "complete runs");
-        match show::median(self.cpu_ms.clone()) {
+        match self.median_cpu_ms() {
             None if self.complete == 0 => ("no complete run".to_owned(), String::new()),
             None => ("unknown".to_owned(), runs(self.complete)),
             Some(ms) if unknown == 0 => (show::duration(ms), format!("median of {}", runs(self.complete))),
@@ -444,8 +448,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     };
     let cpu = |_: &Year, tool: &ToolYear| {
         let (text, note) = tool.cpu_text();
-        let ms = show::median(tool.cpu_ms.clone());
-        let data = ms.map_or_else(|| text.clone(), |ms| ms.to_string());
+        let data = tool.median_cpu_ms().map_or_else(|| text.clone(), |ms| ms.to_string());
         YearCell { text, note, data, ..YearCell::default() }
     };
     let confidence = |_: &Year, tool: &ToolYear| {
@@ -481,7 +484,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             "Median CPU time of the tool's complete runs (E-4.3: every value is known and right), of several variants that of \
              the fastest on each run. It is unknown where the judged answers have no times, as in the published tables of \
              answers, or none under contest conditions. Tools complete different runs, and hosts differ from year to year: \
-             this is no ranking.",
+             this is not a ranking.",
             by_tool(&cpu),
         ),
         (

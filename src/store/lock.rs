@@ -1,7 +1,6 @@
 //! The lock of a record: one controller writes to it.
 
 use super::StoreError;
-use mcc_base::FileError;
 use mcc_base::OnFile;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File, Permissions};
@@ -70,7 +69,7 @@ impl Lock {
                 file.read_to_string(&mut owner).on("lock", &path)?;
                 return Err(StoreError::Locked { dir: dir.to_owned(), owner: owner.trim().to_owned() });
             }
-            Err((_, errno)) => return Err(FileError { action: "lock", path, source: errno.into() }.into()),
+            Err((_, errno)) => Err(errno).on("lock", &path)?,
         };
         let host = nix::unistd::gethostname().on("lock", &path)?;
         file.set_len(0).on("lock", &path)?;

@@ -6,7 +6,7 @@ use mcc_judge::certified::{CertifiedValue, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The folder of the results, with one file for each instance.
@@ -96,8 +96,9 @@ impl ResultsFolder {
         let folder = Self { dir: dir.to_owned(), _lock: lock };
         folder.remove_temporary_files(dir, 2).on("write", dir)?;
         if known.exists() {
-            let begun: Settings = read_json(&known)?;
-            if fs::read(&known).on("read", &known)? != json(&begun)?.into_bytes() {
+            let text = read(&known)?;
+            let begun: Settings = parse(&text, &known)?;
+            if text != json(&begun)?.into_bytes() {
                 let reason = "it has other keys or another form than certify writes".to_owned();
                 return Err(CertificationError::Damaged { path: known, line: 1, reason });
             }
@@ -184,8 +185,17 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, CertificationError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, CertificationError> {
-    let file = files::open_own(path).on("read", path)?;
-    serde_json::from_reader(BufReader::new(file)).map_err(|error| CertificationError::Damaged {
+    parse(&read(path)?, path)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, CertificationError> {
+    let mut bytes = Vec::new();
+    files::open_own(path).and_then(|mut file| file.read_to_end(&mut bytes)).on("read", path)?;
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, CertificationError> {
+    serde_json::from_slice(text).map_err(|error| CertificationError::Damaged {
         path: path.to_owned(),
         line: error.line(),
         reason: error.to_string(),

@@ -312,7 +312,7 @@ impl RunResults {
         points: BigRational,
         complete: bool,
     ) -> Cell {
-        let facts = row.facts().clone();
+        let RunResult { cost, marks, techniques, arrived_ms, remarks, failure_class, .. } = row.facts();
         Cell {
             entry: row.entry as usize,
             ending: row.ending,
@@ -320,12 +320,12 @@ impl RunResults {
             verdicts,
             points,
             complete,
-            cost: facts.cost,
-            marks: facts.marks,
-            techniques: facts.techniques,
-            arrived_ms: facts.arrived_ms,
-            remarks: facts.remarks,
-            failure_class: facts.failure_class,
+            cost: *cost,
+            marks: marks.clone(),
+            techniques: techniques.clone(),
+            arrived_ms: arrived_ms.clone(),
+            remarks: remarks.clone(),
+            failure_class: failure_class.clone(),
         }
     }
 

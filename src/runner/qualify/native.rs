@@ -278,8 +278,10 @@ fn processes_of(session: Pid, home: &str) -> Vec<Pid> {
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let runs = fields.next()? != "Z";
         let in_session = fields.nth(2)?.parse() == Ok(session.as_raw());
-        let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-        let is_of_run = || environment.split(|&byte| byte == 0).any(|variable| variable == home.as_bytes());
+        let is_of_run = || {
+            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|variable| variable == home.as_bytes())
+        };
         (runs && (in_session || is_of_run())).then_some(Pid::from_raw(number))
     };
     processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
