@@ -5,7 +5,7 @@ use super::measure::{Measurement, line, run};
 use super::number;
 use super::simulated_machines::{AttemptFn, attempt, executor, host, leases, printed, recorded};
 use mcc_harness::campaign::{History, Hosts, Run};
-use mcc_harness::store::{Record, RecordSummary};
+use mcc_harness::store::{Record, RecordSummary, SealKey};
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -77,7 +77,7 @@ pub fn prepare(step: &str, place: &Path, size: u64) {
     match step {
         "fill" => {
             let made = GeneratedCampaign::new(place, size, None);
-            fill(&place.join("results"), made.plan().runs(), |number| number % 10 != 0);
+            fill(&place.join("results"), made.plan().runs(), None, |number| number % 10 != 0);
         }
         "commits" => commits(place, size),
         "submit" => submit(place, size),
@@ -131,12 +131,17 @@ fn submit(place: &Path, size: u64) {
             let text = printed(&run.entry, &run.instance, &run.examination);
             fs::write(place.join("stdout"), text).unwrap();
         }
-        fill(&shard, runs.into_iter(), |_| true);
+        fill(&shard, runs.into_iter(), Some(&cluster.key(&need.model).unwrap()), |_| true);
     }
 }
 
-/// Records an attempt for each run whose number `wanted` accepts, as if it had been committed.
-fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) -> bool) {
+/// Records an attempt for each run whose number `wanted` accepts, as if it had been committed to a record with this key.
+fn fill(
+    results: &Path,
+    runs: impl Iterator<Item = Run>,
+    key: Option<&SealKey>,
+    wanted: impl Fn(usize) -> bool,
+) {
     let mut db = Connection::open(results.join("record.db")).unwrap();
     db.pragma_update(None, "synchronous", "OFF").unwrap();
     let transaction = db.transaction().unwrap();
@@ -146,9 +151,13 @@ fn fill(results: &Path, runs: impl Iterator<Item = Run>, wanted: impl Fn(usize) 
                                json_extract(?2, '$.facts.boot_ms') + json_extract(?2, '$.facts.wall_ms'))";
         let mut attempt = transaction.prepare(attempt).unwrap();
         let mut run_of = transaction.prepare("UPDATE runs SET recorded = 1 WHERE id = ?1").unwrap();
+        let mut seal = transaction.prepare("INSERT INTO facts (key, value) VALUES (?1, ?2)").unwrap();
         for (_, run) in runs.enumerate().filter(|(number, _)| wanted(*number)) {
             let facts = serde_json::to_string(&recorded(&run)).unwrap();
-            attempt.execute((run.id().as_str(), facts)).unwrap();
+            attempt.execute((run.id().as_str(), &facts)).unwrap();
+            if let Some(key) = key {
+                seal.execute(key.row(&run.id(), 1, &facts, None)).unwrap();
+            }
             run_of.execute([run.id().as_str()]).unwrap();
         }
     }

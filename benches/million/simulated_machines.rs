@@ -1,6 +1,7 @@
 //! Simulated machines: they enter the states of a run, print the output of a tool, and take its time in virtual time, with
 //! random faults.
 
+use mcc_harness::base::digest;
 use mcc_harness::campaign::{History, Hosts, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::{AttemptResult, AttemptSpec, Executor, State};
@@ -144,6 +145,8 @@ pub fn recorded(run: &Run) -> Attempt {
     let mut facts = facts(took_ms(&run.entry, &run.instance, &run.examination));
     facts.samples.clear();
     let disk = |role: &str| Disk { role: role.to_owned(), sha256: "5".repeat(64), bytes: 1 << 30 };
+    let text = printed(&run.entry, &run.instance, &run.examination);
+    let stdout = Disk { role: "stdout".to_owned(), sha256: digest::bytes(&text), bytes: text.len() as u64 };
     let argument = "-device virtio-blk-pci,drive=disk,bootindex=0,disable-legacy=on".to_owned();
     Attempt {
         run: run.id(),
@@ -156,7 +159,7 @@ pub fn recorded(run: &Run) -> Attempt {
         machine: vec![argument; 20],
         environment: Environment { cpu_flags: vec!["sse4_2".to_owned(); 40], ..Environment::default() },
         facts: Some(facts),
-        outputs: vec![disk("stdout")],
+        outputs: vec![stdout],
     }
 }
 

@@ -8,6 +8,7 @@ use mcc_runner::cluster::{
 };
 use mcc_runner::history_of;
 use mcc_store::{Attempt, DisturbedRuns, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
+use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -27,7 +28,8 @@ pub struct Args {
     /// Records of earlier campaigns. The durations in them are used to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Show the state again and again, until all runs are recorded. SECONDS: the time between two reports.
+    /// Show the state again and again, until all runs are recorded. SECONDS: the least time between two reports; it is
+    /// longer if they would use more than 2 % of a core.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     watch: Option<NonZero<u32>>,
     /// How results are printed.
@@ -108,6 +110,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let on_terminal = args.format == Format::Text && std::io::stdout().is_terminal();
     let mut before = String::new();
     loop {
+        let begun = cpu_time();
         let report = report(&args)?;
         if on_terminal {
             let mut text = String::from(CLEAR);
@@ -127,8 +130,17 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         if report.summary.recorded == report.summary.planned {
             return Ok(Exit::Done);
         }
-        std::thread::sleep(Duration::from_secs(interval.get().into()));
+        let used = cpu_time().saturating_sub(begun);
+        std::thread::sleep((used * REPORT_PAUSE).max(Duration::from_secs(interval.get().into())));
     }
+}
+
+/// The pause after a report, at least, as a multiple of the CPU time that the report used.
+const REPORT_PAUSE: u32 = 49;
+
+/// The CPU time of this process.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Moves the cursor to the begin of the screen and clears what follows.

@@ -123,6 +123,12 @@ impl Attempt {
         }
     }
 
+    /// Boot time and wall time, as the column `ms` of a record has them; None if the tool was not started.
+    pub(super) fn total_ms(&self) -> Option<i64> {
+        let facts = self.facts.as_ref()?;
+        Some(i64::try_from(facts.boot_ms.saturating_add(facts.wall_ms)).unwrap_or(i64::MAX))
+    }
+
     /// What counted its instructions, or why they were not counted: only counts with equal texts are comparable. None: they
     /// were not to be counted.
     pub fn instructions_source(&self) -> Option<String> {

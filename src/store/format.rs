@@ -73,10 +73,9 @@ const FILL_INDICES: &str = "
 pub(super) const INSERT_RUN: &str = "
     INSERT INTO runs (id, facts, model) VALUES (?1, ?2, json_extract(?2, '$.model')) ON CONFLICT DO NOTHING";
 
-/// Inserts an attempt: position of its run, number, word of its outcome, facts.
-pub(super) const INSERT_ATTEMPT: &str = "
-    INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4,
-        json_extract(?4, '$.facts.boot_ms') + json_extract(?4, '$.facts.wall_ms'))";
+/// Inserts an attempt: position of its run, number, word of its outcome, facts, `Attempt::total_ms`.
+pub(super) const INSERT_ATTEMPT: &str =
+    "INSERT INTO attempts (run, number, outcome, facts, ms) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// What made the tables and indices of a record, each with the first format that has it.
 const STATEMENTS: [(i64, &str); 3] = [(1, SCHEMA), (2, RERUNS), (3, INDICES)];

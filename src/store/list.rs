@@ -109,16 +109,23 @@ impl Record {
         let attempts: Vec<(u32, String)> = self.rows(query, [position])?;
         (1..)
             .zip(&attempts)
-            .map(|(expected, (number, text))| {
-                if *number == expected {
-                    self.attempt_of_row(run, *number, text)
-                } else {
-                    let row = format!("attempt {number} at {run}");
-                    Err(self
-                        .bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))
-                }
-            })
+            .map(|(expected, (number, text))| self.attempt_in_order(run, expected, *number, text))
             .collect()
+    }
+
+    /// An attempt from its row, whose number must be `expected`.
+    pub(super) fn attempt_in_order(
+        &self,
+        run: &RunId,
+        expected: u32,
+        number: u32,
+        facts: &str,
+    ) -> Result<Attempt, StoreError> {
+        if number == expected {
+            return self.attempt_of_row(run, number, facts);
+        }
+        let row = format!("attempt {number} at {run}");
+        Err(self.bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))
     }
 
     /// Counts the runs by outcome.

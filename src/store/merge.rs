@@ -36,11 +36,15 @@ impl std::ops::AddAssign for MergeCounts {
 }
 
 /// Runs of one transaction.
-const BATCH: usize = 500;
+const BATCH: usize = 1000;
 
 /// One run, merged of all parts.
 struct MergedRun {
     run: RunId,
+    /// Its position in this record.
+    position: i64,
+    /// Number of attempts that this record has.
+    collected: u32,
     /// Numbered 1, 2, ... over all parts, each with the folder of its outputs.
     attempts: Vec<(Attempt, PathBuf)>,
     reruns: Vec<Rerun>,
@@ -72,8 +76,10 @@ impl Record {
         let mut counts = MergeCounts::default();
         let mut batch = vec![];
         for run in planned {
-            let merged = merged(parts, run, key, self.facts().retries)?;
-            if self.has_news(&merged, last.record, parts.len() > 1 || last.superseded.is_some())? {
+            let (position, collected, recorded) = self.find(&run)?;
+            let merged = merged(parts, (run, position, collected), key, self.facts().retries)?;
+            let supersedes = parts.len() > 1 || last.superseded.is_some();
+            if self.has_news(&merged, last.record, recorded && !supersedes)? {
                 batch.push(merged);
             }
             if batch.len() == BATCH {
@@ -108,9 +114,13 @@ impl Record {
         Ok(())
     }
 
-    /// Whether `merged` has attempts or reruns that this record does not have. `supersedes`: whether the organizers
-    /// superseded attempts of the run.
-    fn has_news(&self, merged: &MergedRun, from: &Record, supersedes: bool) -> Result<bool, StoreError> {
+    /// Whether `merged` has attempts or reruns that this record does not have. `is_final`: the run is recorded here, and the
+    /// organizers superseded none of its attempts.
+    fn has_news(&self, merged: &MergedRun, from: &Record, is_final: bool) -> Result<bool, StoreError> {
+        // A run without attempts has no reruns.
+        if merged.collected == 0 && !is_final {
+            return Ok(!merged.attempts.is_empty());
+        }
         let here = self.attempts(&merged.run)?;
         let reruns = self.reruns(&merged.run)?;
         let (run, dir) = (merged.run.clone(), from.dir().to_owned());
@@ -125,24 +135,17 @@ impl Record {
             return Ok(false);
         }
         let has_news = merged.attempts.len() > here.len() || merged.reruns.len() > reruns.len();
-        let (_, recorded): (i64, bool) =
-            self.one("SELECT position, recorded FROM runs WHERE id = ?1", &run)?;
-        if has_news && recorded && !supersedes {
-            Err(StoreError::Supersedes { run, dir })
-        } else {
-            Ok(has_news)
-        }
+        if has_news && is_final { Err(StoreError::Supersedes { run, dir }) } else { Ok(has_news) }
     }
 
     fn merge_batch(&self, batch: &[MergedRun]) -> Result<MergeCounts, StoreError> {
         let mut counts = MergeCounts::default();
         let mut rows = vec![];
         for merged in batch {
-            let (position, here) = self.find(&merged.run)?;
-            for (attempt, outputs) in merged.attempts.iter().skip(here as usize) {
+            for (attempt, outputs) in merged.attempts.iter().skip(merged.collected as usize) {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
                 copy_outputs(attempt, outputs, &place)?;
-                rows.push((position, attempt, self.json("an attempt", attempt)?));
+                rows.push((merged.position, attempt, self.json("an attempt", attempt)?));
             }
         }
         if !rows.is_empty() {
@@ -157,19 +160,19 @@ impl Record {
                     attempt.number,
                     attempt.outcome.word(),
                     facts,
+                    attempt.total_ms(),
                 ))?;
             }
             for merged in batch {
                 for rerun in &merged.reruns {
-                    transaction.execute(
-                        "INSERT INTO reruns (run, after, reason)
-                         SELECT position, ?2, ?3 FROM runs WHERE id = ?1 ON CONFLICT DO NOTHING",
-                        (merged.run.as_str(), rerun.after, &rerun.reason),
-                    )?;
+                    let insert =
+                        "INSERT INTO reruns (run, after, reason) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+                    let row = (merged.position, rerun.after, &rerun.reason);
+                    transaction.prepare_cached(insert)?.execute(row)?;
                 }
                 let changed = transaction
-                    .prepare_cached("UPDATE runs SET recorded = ?2 WHERE id = ?1 AND recorded <> ?2")?
-                    .execute((merged.run.as_str(), merged.recorded))?;
+                    .prepare_cached("UPDATE runs SET recorded = ?2 WHERE position = ?1 AND recorded <> ?2")?
+                    .execute((merged.position, merged.recorded))?;
                 counts.runs += (changed * usize::from(merged.recorded)) as u64;
             }
             Ok(())
@@ -179,28 +182,28 @@ impl Record {
     }
 }
 
-/// The attempts at a run in all parts, numbered 1, 2, ... over all of them. After a superseded part the run has new
-/// retries. Whether it is recorded follows from its attempts: a part could state anything.
-fn merged(parts: &[RecordPart], run: RunId, key: &SealKey, retries: u32) -> Result<MergedRun, StoreError> {
-    let mut merged = MergedRun { run, attempts: vec![], reruns: vec![], recorded: false };
+/// The attempts at a run, which has a position and collected attempts here, in all parts, numbered 1, 2, ... over all of
+/// them. After a superseded part the run has new retries. Whether it is recorded follows from its attempts: a part could
+/// state anything.
+fn merged(
+    parts: &[RecordPart],
+    (run, position, collected): (RunId, i64, u32),
+    key: &SealKey,
+    retries: u32,
+) -> Result<MergedRun, StoreError> {
+    let (attempts, reruns) = Default::default();
+    let mut merged = MergedRun { run, position, collected, attempts, reruns, recorded: false };
     for part in parts {
         let before = merged.attempts.len() as u32;
-        let attempts = match part.record.attempts(&merged.run) {
-            // A job that was just started has not planned its runs yet.
-            Err(StoreError::UnknownRun { .. }) => continue,
-            attempts => attempts?,
-        };
-        part.record.check_seals(&merged.run, key)?;
+        // A job that was just started has not planned its runs yet.
+        let attempts = part.record.sealed_attempts(&merged.run, key)?;
         let made = attempts.len() as u32;
-        for attempt in attempts {
+        for (attempt, superseded) in attempts {
             let outputs = part.record.outputs_dir(&attempt.run, attempt.number);
             let number = attempt.number + before;
+            merged.reruns.extend(superseded.map(|reason| Rerun { after: number, reason }));
             merged.attempts.push((Attempt { number, ..attempt }, outputs));
         }
-        // Only those of its attempts: the seal of an attempt includes that it is superseded.
-        let reruns =
-            part.record.reruns(&merged.run)?.into_iter().filter(|rerun| (1..=made).contains(&rerun.after));
-        merged.reruns.extend(reruns.map(|rerun| Rerun { after: rerun.after + before, ..rerun }));
         if let (Some(reason), true) = (part.superseded, made > 0) {
             let after = before + made;
             // Its last attempt may be superseded already.
@@ -240,7 +243,17 @@ fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), Stor
 impl CampaignFacts {
     /// The facts for a record with the runs of one model.
     pub fn shard(&self, model: &str) -> Self {
-        let instances = self.instances.iter().filter(|instance| instance.family == model).cloned().collect();
-        Self { instances, ..self.clone() }
+        let Self { campaign, settings, edition, disks, entries, instances, retries } = self;
+        let instances = instances.iter().filter(|instance| instance.family == model);
+        // Not `..self.clone()`: that would clone all instances, which are by far the largest part.
+        Self {
+            campaign: campaign.clone(),
+            settings: settings.clone(),
+            edition: edition.clone(),
+            disks: disks.clone(),
+            entries: entries.clone(),
+            instances: instances.cloned().collect(),
+            retries: *retries,
+        }
     }
 }

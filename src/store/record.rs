@@ -8,7 +8,7 @@ use super::format::{
 };
 use super::lock::{Lock, restrict};
 use super::measured_host::MEASURED_HOST;
-use super::seal::{self, SealKey};
+use super::seal::SealKey;
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::digest::hex;
 use mcc_base::files::{self, BUILD_PREFIX};
@@ -329,18 +329,20 @@ impl Record {
         let superseded = if superseded_for.is_some() { attempt.number } else { superseded };
         let attempts_left = attempt.attempts_left(superseded, self.facts.retries);
         let facts = self.json("an attempt", &attempt)?;
-        let seal = self.seal_key.as_ref().map(|key| key.seal(&facts, superseded_for));
+        let seal = self.seal_key.as_ref();
+        let seal = seal.map(|key| key.row(&attempt.run, attempt.number, &facts, superseded_for));
         self.write(|transaction| {
             transaction.prepare_cached(INSERT_ATTEMPT)?.execute((
                 position,
                 attempt.number,
                 attempt.outcome.word(),
                 &facts,
+                attempt.total_ms(),
             ))?;
             if let Some(seal) = seal {
                 transaction
                     .prepare_cached("INSERT INTO facts (key, value) VALUES (?1, ?2)")?
-                    .execute((seal::row(&attempt.run, attempt.number), seal))?;
+                    .execute(seal)?;
             }
             if let Some(reason) = superseded_for {
                 transaction
@@ -375,12 +377,10 @@ impl Record {
         }
     }
 
-    /// Returns the position of a run and the number of attempts at it.
-    pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32), StoreError> {
-        self.one(
-            "SELECT position, (SELECT count(*) FROM attempts WHERE run = position) FROM runs WHERE id = ?1",
-            run,
-        )
+    /// Returns the position of a run, the number of attempts at it, and whether it is recorded.
+    pub(super) fn find(&self, run: &RunId) -> Result<(i64, u32, bool), StoreError> {
+        let attempts = "(SELECT count(*) FROM attempts WHERE run = position)";
+        self.one(&format!("SELECT position, {attempts}, recorded FROM runs WHERE id = ?1"), run)
     }
 
     /// Returns the position of a run, the number of attempts at it, and how many of them are superseded.

@@ -1,11 +1,10 @@
 //! Seals of attempts. A job of a cluster seals each attempt that it records with the key of its model. So a process that
 //! merges its record sees that nobody without the key wrote or changed the attempt.
 
-use super::{Record, StoreError};
+use super::{Attempt, Record, StoreError};
 use hmac::{Hmac, KeyInit, Mac};
 use mcc_base::digest::hex;
 use mcc_base::names::RunId;
-use rusqlite::OptionalExtension;
 use sha2::Sha256;
 
 /// The secret key of the jobs of a model: any text that nobody can guess.
@@ -13,9 +12,14 @@ use sha2::Sha256;
 pub struct SealKey(pub String);
 
 impl SealKey {
+    /// Returns key and value of the row of the table `facts` that seals an attempt.
+    pub fn row(&self, run: &RunId, number: u32, facts: &str, superseded: Option<&str>) -> (String, String) {
+        (format!("{}{number}", row_of_number(run)), self.seal(facts, superseded))
+    }
+
     /// Returns the seal of an attempt: of its facts, as the record has them, and of the reason if it is superseded. The facts
     /// name the run and the number of the attempt, and the digests of its outputs.
-    pub(super) fn seal(&self, facts: &str, superseded: Option<&str>) -> String {
+    fn seal(&self, facts: &str, superseded: Option<&str>) -> String {
         hex(&self.mac(facts, superseded).finalize().into_bytes())
     }
 
@@ -37,32 +41,37 @@ impl SealKey {
     }
 }
 
-/// The key of the table `facts` under which the seal of an attempt is.
-pub(super) fn row(run: &RunId, number: u32) -> String {
-    format!("seal {run} {number}")
+/// The key of the table `facts` under which the seal of an attempt is, without the number of the attempt.
+fn row_of_number(run: &RunId) -> String {
+    format!("seal {run} ")
 }
 
 impl Record {
-    /// Checks the seals of all attempts at a run.
+    /// Reads the attempts at a run, oldest first, each with the reason if it is superseded, after a check of their seals. A
+    /// run that is not planned has none.
     ///
     /// # Errors
-    /// An attempt has no seal, or not that of the key.
-    pub(super) fn check_seals(&self, run: &RunId, key: &SealKey) -> Result<(), StoreError> {
-        let query = "SELECT number, attempts.facts, reason FROM runs JOIN attempts ON attempts.run = position
-                     LEFT JOIN reruns ON reruns.run = position AND after = number WHERE id = ?1";
-        let attempts: Vec<(u32, String, Option<String>)> = self.rows(query, [run.as_str()])?;
-        for (number, facts, superseded) in attempts {
-            let seal = self
-                .connection()
-                .query_row("SELECT value FROM facts WHERE key = ?1", [row(run, number)], |row| row.get(0))
-                .optional()
-                .map_err(|source| self.database(source))?;
-            if !seal.is_some_and(|seal: String| key.fits(&seal, &facts, superseded.as_deref())) {
+    /// An attempt has no seal, or not that of the key, or a row is wrong.
+    pub(super) fn sealed_attempts(
+        &self,
+        run: &RunId,
+        key: &SealKey,
+    ) -> Result<Vec<(Attempt, Option<String>)>, StoreError> {
+        let query = "SELECT number, attempts.facts, reason, value
+                     FROM runs JOIN attempts ON attempts.run = position
+                     LEFT JOIN reruns ON reruns.run = position AND after = number
+                     LEFT JOIN facts ON key = ?2 || number WHERE id = ?1 ORDER BY number";
+        let rows: Vec<(u32, String, Option<String>, Option<String>)> =
+            self.rows(query, [run.as_str(), row_of_number(run).as_str()])?;
+        let attempt = |(expected, row): (u32, (u32, String, Option<String>, Option<String>))| {
+            let (number, facts, superseded, seal) = row;
+            if !seal.is_some_and(|seal| key.fits(&seal, &facts, superseded.as_deref())) {
                 let dir = self.dir().to_owned();
                 return Err(StoreError::NotSealed { run: run.clone(), number, dir });
             }
-        }
-        Ok(())
+            Ok((self.attempt_in_order(run, expected, number, &facts)?, superseded))
+        };
+        (1..).zip(rows).map(attempt).collect()
     }
 }
 

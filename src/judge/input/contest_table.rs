@@ -10,6 +10,7 @@ use mcc_campaign::benchkit::contest_table::{Results, column, decimal, spelled};
 use mcc_campaign::benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The columns that are read. The optional ones may be absent.
 pub(crate) struct Columns {
@@ -95,10 +96,11 @@ impl Columns {
             check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
         }
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
+        let techniques = techniques(self.techniques.map_or("", |column| &row[column]), &given);
         results.set_run_facts(RunResult {
             cost,
             marks: marks(optional(self.flags)),
-            techniques: techniques(self.techniques.map_or("", |column| &row[column]), &given),
+            techniques: techniques.into_iter().map(Arc::new).collect(),
             host: host.to_owned(),
             // The table has one value per position, also where the tool printed several.
             ..RunResult::default()

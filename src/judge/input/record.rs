@@ -12,6 +12,7 @@ use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
 use mcc_store::{Arrivals, Attempt, Instructions, Outcome, Record, RunRecord, StoreError};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
@@ -156,7 +157,7 @@ fn read_recorded(
     let facts = record.facts();
     let all_ids = ids_by_instance(record);
     let mut results = RunResults::new(edition);
-    let mut outputs = String::new();
+    let mut outputs = Sha256::new();
     let read = |recorded: RunRecord| {
         let run = &recorded.run;
         let property_ids = all_ids.get(run.instance.as_str()).and_then(|ids| ids.get(&run.examination));
@@ -165,7 +166,7 @@ fn read_recorded(
     let add = |read: ReadRun| {
         let ReadRun { recorded: RunRecord { run, last, .. }, ids, result } = read;
         for output in last.outputs.iter().filter(|output| output.role == "stdout") {
-            outputs += &format!("{} {}\n", last.run, output.sha256);
+            outputs.update(format!("{} {}\n", last.run, output.sha256));
         }
         if is_total(edition, &run.examination) {
             return Ok(());
@@ -194,7 +195,7 @@ fn read_recorded(
     results
         .inputs
         .push(InputDigest { file: CAMPAIGN_FILE.to_owned(), sha256: digest::bytes(&facts.campaign) });
-    results.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::bytes(outputs) });
+    results.inputs.push(InputDigest { file: "outputs".to_owned(), sha256: digest::hex(&outputs.finalize()) });
     Ok(results)
 }
 
@@ -244,9 +245,11 @@ fn read_run(
         return Ok(ReadRun { recorded, ids: Vec::new(), result: RunResult::published(Vec::new()) });
     };
     let questions = questions(examination, property_ids);
-    let answers = answers(edition, record, attempt, &questions)?;
-    let ids =
-        answers.as_ref().map_or_else(|| questions.ids.unwrap_or_default(), |answers| answers.ids.clone());
+    let mut answers = answers(edition, record, attempt, &questions)?;
+    let ids = match &mut answers {
+        Some(answers) => std::mem::take(&mut answers.ids),
+        None => questions.ids.unwrap_or_default(),
+    };
     let result = run_result(edition, attempt, answers);
     Ok(ReadRun { recorded, ids, result })
 }

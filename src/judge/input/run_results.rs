@@ -2,6 +2,7 @@
 
 use super::certified::CertifiedValues;
 use crate::judgement::{Cell, Cost, Ending, Entry, InputDigest, ValueVerdicts};
+use hashbrown::HashSet;
 use mcc_base::Mark;
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Repeat, Value};
@@ -9,7 +10,7 @@ use mcc_edition::Edition;
 use mcc_model::InstanceName;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// One run as input of judging.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct RunResult {
     /// Deviations from contest conditions.
     pub marks: Vec<Mark>,
     /// The techniques that the tool states for each value (E-1.10), by position; empty where none is known.
-    pub techniques: Vec<Vec<String>>,
+    pub techniques: Vec<Arc<Vec<String>>>,
     /// Anomalies of the output: contradictions, unknown ids, words that are not answers.
     pub remarks: Vec<String>,
     /// Whether a value was given more than once, by position. The list may be shorter than the examination.
@@ -48,7 +49,7 @@ impl RunResult {
         let Answers { values, techniques, repeated, .. } = answers;
         let stated = techniques.iter().any(|techniques| !techniques.is_empty());
         Self {
-            techniques: if stated { techniques } else { vec![] },
+            techniques: if stated { techniques.into_iter().map(Arc::new).collect() } else { vec![] },
             repeated: if repeated.iter().any(Option::is_some) { repeated } else { vec![] },
             ..Self::published(values)
         }
@@ -113,6 +114,8 @@ pub struct RunResults {
     pub(crate) entries: NameTable,
     pub(crate) instances: NameTable,
     pub(crate) values: Values,
+    /// The lists of techniques of all rows: a million runs state few different ones.
+    techniques: HashSet<Arc<Vec<String>>>,
     pub(crate) rows: Vec<RunRow>,
     /// The value numbers of all rows, one row after the other.
     pub(crate) given: Vec<u32>,
@@ -322,7 +325,7 @@ impl RunResults {
             complete,
             cost: *cost,
             marks: marks.clone(),
-            techniques: techniques.clone(),
+            techniques: techniques.iter().map(|words| words.to_vec()).collect(),
             arrived_ms: arrived_ms.clone(),
             remarks: remarks.clone(),
             failure_class: failure_class.clone(),
@@ -335,7 +338,11 @@ impl RunResults {
     }
 
     /// Sets the facts of the row that was added last.
-    pub(crate) fn set_run_facts(&mut self, facts: RunResult) {
+    pub(crate) fn set_run_facts(&mut self, mut facts: RunResult) {
+        for words in &mut facts.techniques {
+            *words = self.techniques.get_or_insert(words.clone()).clone();
+        }
+        facts.techniques.shrink_to_fit();
         if facts != *NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
         }

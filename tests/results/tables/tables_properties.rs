@@ -11,6 +11,7 @@ use mcc_harness::judge::{InstanceFacts, RunResult, RunResults, mcc, source};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// One run of a contest: entry, instance, examination, result.
@@ -66,7 +67,7 @@ fn result(count: usize, boolean: bool) -> impl Strategy<Value = RunResult> {
                     ..Cost::default()
                 }),
                 marks: all[..marks].iter().map(|mark| (*mark).into()).collect(),
-                techniques: if stated { techniques } else { vec![] },
+                techniques: if stated { techniques.into_iter().map(Arc::new).collect() } else { vec![] },
                 remarks: vec![],
                 repeated: vec![twice],
                 arrived_ms: vec![],
