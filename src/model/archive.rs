@@ -141,16 +141,6 @@ impl Archive {
         Ok(self.with_model(|model, file| SymmetricNet::read(model, file))??)
     }
 
-    /// The whole text of the model. Its size is not limited; check the model with a reader first.
-    ///
-    /// # Errors
-    /// The archive cannot be read, or the model is not UTF-8.
-    pub fn model_text(&self) -> Result<String, ArchiveError> {
-        let mut text = String::new();
-        self.with_model(|model, _| model.read_to_string(&mut text))?.on("read", &self.path)?;
-        Ok(text)
-    }
-
     /// Reads the NUPN section of the model; None if it has none.
     ///
     /// # Errors

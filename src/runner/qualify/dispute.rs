@@ -8,7 +8,7 @@ use mcc_base::temporary::folder_beside;
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
-use mcc_model::{Archive, NetKind};
+use mcc_model::{Archive, MODEL, NetKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -78,9 +78,13 @@ impl Dispute<'_> {
         let report = folder_beside(out, ".shrink-")?;
         let is_coloured = archive.instance.kind() == NetKind::Coloured;
         let coloured = if is_coloured {
+            // Its errors name the place in the file.
             archive.symmetric_net()?;
-            let document = ColouredDocument::read(archive.model_text()?).map_err(io::Error::other);
-            Some(document.on("read", archive.path())?)
+            let unpacked = tempfile::tempdir().on("create", out)?;
+            native::unpack(archive, unpacked.path()).on("read", archive.path())?;
+            let model = unpacked.path().join(archive.instance.as_str()).join(MODEL);
+            let text = fs::read_to_string(&model).on("read", &model)?;
+            Some(ColouredDocument::read(text).map_err(io::Error::other).on("read", archive.path())?)
         } else {
             None
         };
