@@ -43,26 +43,7 @@ impl ColouredDocument {
     /// # Errors
     /// The text is not XML.
     pub fn read(text: String) -> Result<Self, Error> {
-        let document = Document::parse(&text)?;
-        let mut classes: Vec<ColourClass> = Vec::new();
-        for node in document.descendants() {
-            let (name, colours) = if is(node, "cyclicenumeration") || is(node, "finiteenumeration") {
-                let ids = node.children().filter_map(|constant| constant.attribute("id"));
-                let ids: Vec<String> = ids.map(str::to_owned).collect();
-                let colours = ids.len() as u64;
-                (ClassName::Enumeration(ids), colours)
-            } else if is(node, "finiteintrange")
-                && let (Some(start), Some(end)) = (number(node, "start"), number(node, "end"))
-                && start <= end
-            {
-                (ClassName::Range(start, end), end.abs_diff(start).saturating_add(1))
-            } else {
-                continue;
-            };
-            if classes.iter().all(|class| class.name != name) {
-                classes.push(ColourClass { name, colours });
-            }
-        }
+        let classes = classes(&Document::parse(&text)?);
         Ok(Self { text: text.into(), classes })
     }
 
@@ -100,6 +81,29 @@ impl ColouredDocument {
     }
 }
 
+fn classes(document: &Document<'_>) -> Vec<ColourClass> {
+    let mut classes: Vec<ColourClass> = Vec::new();
+    for node in document.descendants() {
+        let (name, colours) = if is(node, "cyclicenumeration") || is(node, "finiteenumeration") {
+            let ids = node.children().filter_map(|constant| constant.attribute("id"));
+            let ids: Vec<String> = ids.map(str::to_owned).collect();
+            let colours = ids.len() as u64;
+            (ClassName::Enumeration(ids), colours)
+        } else if is(node, "finiteintrange")
+            && let (Some(start), Some(end)) = (number(node, "start"), number(node, "end"))
+            && start <= end
+        {
+            (ClassName::Range(start, end), end.abs_diff(start).saturating_add(1))
+        } else {
+            continue;
+        };
+        if classes.iter().all(|class| class.name != name) {
+            classes.push(ColourClass { name, colours });
+        }
+    }
+    classes
+}
+
 /// What stays in a document, and the constants that do not.
 struct Kept<'a> {
     nodes: HashSet<&'a str>,
@@ -121,8 +125,8 @@ impl Kept<'_> {
     }
 
     fn removes(&self, node: Node<'_, '_>) -> bool {
-        let attribute = |name| node.attribute(name).unwrap_or_default();
-        let within = |name| node.parent_element().is_some_and(|parent| is(parent, name));
+        let attribute = |name: &'static str| node.attribute(name).unwrap_or_default();
+        let within = |name: &str| node.parent_element().is_some_and(|parent| is(parent, name));
         match node.tag_name().name() {
             "place" | "transition" => !self.nodes.contains(attribute("id")),
             "arc" => !self.arcs.contains(&(attribute("source"), attribute("target"))),
