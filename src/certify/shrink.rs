@@ -1,6 +1,7 @@
 //! Reduces an instance while two programs still disagree on one of its values, by delta debugging (Zeller and Hildebrandt,
 //! "Simplifying and Isolating Failure-Inducing Input", 2002): parts are removed in halves, quarters, ... and one by one.
 
+use crate::shrink_coloured::ColouredDocument;
 use mcc_model::{Arc, Count, Expr, Formula, MODEL, Net, Property};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -8,11 +9,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-/// A P/T net with the formulas of one examination.
+/// A net with the formulas of one examination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reducible {
-    /// The P/T net whose nodes and arcs are removed.
+    /// The P/T net, or the graph of the coloured net, whose nodes and arcs are removed.
     pub net: Net,
+    /// The document of a coloured net. Its places are not merged, and its arc expressions and guards stay.
+    pub coloured: Option<ColouredDocument>,
     /// The properties of the examination; empty for one without formulas.
     pub properties: Vec<Property>,
     /// The id of the property on which the programs disagree. It is not removed.
@@ -46,8 +49,10 @@ pub fn shrink<E>(
         let before = reduction.best.size();
         reduction.remove(|instance| instance.properties.len(), Reducible::without_properties)?;
         reduction.simplify_formulas()?;
-        // No single node of a chain can be removed.
-        reduction.remove(|instance| instance.net.transitions.len(), Reducible::with_merged_places)?;
+        if reduction.best.coloured.is_none() {
+            // No single node of a chain can be removed.
+            reduction.remove(|instance| instance.net.transitions.len(), Reducible::with_merged_places)?;
+        }
         reduction.remove(Reducible::nodes, Reducible::without_nodes)?;
         reduction.remove(Reducible::arcs, Reducible::without_arcs)?;
         reduction.lower_numbers()?;
@@ -101,6 +106,15 @@ impl<E> Reduction<'_, E> {
     }
 
     fn lower_numbers(&mut self) -> Result<(), E> {
+        if let Some(coloured) = &self.best.coloured {
+            for class in 0..coloured.classes.len() {
+                self.lower(
+                    &mut |candidate| Some(&mut candidate.coloured.as_mut()?.classes.get_mut(class)?.colours),
+                    1,
+                )?;
+            }
+            return Ok(());
+        }
         for place in 0..self.best.net.places.len() {
             self.lower(
                 &mut |candidate| candidate.net.places.get_mut(place).map(|place| &mut place.initial),
@@ -180,7 +194,7 @@ impl Reducible {
         self.net.transitions.iter().map(|transition| transition.inputs.len() + transition.outputs.len()).sum()
     }
 
-    /// What a reduction makes smaller: nodes, arcs, formulas and the digits of numbers.
+    /// What a reduction makes smaller: nodes, arcs, formulas, and the digits of numbers and colours.
     fn size(&self) -> (usize, usize, usize, u128) {
         let formulas = self.properties.iter().map(|property| 1 + size_of_formula(&property.formula)).sum();
         let tokens: u128 = self.net.places.iter().map(|place| u128::from(place.initial)).sum();
@@ -190,7 +204,9 @@ impl Reducible {
             .iter()
             .flat_map(|transition| transition.inputs.iter().chain(&transition.outputs));
         let weights: u128 = arcs.map(|arc| u128::from(arc.weight)).sum();
-        (self.properties.len() + self.nodes(), self.arcs(), formulas, tokens + weights)
+        let classes = self.coloured.iter().flat_map(|coloured| &coloured.classes);
+        let colours: u128 = classes.map(|class| u128::from(class.colours)).sum();
+        (self.properties.len() + self.nodes(), self.arcs(), formulas, tokens + weights + colours)
     }
 
     /// Without a range of the properties; the kept one stays.
@@ -322,8 +338,12 @@ impl Reducible {
     /// # Errors
     /// A file cannot be written.
     pub fn write(&self, examination: &str, folder: &Path) -> io::Result<()> {
-        std::fs::write(folder.join(MODEL), self.net.to_pnml())?;
-        std::fs::write(folder.join("iscolored"), "FALSE\n")?;
+        let (model, is_coloured) = match &self.coloured {
+            Some(coloured) => (coloured.to_pnml(&self.net).map_err(io::Error::other)?, "TRUE\n"),
+            None => (self.net.to_pnml(), "FALSE\n"),
+        };
+        std::fs::write(folder.join(MODEL), model)?;
+        std::fs::write(folder.join("iscolored"), is_coloured)?;
         std::fs::write(folder.join("instance"), "reduced\n")?;
         std::fs::write(folder.join("equiv_col"), "FALSE\n")?;
         if self.properties.is_empty() {
@@ -508,7 +528,8 @@ mod tests {
             Expr::And(vec![atom(1), Expr::Or(vec![Expr::Deadlock, atom(2)]), Expr::Not(Box::new(atom(3)))]);
         let formula = Formula::Boolean(Box::new(Expr::ExistsPath(Box::new(Expr::Finally(Box::new(both))))));
         let property = |n: usize| Property { id: format!("f{n}"), formula: formula.clone() };
-        Reducible { net, properties: (0..8).map(property).collect(), kept: "f5".to_owned(), fixed: false }
+        let properties = (0..8).map(property).collect();
+        Reducible { net, coloured: None, properties, kept: "f5".to_owned(), fixed: false }
     }
 
     fn effort() -> Effort {

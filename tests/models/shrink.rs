@@ -144,6 +144,59 @@ fn the_question_of_an_examination_with_one_value_stays() {
     assert!(reduced.net().unwrap().transitions.is_empty(), "the smallest net with a deadlock");
 }
 
+/// A tool that answers FALSE if the net has a `<subtract>`: can the place `others` get two tokens?
+#[test]
+fn a_coloured_net_is_reduced_with_its_colours() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let (instance, property) = ("Colours-COL-1", format!("Colours-COL-1-{EXAMINATION}-00"));
+    fs::create_dir(folder.join(instance)).unwrap();
+    let vector =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/evidence/instances/Colours-COL-1/model.pnml");
+    // Ten colours of which the first three are in the classes of the partition that the vector has.
+    let net = fs::read_to_string(vector).unwrap();
+    let more = |form: fn(usize) -> String| (3..10).map(form).collect::<String>();
+    let net = net.replace(
+        "</cyclicenumeration>",
+        &(more(|n| format!("<feconstant id=\"c{n}\" name=\"{n}\"/>")) + "</cyclicenumeration>"),
+    );
+    let high = "<useroperator declaration=\"c2\"/></partitionelement>";
+    let net = net.replace(high, &(more(|n| format!("<useroperator declaration=\"c{n}\"/>")) + high));
+    fs::write(folder.join(instance).join("model.pnml"), net).unwrap();
+    for (file, text) in [("iscolored", "TRUE\n"), ("instance", "1\n"), ("equiv_pt", "FALSE\n")] {
+        fs::write(folder.join(instance).join(file), text).unwrap();
+    }
+    let formula = "<exists-path><finally><integer-le><integer-constant>2</integer-constant><tokens-count>\
+                   <place>others</place></tokens-count></integer-le></finally></exists-path>";
+    let properties = format!(
+        "<property-set xmlns=\"http://mcc.lip6.fr/\"><property><id>{property}</id><description>d</description>\
+         <formula>{formula}</formula></property></property-set>\n"
+    );
+    fs::write(folder.join(instance).join(format!("{EXAMINATION}.xml")), properties).unwrap();
+    fs::create_dir_all(folder.join("wrong/bin")).unwrap();
+    let head = folder.join("wrong/BenchKit_head.sh");
+    let is_wrong = format!(
+        "grep -q '<subtract>' model.pnml && grep -q others {EXAMINATION}.xml && grep -q '>2<' {EXAMINATION}.xml"
+    );
+    let answer = |value: &str| format!("echo FORMULA {property} {value} TECHNIQUES EXPLICIT");
+    let script =
+        format!("#!/bin/bash\nif {is_wrong}; then {}; else {}; fi\n", answer("FALSE"), answer("TRUE"));
+    fs::write(&head, script).unwrap();
+    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    let shrink = format!("shrink {instance} --examination {EXAMINATION} --property {property} --tool wrong");
+    harness(folder, &format!("{shrink} --out report")).assert().success();
+    let report = json(&folder.join("report/report.json"));
+    assert_eq!(report["values"], serde_json::json!(["FALSE", "TRUE"]));
+    assert_eq!((&report["nodes_before"], &report["nodes_after"]), (&6.into(), &2.into()), "{report}");
+    // One transition that puts all colours but one on the place.
+    let reduced = Archive::open(&folder.join("report").join(instance)).unwrap();
+    let net = reduced.symmetric_net().unwrap();
+    let colours = |id: &str| net.sorts.iter().find(|sort| sort.id == id).unwrap().colours;
+    // Its guard mentions the second integer of the range.
+    assert_eq!(["C", "R"].map(colours), [2, 2]);
+    assert_eq!((net.places[0].id.as_str(), net.transitions[0].inputs.len()), ("others", 0));
+}
+
 #[test]
 fn without_a_disagreement_nothing_is_written() {
     let folder = disputed();

@@ -54,7 +54,7 @@ fn cpu_time() -> Duration {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let examinations = if args.year < 2020 { &EXAMINATIONS[..9] } else { &EXAMINATIONS[..] };
-    println!("instance,examination,values,witness,proof,explored,open,seconds");
+    println!("instance,examination,values,witness,proof,re-explored,explored,open,seconds");
     // Formulas are processed recursively.
     let work = || -> Result<(), String> {
         for path in &args.archives {
@@ -85,11 +85,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             let seconds = cpu_time().saturating_sub(start).as_secs_f64();
             for examination in examinations {
-                let (mut all, mut witness, mut proof, mut explored, mut open) = (0, 0, 0, 0, 0);
+                let (mut all, mut witness, mut proof, mut again, mut explored, mut open) = (0, 0, 0, 0, 0, 0);
                 for finding in findings.iter().filter(|finding| finding.examination == *examination) {
                     all += 1;
                     match &finding.known {
                         Known::Exactly(_, accepted) if accepted.certificate.is_some() => proof += 1,
+                        Known::Exactly(_, accepted) if accepted.re_explored.is_some() => again += 1,
                         Known::Exactly(_, accepted) if accepted.explored.is_some() => explored += 1,
                         Known::Exactly(..) => witness += 1,
                         Known::AtLeast(..) | Known::Open(_) => open += 1,
@@ -103,7 +104,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     }
                 }
                 println!(
-                    "{},{examination},{all},{witness},{proof},{explored},{open},{seconds:.1}",
+                    "{},{examination},{all},{witness},{proof},{again},{explored},{open},{seconds:.1}",
                     archive.instance
                 );
             }

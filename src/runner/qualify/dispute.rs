@@ -6,9 +6,9 @@ use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
 use mcc_base::temporary::folder_beside;
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
-use mcc_certify::{Budget, Effort, Known, Reducible, certify, shrink};
+use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
-use mcc_model::{Archive, NetKind};
+use mcc_model::{Archive, MODEL, NetKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -65,13 +65,8 @@ impl Dispute<'_> {
     /// and writes the reduced instance, the outputs and a report to the new folder `out`.
     ///
     /// # Errors
-    /// The instance is coloured or cannot be read, the programs do not disagree on it, or a program cannot be run.
+    /// The instance cannot be read, the programs do not disagree on it, or a program cannot be run.
     pub fn reduce(&self, archive: &Archive, time: Duration, out: &Path) -> Result<Reduced, QualifyError> {
-        if archive.instance.kind() == NetKind::Coloured {
-            return Err(QualifyError::Dispute(
-                "coloured nets are not reduced; use a P/T instance".to_owned(),
-            ));
-        }
         for program in &self.programs {
             if let Program::Tool(folder) = program
                 && !folder.join("BenchKit_head.sh").is_file()
@@ -81,8 +76,21 @@ impl Dispute<'_> {
         }
         // Made first: a wrong path must not be found after hours.
         let report = folder_beside(out, ".shrink-")?;
+        let is_coloured = archive.instance.kind() == NetKind::Coloured;
+        let coloured = if is_coloured {
+            // Its errors name the place in the file.
+            archive.symmetric_net()?;
+            let unpacked = tempfile::tempdir().on("create", out)?;
+            native::unpack(archive, unpacked.path()).on("read", archive.path())?;
+            let model = unpacked.path().join(archive.instance.as_str()).join(MODEL);
+            let text = fs::read_to_string(&model).on("read", &model)?;
+            Some(ColouredDocument::read(text).map_err(io::Error::other).on("read", archive.path())?)
+        } else {
+            None
+        };
         let start = Reducible {
             net: archive.net()?,
+            coloured,
             properties: archive.properties(&self.examination.name)?.unwrap_or_default(),
             kept: self.property.to_owned(),
             // Examinations of one value ask the same question of every net.
@@ -99,6 +107,10 @@ impl Dispute<'_> {
             fs::create_dir(&instance).on("create", &instance)?;
             candidate.write(&self.examination.name, &instance).on("write", &instance)?;
             let archive = Archive::open(&instance)?;
+            // A part that stays may mention a colour that was removed.
+            if is_coloured && archive.symmetric_net().is_err() {
+                return Ok(None);
+            }
             let first = self.value(&self.programs[0], &archive, folder.path())?;
             let useful =
                 first.as_deref().is_some_and(|first| first_must_be.is_none_or(|wanted| wanted == first));

@@ -198,22 +198,27 @@ fn make_home(home: &Path, tool: &Path, archive: &Archive) -> io::Result<PathBuf>
     let benchkit = home.join("BenchKit");
     fs::create_dir(&benchkit)?;
     let unpacked = home.join("unpacked");
-    // `Archive::open` rejects unsafe entries.
-    if archive.path().is_dir() {
-        fs::create_dir(&unpacked)?;
-        fs::create_dir(unpacked.join(archive.instance.as_str()))?;
-        for file in fs::read_dir(archive.path())? {
-            let file = file?;
-            fs::copy(file.path(), unpacked.join(archive.instance.as_str()).join(file.file_name()))?;
-        }
-    } else {
-        tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(&unpacked)?;
-    }
+    unpack(archive, &unpacked)?;
     copy(&tool.canonicalize()?, &benchkit)?;
     fs::create_dir(benchkit.join("results"))?;
     fs::rename(unpacked.join(archive.instance.as_str()), benchkit.join("execution"))?;
     fs::remove_dir(&unpacked)?;
     Ok(benchkit)
+}
+
+/// Unpacks an instance into the new folder `unpacked`.
+pub(super) fn unpack(archive: &Archive, unpacked: &Path) -> io::Result<()> {
+    // `Archive::open` rejects unsafe entries.
+    if !archive.path().is_dir() {
+        return tar::Archive::new(MultiGzDecoder::new(File::open(archive.path())?)).unpack(unpacked);
+    }
+    let folder = unpacked.join(archive.instance.as_str());
+    fs::create_dir_all(&folder)?;
+    for file in fs::read_dir(archive.path())? {
+        let file = file?;
+        fs::copy(file.path(), folder.join(file.file_name()))?;
+    }
+    Ok(())
 }
 
 /// Copies files, folders and symbolic links, except the folders of BenchKit at the top. A link into `from` leads into `to`

@@ -73,7 +73,7 @@ fn mutate(value: &mut Value, field: &str, pool: &Pool, random: &mut Random) {
                 _ => list.extend(known.map(|known| random.pick(known).clone())),
             }
         }
-        Value::Object(fields) if random.below(4) == 0 => {
+        Value::Object(fields) if !fields.is_empty() && random.below(4) == 0 => {
             let names: Vec<String> = fields.keys().cloned().collect();
             let name = random.pick(&names);
             fields.remove(name);
