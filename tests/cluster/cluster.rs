@@ -89,7 +89,7 @@ fn a_stopped_trial_cluster_ends_no_process_of_others() {
     other.wait().unwrap();
 }
 
-/// The tables of a judgement without times: all but `arrivals.csv` and `awards.csv`.
+/// The tables of a judgement without times (`arrivals.csv`, `awards.csv`) and kinds of hosts (`tools.csv`).
 fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
     assert_cmd::Command::from(folder.harness(&["judge", results, "--out", out])).assert().code(0);
     let tables = [
@@ -97,7 +97,6 @@ fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
         "flags.csv",
         "podiums.csv",
         "scores.csv",
-        "tools.csv",
         "trusted.csv",
         "virtual.csv",
         "weak.csv",
