@@ -111,12 +111,6 @@ fn a_campaign_on_slurm_survives_cancels_limits_lost_nodes_and_preemptions() {
 
 #[test]
 #[ignore = "long: scripts/test --all"]
-fn a_campaign_on_oar_survives_cancels_limits_lost_nodes_and_preemptions() {
-    survives_what_ends_jobs("oar", &SMALL);
-}
-
-#[test]
-#[ignore = "long: scripts/test --all"]
 fn a_campaign_of_200_runs_on_slurm_survives_cancels_limits_lost_nodes_and_preemptions() {
     survives_what_ends_jobs("slurm", &LARGE);
 }
