@@ -134,16 +134,22 @@ pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())?;
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    // A log shows why the campaign ends.
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    say_on_signal(
+        &[SIGINT, SIGTERM],
+        "it stops when the current runs have ended; a second signal ends them at once",
+    )?;
+    Ok(stop)
+}
+
+/// Prints `what` at the first of these signals: a log shows why the campaign ends.
+pub(super) fn say_on_signal(signals: &[i32], what: &'static str) -> Result<(), Failure> {
+    let mut signals = signal_hook::iterator::Signals::new(signals)?;
     let say = move || {
         if let Some(signal) = signals.forever().next() {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            eprintln!(
-                "mcc-harness: {name}: it stops when the current runs have ended; a second signal ends them at once"
-            );
+            eprintln!("mcc-harness: {name}: {what}");
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(say)?;
-    Ok(stop)
+    Ok(())
 }

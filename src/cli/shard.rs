@@ -1,6 +1,7 @@
-use super::run::stop_on_signal;
+use super::run::{say_on_signal, stop_on_signal};
 use super::{Exit, Failure, progress};
 use mcc_runner::{BoundElsewhere, Shard};
+use signal_hook::consts::SIGUSR1;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +19,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let stop = stop_on_signal()?;
     let time_is_up = Arc::new(AtomicBool::new(false));
     for flag in [&stop, &time_is_up] {
-        signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone())?;
+        signal_hook::flag::register(SIGUSR1, flag.clone())?;
     }
+    say_on_signal(&[SIGUSR1], "the job must end soon: it stops when the current runs have ended")?;
     let shard = Shard::open(&args.results, &args.batch)?;
     let (model, this_node) = (shard.model(), shard.node());
     if let Some(planned) = shard.complete()? {

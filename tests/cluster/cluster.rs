@@ -12,22 +12,69 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Two models with two instances each, two entries, two examinations: 16 runs.
-fn campaign() -> String {
-    // Without `--exclusive` both models run on one node of Slurm.
-    campaign_with("options = [\"--exclusive\"]")
+/// The runs of a campaign.
+struct Size {
+    instances: &'static [&'static str],
+    examinations: &'static [&'static str],
+    entries: &'static [&'static str],
+    runs: usize,
+    restored: bool,
 }
 
-fn campaign_with(keys: &str) -> String {
-    campaign::on_fixtures(
-        &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
-        &["ReachabilityCardinality", "CTLFireability"],
-        &["breadth-first", "random-walk"],
-        &format!("[cluster]\nstage = \"stage\"\nlost_node = \"restart\"\n{keys}\n"),
-    )
+/// Two models.
+const SMALL: Size = Size {
+    instances: &["DiningTable-PT-0[35]", "TokenLoop-PT-0[35]"],
+    examinations: &["ReachabilityCardinality", "CTLFireability"],
+    entries: &["breadth-first", "random-walk"],
+    runs: 16,
+    restored: false,
+};
+
+/// Four models with ten instances.
+const LARGE: Size = Size {
+    instances: &["DiningTable-*", "TokenLoop-*", "LibraryRoom-*", "GreedyClerks-*"],
+    examinations: &[
+        "StateSpace",
+        "UpperBounds",
+        "ReachabilityDeadlock",
+        "ReachabilityCardinality",
+        "CTLFireability",
+    ],
+    entries: &["breadth-first", "depth-first", "random-walk", "wrong-on-purpose"],
+    runs: 200,
+    restored: true,
+};
+
+impl Size {
+    fn campaign(&self, keys: &str) -> String {
+        campaign::on_fixtures(
+            self.instances,
+            self.examinations,
+            self.entries,
+            &format!("[cluster]\nstage = \"stage\"\nlost_node = \"restart\"\n{keys}\n"),
+        )
+    }
+
+    fn folder(&self, keys: &str) -> Folder {
+        let campaign = self.campaign(keys);
+        if !self.restored {
+            return Folder::new(&campaign);
+        }
+        // A restored machine may need twice its memory, and there are two.
+        let folder =
+            Folder::new(&campaign.replace("\"mcc-2018\"", "\"./small.toml\"")).starting_by("restore");
+        let small = "base = 'mcc-2018'\nname = 'small'\n[machine]\nmemory_mib = 2048\n";
+        fs::write(folder.path().join("small.toml"), small).unwrap();
+        folder
+    }
+}
+
+fn campaign() -> String {
+    SMALL.campaign("options = [\"--exclusive\"]")
 }
 
 #[test]
@@ -42,64 +89,160 @@ fn a_stopped_trial_cluster_ends_no_process_of_others() {
     other.wait().unwrap();
 }
 
+/// The tables of a judgement without times (`arrivals.csv`, `awards.csv`) and kinds of hosts (`tools.csv`).
 fn judged(folder: &Folder, results: &str, out: &str) -> Vec<String> {
     assert_cmd::Command::from(folder.harness(&["judge", results, "--out", out])).assert().code(0);
-    let tables = ["confidence.csv", "trusted.csv", "scores.csv", "podiums.csv"];
+    let tables = [
+        "confidence.csv",
+        "flags.csv",
+        "podiums.csv",
+        "scores.csv",
+        "trusted.csv",
+        "virtual.csv",
+        "weak.csv",
+    ];
     tables.iter().map(|table| fs::read_to_string(folder.path().join(out).join(table)).unwrap()).collect()
 }
 
 #[test]
-fn a_campaign_on_slurm_survives_cancels_limits_and_a_lost_node() {
-    survives_cancels_limits_and_a_lost_node("slurm", &campaign());
+fn a_campaign_on_slurm_survives_cancels_limits_lost_nodes_and_preemptions() {
+    survives_what_ends_jobs("slurm", &SMALL);
 }
 
 #[test]
 #[ignore = "long: scripts/test --all"]
-fn a_campaign_on_oar_survives_cancels_limits_and_a_lost_node() {
-    survives_cancels_limits_and_a_lost_node("oar", &campaign_with("system = \"oar\""));
+fn a_campaign_of_200_runs_on_slurm_survives_cancels_limits_lost_nodes_and_preemptions() {
+    survives_what_ends_jobs("slurm", &LARGE);
 }
 
-fn survives_cancels_limits_and_a_lost_node(system: &'static str, campaign: &str) {
-    let folder = Folder::new(campaign);
+#[test]
+#[ignore = "long: scripts/test --all"]
+fn a_campaign_of_200_runs_on_oar_survives_cancels_limits_lost_nodes_and_preemptions() {
+    survives_what_ends_jobs("oar", &LARGE);
+}
+
+/// Machines wait while this file exists.
+struct Hold(PathBuf);
+
+impl Hold {
+    fn hold(&self) {
+        fs::write(&self.0, "").unwrap();
+    }
+
+    fn release(&self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// One job is cancelled, one reaches its time limit, one is preempted, and a node is lost. Machines wait meanwhile, so that
+/// no model ends before.
+fn survives_what_ends_jobs(system: &'static str, size: &Size) {
+    // Without `--exclusive` two models run on one node of Slurm.
+    let option = if system == "oar" { "--type=besteffort" } else { "--exclusive" };
+    // With one limit all models are one array.
+    let folder = size.folder(&format!(
+        "system = \"{system}\"\noptions = [\"{option}\"]\ntime_limit_s = 86400\n[hosts]\nboot_deadline_s = 1800\n"
+    ));
+    let machines = Hold(folder.path().join("hold"));
+    folder.qemu(&format!("while [ -e '{}' ]; do sleep 0.1; done", machines.0.display()));
     let cluster = Trial::start(&folder, system);
     let submit = ["submit", "campaign.toml", "--out", "results", "--allow-degraded"];
+    let resume = [&submit[..], &["--resume"]].concat();
+    let batches = || {
+        let folder = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
+        let read = |path| serde_json::from_str(&fs::read_to_string(path).unwrap()).ok();
+        folder.filter_map(|batch| read(batch.unwrap().path())).collect::<Vec<Value>>()
+    };
+    // By a job at its end.
+    let is_continued = |model: &str| {
+        batches().iter().any(|batch| batch["reason"] == "chain" && batch["models"] == json!([model]))
+    };
+    // How often jobs logged that they got this signal.
+    let signals = |name: &str| {
+        let logs = fs::read_dir(folder.results().join("cluster/logs")).unwrap();
+        let text = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect::<String>();
+        text.matches(&format!("mcc-harness: {name}: ")).count()
+    };
+    // The model whose job runs on a node; from then on machines wait.
+    let held_on = |node: &str| {
+        let mut found = None;
+        until("a job runs on the node", || {
+            found = cluster.running().into_iter().find(|(_, its_node)| its_node == node);
+            found.is_some()
+        });
+        machines.hold();
+        found.unwrap().0
+    };
 
     let jobs = cluster.harness(&submit, 0);
-    assert!(jobs.contains("2 models (DiningTable, ...)"), "{jobs}");
-    cluster.harness(&["cancel", "results"], 0);
-    until("cancelled", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "open"));
+    assert!(jobs.contains(&format!("{} models (", size.instances.len())), "{jobs}");
+    let mut running = vec![];
+    until("two jobs have recorded runs", || {
+        running = cluster.running();
+        running.len() == 2
+    });
+    machines.hold();
+    let ((cancelled, kept_node), (limited, lost_node)) = (running.remove(0), running.remove(0));
+    assert_ne!(kept_node, lost_node, "each model has a node");
+    eprintln!("{cancelled} on {kept_node} is cancelled");
+    cluster.cancel(&cluster.job_on(&kept_node));
+    until("the job is cancelled", || cluster.state(&cancelled) == "open");
+    cluster.harness(&resume, 0);
 
-    // Submitted again; then the job of one model gets the signal of its time limit, the node of the other is lost.
-    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("begun", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.recorded(model) > 0));
-    let (kept, lost) = (cluster.model("DiningTable"), cluster.model("TokenLoop"));
-    let node = |model: &Value| model["nodes"][0].as_str().unwrap().to_owned();
-    assert_ne!(node(&kept), node(&lost), "each model has a node");
-    cluster.signal(&cluster.job_on(&node(&kept)));
-    cluster.kill_node(&node(&lost));
-    until("the loss is seen", || ["open", "pending"].contains(&cluster.state("TokenLoop").as_str()));
-    assert!(cluster.recorded("TokenLoop") < 8, "the model has open runs");
+    eprintln!("{limited} on {lost_node} reaches its time limit");
+    cluster.shorten(&cluster.job_on(&lost_node));
+    until("the signal is sent", || signals("SIGUSR1") == 1);
+    machines.release();
+    until("the next job is submitted", || is_continued(&limited));
+
+    let preempted = held_on(&kept_node);
+    eprintln!("{preempted} on {kept_node} is preempted");
+    let (begun, end) = (folder.path().join("begun"), folder.path().join("end"));
+    cluster.preempt(&kept_node, &begun, &end);
+    until("the other job runs", || {
+        // OAR waits for the end of the job.
+        if signals("SIGUSR1") == 2 {
+            machines.release();
+        }
+        begun.exists()
+    });
+    machines.release();
+    assert_eq!(cluster.state(&preempted), "pending");
+    assert_eq!(is_continued(&preempted), system == "oar", "Slurm starts the same job again");
+    fs::write(&end, "").unwrap();
+
+    let lost = held_on(&lost_node);
+    eprintln!("{lost} on {lost_node} loses its node");
+    cluster.kill_node(&lost_node);
+    machines.release();
+    until("the loss is seen", || ["open", "pending"].contains(&cluster.state(&lost).as_str()));
     cluster.harness(&["collect", "results"], 1);
-    cluster.harness(&[&submit[..], &["--resume"]].concat(), 0);
-    until("done", || ["DiningTable", "TokenLoop"].iter().all(|model| cluster.state(model) == "done"));
+    cluster.harness(&resume, 0);
+    assert!(folder.results().join(format!("superseded/{lost}.1/record.db")).exists());
 
-    // The kept model stayed on its node, continued by a job of its chain; the lost one was repeated on the other node.
-    assert_eq!(cluster.model("DiningTable")["nodes"], kept["nodes"]);
-    assert_eq!(node(&cluster.model("TokenLoop")), node(&kept));
-    let batches = fs::read_dir(folder.results().join("cluster/batches")).unwrap();
-    let reasons: Vec<String> = batches
-        .map(|batch| fs::read_to_string(batch.unwrap().path()).unwrap())
-        .filter_map(|text| Some(serde_json::from_str::<Value>(&text).ok()?["reason"].as_str()?.to_owned()))
-        .collect();
-    assert!(reasons.iter().any(|reason| reason == "chain"), "{reasons:?}");
+    // Each wait ends with a run.
+    for run in 1..=size.runs as u64 {
+        let recorded = |model: &Value| model["recorded"].as_u64().unwrap();
+        until("a further run is recorded", || cluster.models().iter().map(recorded).sum::<u64>() >= run);
+    }
+    until("done", || cluster.models().iter().all(|model| model["state"] == "done"));
+    for model in cluster.models() {
+        let moved = [&lost, &limited].into_iter().any(|name| model["model"] == **name);
+        assert!(
+            model["nodes"] == json!([kept_node]) || !moved && model["nodes"] == json!([lost_node]),
+            "{model}"
+        );
+    }
 
     let collected = cluster.harness(&["collect", "results"], 0);
-    assert!(collected.contains("16 of 16 runs are recorded"), "{collected}");
+    assert!(collected.contains(&format!("{0} of {0} runs are recorded", size.runs)), "{collected}");
     let again = cluster.harness(&["collect", "results"], 0);
     assert!(again.contains("new attempts: 0; newly recorded runs: 0"), "{again}");
-    let record = Record::open_readonly(&folder.results()).unwrap();
-    let superseded = record.records().filter(|run| run.as_ref().unwrap().attempts > 1).count();
-    assert!(superseded > 0, "the runs of the lost node are kept");
+    let runs = folder.runs();
+    assert_eq!((runs.len(), folder.record().records().count()), (size.runs, size.runs));
+    for (id, run) in &runs {
+        assert_eq!(run.last.outcome.word(), "finished", "{id}");
+    }
 
     let local = ["run", "campaign.toml", "--out", "local", "--allow-degraded", "--jobs", "2"];
     assert_cmd::Command::from(folder.harness(&local)).assert().code(0);

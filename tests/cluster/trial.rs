@@ -56,20 +56,20 @@ impl<'a> Trial<'a> {
         String::from_utf8(done.get_output().stdout.clone()).unwrap()
     }
 
-    /// The status of a model, from `status`.
-    pub fn model(&self, name: &str) -> Value {
-        let status: Value =
+    /// The status of each model, from `status`.
+    pub fn models(&self) -> Vec<Value> {
+        let mut status: Value =
             serde_json::from_str(&self.harness(&["status", "results", "--format", "json"], 0)).unwrap();
-        let models = status["models"].as_array().unwrap();
-        models.iter().find(|model| model["model"] == name).unwrap().clone()
+        serde_json::from_value(status["models"].take()).unwrap()
+    }
+
+    /// The status of a model.
+    pub fn model(&self, name: &str) -> Value {
+        self.models().into_iter().find(|model| model["model"] == name).unwrap()
     }
 
     pub fn state(&self, name: &str) -> String {
         self.model(name)["state"].as_str().unwrap().to_owned()
-    }
-
-    pub fn recorded(&self, name: &str) -> u64 {
-        self.model(name)["recorded"].as_u64().unwrap()
     }
 
     /// The number of the job that runs on a node.
@@ -85,11 +85,50 @@ impl<'a> Trial<'a> {
         queue.lines().find_map(|line| line.strip_suffix(&format!(" {node}"))).unwrap().to_owned()
     }
 
-    /// Sends a job the signal that it gets before its time limit.
-    pub fn signal(&self, job: &str) {
+    /// The models whose jobs run and have recorded a run, with their nodes. A third of their runs is open: they do not end
+    /// while a test acts on them.
+    pub fn running(&self) -> Vec<(String, String)> {
+        let number = |model: &Value, key: &str| model[key].as_u64().unwrap();
+        let is_amid = |model: &Value| {
+            let (recorded, planned) = (number(model, "recorded"), number(model, "planned"));
+            model["state"] == "running" && recorded > 0 && 3 * (planned - recorded) >= planned
+        };
+        let text = |model: &Value, key: &str| model[key].as_str().unwrap().to_owned();
+        let models = self.models();
+        models.iter().filter(|m| is_amid(m)).map(|m| (text(m, "model"), text(m, "node"))).collect()
+    }
+
+    /// Cancels a job by a command of the batch system.
+    pub fn cancel(&self, job: &str) {
         match self.system {
-            "oar" => self.command("oardel", &["--checkpoint", job]),
-            _ => self.command("scancel", &["--signal=USR1", "--batch", job]),
+            "oar" => self.command("oardel", &[job]),
+            _ => self.command("scancel", &[job]),
+        };
+    }
+
+    /// Sets the time limit of a job to ten minutes, so that it gets the signal before its limit.
+    pub fn shorten(&self, job: &str) {
+        match self.system {
+            "oar" => self.command("oarwalltime", &[job, "0:10:0"]),
+            _ => self.command("scontrol", &["update", &format!("JobId={job}"), "TimeLimit=10"]),
+        };
+    }
+
+    /// Submits a job that preempts others on this node. It creates the file `begun`, and ends when `end` exists.
+    pub fn preempt(&self, node: &str, begun: &Path, end: &Path) {
+        let job =
+            format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.1; done", begun.display(), end.display());
+        match self.system {
+            "oar" => {
+                let node = format!("network_address = '{node}'");
+                let output = ["--stdout=/dev/null", "--stderr=/dev/null"];
+                let place = ["--resource=/nodes=1,walltime=1:0:0", "--property", &node, &job];
+                self.command("oarsub", &[&output[..], &place].concat())
+            }
+            _ => {
+                let place = ["--partition=urgent", "--exclusive", "--output=/dev/null"];
+                self.command("sbatch", &[&place[..], &["--nodelist", node, "--wrap", &job]].concat())
+            }
         };
     }
 
