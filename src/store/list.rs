@@ -106,12 +106,21 @@ impl Record {
     pub fn attempts(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
         let (position, ..) = self.find(run)?;
         let query = "SELECT number, facts FROM attempts WHERE run = ?1 ORDER BY number";
-        let attempts: Vec<(u32, String)> = self.rows(query, [position])?;
+        let rows: Vec<(u32, String)> = self.rows(query, [position])?;
+        self.attempts_of_rows(run, rows.iter().map(|(number, facts)| (*number, facts.as_str())))
+    }
+
+    /// The attempts of rows with number and facts, in the order of the numbers.
+    pub(super) fn attempts_of_rows<'a>(
+        &self,
+        run: &RunId,
+        rows: impl Iterator<Item = (u32, &'a str)>,
+    ) -> Result<Vec<Attempt>, StoreError> {
         (1..)
-            .zip(&attempts)
+            .zip(rows)
             .map(|(expected, (number, text))| {
-                if *number == expected {
-                    self.attempt_of_row(run, *number, text)
+                if number == expected {
+                    self.attempt_of_row(run, number, text)
                 } else {
                     let row = format!("attempt {number} at {run}");
                     Err(self

@@ -1,7 +1,7 @@
 //! Seals of attempts. A job of a cluster seals each attempt that it records with the key of its model. So a process that
 //! merges its record sees that nobody without the key wrote or changed the attempt.
 
-use super::{Record, StoreError};
+use super::{Attempt, Record, StoreError};
 use hmac::{Hmac, KeyInit, Mac};
 use mcc_base::digest::hex;
 use mcc_base::names::RunId;
@@ -43,26 +43,35 @@ pub(super) fn row(run: &RunId, number: u32) -> String {
 }
 
 impl Record {
-    /// Checks the seals of all attempts at a run.
+    /// The attempts at a run, oldest first, with the reason if they are superseded. What the seals are compared with is what is
+    /// returned: the file may change between two queries, because others may be able to write to it.
     ///
     /// # Errors
-    /// An attempt has no seal, or not that of the key.
-    pub(super) fn check_seals(&self, run: &RunId, key: &SealKey) -> Result<(), StoreError> {
-        let query = "SELECT number, attempts.facts, reason FROM runs JOIN attempts ON attempts.run = position
-                     LEFT JOIN reruns ON reruns.run = position AND after = number WHERE id = ?1";
-        let attempts: Vec<(u32, String, Option<String>)> = self.rows(query, [run.as_str()])?;
-        for (number, facts, superseded) in attempts {
+    /// The run is not planned, an attempt has no seal, or not that of the key, or a row is wrong.
+    pub(super) fn sealed_attempts(
+        &self,
+        run: &RunId,
+        key: &SealKey,
+    ) -> Result<Vec<(Attempt, Option<String>)>, StoreError> {
+        let (position, ..) = self.find(run)?;
+        let query = "SELECT number, facts, reason FROM attempts
+                     LEFT JOIN reruns ON reruns.run = attempts.run AND after = number
+                     WHERE attempts.run = ?1 ORDER BY number";
+        let rows: Vec<(u32, String, Option<String>)> = self.rows(query, [position])?;
+        for (number, facts, superseded) in &rows {
             let seal = self
                 .connection()
-                .query_row("SELECT value FROM facts WHERE key = ?1", [row(run, number)], |row| row.get(0))
+                .query_row("SELECT value FROM facts WHERE key = ?1", [row(run, *number)], |row| row.get(0))
                 .optional()
                 .map_err(|source| self.database(source))?;
-            if !seal.is_some_and(|seal: String| key.fits(&seal, &facts, superseded.as_deref())) {
+            if !seal.is_some_and(|seal: String| key.fits(&seal, facts, superseded.as_deref())) {
                 let dir = self.dir().to_owned();
-                return Err(StoreError::NotSealed { run: run.clone(), number, dir });
+                return Err(StoreError::NotSealed { run: run.clone(), number: *number, dir });
             }
         }
-        Ok(())
+        let attempts =
+            self.attempts_of_rows(run, rows.iter().map(|(number, facts, _)| (*number, &**facts)))?;
+        Ok(attempts.into_iter().zip(rows.into_iter().map(|(.., superseded)| superseded)).collect())
     }
 }
 
