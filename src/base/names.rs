@@ -10,7 +10,7 @@
 //!
 //! Other letters are refused because Unicode has several spellings of one name that look the same.
 
-use super::digest;
+use super::{digest, text};
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -56,6 +56,15 @@ fn check_characters(name: &str) -> Result<(), &'static str> {
         Err("contains a control character; leave it out")
     } else {
         Err("contains a character that is not in ASCII; write it with ASCII characters")
+    }
+}
+
+/// Empty where no property file is known. Lines of a table or a message must not end in an id.
+fn check_property_id(id: &str) -> Result<(), &'static str> {
+    if id.chars().any(|c| text::control(c).is_some()) {
+        Err("contains a control or invisible character; leave it out")
+    } else {
+        Ok(())
     }
 }
 
@@ -289,6 +298,12 @@ name_type!(
     check
 );
 name_type!(
+    /// The id of a property, such as `Philosophers-PT-000010-UpperBounds-00`: any text, but of visible characters.
+    PropertyId,
+    "the property id",
+    check_property_id
+);
+name_type!(
     /// The identity of a run: `ENTRY/INSTANCE/EXAMINATION`.
     RunId,
     "the run",
@@ -328,6 +343,18 @@ impl RunId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_with_invisible_characters_is_refused() {
+        for id in ["", "x-00", "two words", "é"] {
+            assert_eq!(id.parse::<PropertyId>().unwrap(), id);
+        }
+        for id in
+            ["a\nb", "a\rb", "a\tb", "\0", "\u{1b}[31m", "a\u{85}b", "a\u{2028}b", "a\u{202e}b", "\u{feff}a"]
+        {
+            assert!(id.parse::<PropertyId>().is_err(), "{id:?}");
+        }
+    }
 
     #[test]
     fn a_name_that_cannot_be_part_of_a_path_is_refused() {

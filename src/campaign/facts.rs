@@ -1,10 +1,10 @@
 //! Facts about the instances and entries of a campaign. The record keeps them, so that it can be judged without the
 //! archives.
 
-use mcc_base::names::{EntryName, ExaminationName, ModelName, Name, text_of};
+use mcc_base::names::{EntryName, ExaminationName, ModelName, Name, PropertyId, text_of};
 use mcc_edition::Machine;
 use mcc_model::InstanceName;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// One instance, as read from its archive.
@@ -22,7 +22,14 @@ pub struct InstanceFacts {
     pub sha256: String,
     /// The ids of the expected values by examination, in the order of the contest (`Questions::ids`). Without
     /// examinations for which the archive has no property file.
+    #[serde(deserialize_with = "questions")]
     pub questions: BTreeMap<ExaminationName, Vec<String>>,
+}
+
+fn questions<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<ExaminationName, Vec<String>>, D::Error> {
+    let questions = BTreeMap::<ExaminationName, Vec<PropertyId>>::deserialize(from)?;
+    let texts = |ids: Vec<PropertyId>| ids.iter().map(PropertyId::to_string).collect();
+    Ok(questions.into_iter().map(|(examination, ids)| (examination, texts(ids))).collect())
 }
 
 /// One entry of a campaign.

@@ -6,6 +6,7 @@
 use crate::certified::Certified;
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::figures::{self, BadFigure};
+use mcc_base::names::{PropertyId, text_of};
 use mcc_base::{FileError, Mark, OnFile, files};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::Value;
@@ -308,6 +309,7 @@ pub struct Block {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Trusted {
     /// The property id; empty where none is known.
+    #[serde(deserialize_with = "text_of::<PropertyId, _>")]
     pub id: String,
     /// The value; None where it is unknown.
     pub value: Option<Value>,

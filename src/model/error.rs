@@ -1,5 +1,7 @@
 //! Errors in the XML of a model: PNML, property files, NUPN sections, generic verdicts.
 
+use mcc_base::names::BadName;
+
 /// An error in a file of a model, with its place and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {problem}; {}", .problem.remedy())]
@@ -65,6 +67,9 @@ pub enum Problem {
         /// The line of its first use.
         first: u64,
     },
+    /// The id of a property is not valid.
+    #[error("{0}")]
+    PropertyId(BadName),
     /// A text is not a natural number.
     #[error("{what} is \"{text}\", not a natural number")]
     NotANumber {
@@ -145,6 +150,7 @@ impl Problem {
             Problem::Missing { .. } => "add it",
             Problem::Repeated { .. } => "keep one",
             Problem::DuplicateId { .. } => "rename one of them",
+            Problem::PropertyId(_) => "ids are visible text in one line",
             Problem::NotANumber { .. } => "write a natural number in decimal digits",
             Problem::TooLarge { .. } => "use a smaller one",
             Problem::ZeroWeight { .. } => "remove the arc or give it a weight of at least 1",

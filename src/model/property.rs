@@ -2,6 +2,7 @@
 
 use super::pnml::natural;
 use super::{ModelError, Problem};
+use mcc_base::names::PropertyId;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -224,7 +225,10 @@ fn read_property<'a>(node: Node<'a, 'a>) -> Result<Property, Fault<'a>> {
         }
     }
     match (id, formula) {
-        (Some(id), Some(formula)) => Ok(Property { id, formula }),
+        (Some(id), Some(formula)) => match PropertyId::try_from(id) {
+            Ok(id) => Ok(Property { id: id.to_string(), formula }),
+            Err(bad) => Err((node, Problem::PropertyId(bad))),
+        },
         (None, _) => Err(missing(node, "<id>")),
         (_, None) => Err(missing(node, "<formula>")),
     }
@@ -413,6 +417,11 @@ mod tests {
                 "f.xml:5: an integer-constant is \"1.5\", not a natural number;",
             ),
             (set("<deadlock>"), "not well-formed XML:"),
+            (
+                "<property-set>\n<property><id>x\n-00</id><formula><deadlock/></formula></property></property-set>"
+                    .into(),
+                "f.xml:2: the property id \"x\\n-00\" contains a control or invisible character; leave it out",
+            ),
             (twice, "f.xml:6: the id \"x-00\" was already used in line 3;"),
             ("<property-set/>".into(), "f.xml:1: <property-set> without <property>;"),
             ("<!DOCTYPE x><x/>".into(), "f.xml:1: the file has a document type declaration;"),

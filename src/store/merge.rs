@@ -6,9 +6,11 @@ use super::{Attempt, CampaignFacts, Record, Rerun, SealKey, StoreError};
 use mcc_base::names::RunId;
 use mcc_base::{OnFile, digest, files};
 use mcc_campaign::Run;
+use nix::unistd::geteuid;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// One record to merge into another.
@@ -217,8 +219,8 @@ fn merged(
     Ok(merged)
 }
 
-/// Hard-links the outputs of an attempt, or copies them if both folders are on different file systems, and compares their
-/// digests with the recorded ones. Replaces an incomplete folder of an interrupted merge.
+/// Hard-links the outputs of an attempt, or copies them, and compares their digests with the recorded ones. Replaces an
+/// incomplete folder of an interrupted merge.
 fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), StoreError> {
     if place.exists() {
         fs::remove_dir_all(place).on("replace", place)?;
@@ -226,18 +228,31 @@ fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), Stor
     fs::create_dir_all(place).on("create", place)?;
     for output in &attempt.outputs {
         let (path, to) = (from.join(&output.role), place.join(&output.role));
-        let copy = || -> io::Result<()> {
-            // A pipe or a symbolic link must not become part of the record.
-            let mut source = files::open_own(&path)?;
-            fs::hard_link(&path, &to).or_else(|_| io::copy(&mut source, &mut File::create(&to)?).map(drop))
-        };
-        copy().on("copy the output", &path)?;
+        copy_output(&path, &to, output.bytes).on("copy the output", &path)?;
         let (found, _) = digest::own_file(&to).on("read", &to)?;
         if found != output.sha256 {
             return Err(StoreError::ChangedOutput { path, found, recorded: output.sha256.clone() });
         }
     }
     Ok(())
+}
+
+/// Hard-links a file of this user that no other can change. A file that others can change, or of another file system, is
+/// copied; of a longer one than recorded only one byte more, so that its digest differs.
+fn copy_output(path: &Path, to: &Path, bytes: u64) -> io::Result<()> {
+    // A pipe or a symbolic link must not become part of the record.
+    let source = files::open_own(path)?;
+    let facts = source.metadata()?;
+    let is_own = facts.uid() == geteuid().as_raw() && facts.mode() & 0o022 == 0;
+    if is_own && facts.len() <= bytes && fs::hard_link(path, to).is_ok() {
+        let linked = fs::symlink_metadata(to)?;
+        if (linked.dev(), linked.ino()) == (facts.dev(), facts.ino()) {
+            return Ok(());
+        }
+        // Another file got the name after it was opened.
+        fs::remove_file(to)?;
+    }
+    io::copy(&mut source.take(bytes.saturating_add(1)), &mut File::create_new(to)?).map(drop)
 }
 
 impl CampaignFacts {

@@ -47,8 +47,8 @@ fn row_of_number(run: &RunId) -> String {
 }
 
 impl Record {
-    /// Reads the attempts at a run, oldest first, each with the reason if it is superseded, after a check of their seals. A
-    /// run that is not planned has none.
+    /// Reads the attempts at a run, oldest first, each with the reason if it is superseded. A run that is not planned has none.
+    /// One query reads attempts and seals, because others may be able to change the file between two queries.
     ///
     /// # Errors
     /// An attempt has no seal, or not that of the key, or a row is wrong.

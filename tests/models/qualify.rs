@@ -685,6 +685,31 @@ fn processes_that_a_tool_ended_are_not_left_behind() {
 }
 
 #[test]
+fn processes_that_hide_from_their_session_and_environment_are_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    // A daemon without variables, in a session of its own, whose parent has ended; and one that executes programs all the
+    // time, which have other numbers.
+    let head = format!(
+        "#!/bin/bash\nexec 3>&- </dev/null\necho DO_NOT_COMPETE\n\
+         (env -i setsid bash -c 'echo $$ >>{pids}; while :; do exec sleep 1000; done' >/dev/null 2>&1 &)\n\
+         (env -i setsid setsid bash -c 'echo $$ >>{pids}; while :; do /bin/true; done' >/dev/null 2>&1 &)\n\
+         while [ \"$(wc -l <{pids})\" != 2 ]; do sleep 0.01; done\n",
+        pids = pids.display()
+    );
+    fs::write(&pids, "").unwrap();
+    tool(folder.path(), &head);
+    let more = ["--examinations", "StateSpace", "--repeat", "1"];
+    let report = report(&qualify_native(folder.path(), &more));
+    assert!(findings(&report).iter().any(|finding| format!("{finding:?}").contains("left")), "{report:#}");
+    let pids = fs::read_to_string(pids).unwrap();
+    assert_eq!(pids.lines().count(), 2, "{pids}");
+    for pid in pids.lines() {
+        assert!(!Path::new("/proc").join(pid).exists(), "{pid} survived");
+    }
+}
+
+#[test]
 fn infinite_counts_in_oracles_are_unknown() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "");

@@ -248,6 +248,7 @@ fn a_judgement_changed_by_hand_is_refused() {
         ("/blocks/0/cells/0/cost/memory_kib", serde_json::json!(u64::MAX)),
         ("/entries/1/entry", "a".into()),
         ("/instances/0/weight", "1/0".into()),
+        ("/blocks/0/trusted/0/id", "a\nb".into()),
     ] {
         let mut changed = good.clone();
         *changed.pointer_mut(place).expect(place) = value;
@@ -482,6 +483,10 @@ fn a_campaign_in_a_record_changed_by_hand_is_refused() {
         ),
         (
             "UPDATE instances SET facts = json_set(facts, '$.family', '../outside')".to_owned(),
+            "unreadable content in an instance",
+        ),
+        (
+            "UPDATE instances SET facts = json_set(facts, '$.questions.UpperBounds[0]', 'a' || char(10) || 'b')".to_owned(),
             "unreadable content in an instance",
         ),
     ]);

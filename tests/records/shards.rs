@@ -7,8 +7,12 @@ use mcc_harness::campaign::{InstanceFacts, Run};
 use mcc_harness::store::{
     Attempt, CampaignFacts, MergeCounts, Outcome, Record, RecordPart, Rerun, SealKey, StoreError,
 };
+use nix::unistd::geteuid;
 use recorded_runs::*;
+use std::fs::Permissions;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MODEL: &str = "Philosophers";
 
@@ -295,4 +299,86 @@ fn a_changed_output_of_a_shard_is_refused() {
     record.merge_parts(MODEL, &key(), &[counting(&shard)]).unwrap();
     let collected = record.outputs_dir(&run("ReachabilityDeadlock").id(), 1);
     assert_eq!(std::fs::read_dir(collected).unwrap().count(), 1);
+}
+
+/// Another user owns the file of an output, or can write to it.
+#[test]
+fn a_collected_output_does_not_change_with_the_file_of_another_user() {
+    let can_chown = geteuid().is_root();
+    for by_owner in [false, true] {
+        if by_owner && !can_chown {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let record = whole(&folder.path().join("whole"));
+        let shard = shard(&folder.path().join("shard"), &[FINISHED], &[]);
+        let id = run("ReachabilityDeadlock").id();
+        let theirs = shard.outputs_dir(&id, 1).join("stdout");
+        if by_owner {
+            std::os::unix::fs::chown(&theirs, Some(65534), Some(65534)).unwrap();
+        } else {
+            std::fs::set_permissions(&theirs, Permissions::from_mode(0o666)).unwrap();
+        }
+        let recorded = std::fs::read(&theirs).unwrap();
+        record.merge_parts(MODEL, &key(), &[counting(&shard)]).unwrap();
+        let ours = record.outputs_dir(&id, 1).join("stdout");
+        std::fs::write(&theirs, "FORMULA X TRUE").unwrap();
+        assert_eq!(std::fs::read(&ours).unwrap(), recorded, "by owner: {by_owner}");
+        let facts = std::fs::metadata(ours).unwrap();
+        assert_eq!((facts.uid(), facts.mode() & 0o022, facts.nlink()), (geteuid().as_raw(), 0, 1));
+    }
+}
+
+#[test]
+fn an_output_that_grew_without_end_is_refused_and_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = whole(&folder.path().join("whole"));
+    let shard = shard(&folder.path().join("shard"), &[FINISHED], &[]);
+    let stdout = shard.outputs_dir(&run("ReachabilityDeadlock").id(), 1).join("stdout");
+    // It could not be read in years.
+    std::fs::File::options().write(true).open(&stdout).unwrap().set_len(1 << 42).unwrap();
+    assert_refused(
+        &record,
+        &shard,
+        |error| matches!(error, StoreError::ChangedOutput { path, .. } if *path == stdout),
+    );
+}
+
+/// Another process writes to the record of the job all the time: the genuine bytes, and those of a forged attempt.
+#[test]
+fn a_record_that_changes_while_it_is_merged_gives_only_what_was_sealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let genuine = shard(&folder.path().join("shard"), &[FINISHED], &[]);
+    let id = run("ReachabilityDeadlock").id();
+    let sealed = genuine.attempts(&id).unwrap();
+    let path = genuine.dir().join("record.db");
+    drop(genuine);
+    let good = std::fs::read(&path).unwrap();
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let forged = "UPDATE attempts SET facts = replace(facts, 'some cpu', 'none cpu')";
+    assert_eq!(db.execute(forged, []).unwrap(), 1);
+    drop(db);
+    let bad = std::fs::read(&path).unwrap();
+    assert_eq!(good.len(), bad.len());
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                for bytes in [&bad, &good] {
+                    file.write_all_at(bytes, 0).unwrap();
+                }
+            }
+        });
+        let wrong = (0..50).filter(|number| {
+            let record = whole(&folder.path().join(format!("whole-{number}")));
+            let merged = Record::open_readonly(&folder.path().join("shard"))
+                .and_then(|part| record.merge_parts(MODEL, &key(), &[counting(&part)]));
+            let attempts = record.attempts(&id).unwrap();
+            attempts != sealed && !(attempts.is_empty() && merged.is_err())
+        });
+        let wrong = wrong.count();
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(wrong, 0);
+    });
 }

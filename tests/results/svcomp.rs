@@ -214,6 +214,32 @@ fn the_example_of_the_rules_is_reproduced_from_result_files() {
 }
 
 #[test]
+fn a_pipe_or_link_among_result_files_is_refused_by_name() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("in");
+    example(&input);
+    let refused = |name: &str, kind: &str| {
+        let path = input.join(name);
+        let said = harness()
+            .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), "svcomp-2013".as_ref()])
+            .args(["--out".as_ref(), dir.path().join("out").as_os_str()])
+            .assert()
+            .code(2);
+        let said = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+        assert!(said.contains(name) && said.contains(kind) && said.contains("or remove it"), "{said}");
+        assert!(!dir.path().join("out").exists());
+        std::fs::remove_file(path).unwrap();
+    };
+    nix::unistd::mkfifo(&input.join("E.results.xml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    refused("E.results.xml", "a pipe");
+    let first = walkdir::WalkDir::new(&input).into_iter().flatten().find(|file| file.file_type().is_file());
+    for target in [first.unwrap().path(), "/nowhere".as_ref(), "/dev/zero".as_ref()] {
+        std::os::unix::fs::symlink(target, input.join("F.xml.bz2")).unwrap();
+        refused("F.xml.bz2", "a symbolic link");
+    }
+}
+
+#[test]
 fn explain_shows_points_by_category_and_costly_answers() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let runs = [

@@ -4,14 +4,14 @@ use super::benchexec::{self, RawRun, ResultError, ResultHeader};
 use super::results::{GivenScore, Results, Run};
 use super::tables;
 use super::verdict::{Answer, Confirmation, Witness};
-use mcc_base::OnFile;
+use mcc_base::{OnFile, files};
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
 use mcc_judge::shared::digest;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Why results of SV-COMP cannot be judged.
@@ -33,6 +33,14 @@ pub enum SvcompError {
         path: PathBuf,
         /// The cause.
         source: walkdir::Error,
+    },
+    /// A folder has a link, pipe or device with the name of a result file.
+    #[error("{}: {source}, or remove it from the folder", path.display())]
+    NotAFile {
+        /// The link, pipe or device.
+        path: PathBuf,
+        /// Its kind, and the remedy.
+        source: io::Error,
     },
     /// A folder has neither result files nor tables of scores.
     #[error("{}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it", path.display())]
@@ -141,7 +149,7 @@ fn other_year(edition: &SvcompEdition, structure: &CategoryStructure, path: &Pat
 /// folder has no results.
 pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
-    let mut files = files(path, &mut results.notes)?;
+    let mut files = find_files(path, &mut results.notes)?;
     remove_resigned(edition, &mut files);
     let found = files.iter().filter(|(_, kind)| matches!(kind, FileKind::Categories));
     let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
@@ -176,7 +184,7 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
 }
 
 /// The files to read, sorted by path, with their kinds.
-fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
+fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
     if !path.is_dir() {
         let kind = kind(path)?;
         return kind.map(|kind| vec![(path.to_owned(), kind)]).ok_or_else(|| {
@@ -187,18 +195,20 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
             }
         });
     }
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for file in walkdir::WalkDir::new(path).sort_by_file_name() {
         let file = file.map_err(|source| SvcompError::Folder { path: path.to_owned(), source })?;
         let name = file.file_name().to_string_lossy().into_owned();
         let endings = [".xml", ".csv"]
             .into_iter()
             .flat_map(|ending| ["", ".gz", ".bz2"].map(|zip| format!("{ending}{zip}")));
-        if !file.file_type().is_file() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
+        if file.file_type().is_dir() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
             continue;
         }
+        files::open_own(file.path())
+            .map_err(|source| SvcompError::NotAFile { path: file.path().to_owned(), source })?;
         match kind(file.path()) {
-            Ok(Some(kind)) => files.push((file.into_path(), kind)),
+            Ok(Some(kind)) => found.push((file.into_path(), kind)),
             Ok(None) => notes.push(format!("{name} is not read: it is no table of scores or categories")),
             // Archives contain benchmark definitions and tables in XML too.
             Err(ResultError::OtherXml { root, .. }) => {
@@ -207,8 +217,8 @@ fn files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)
             Err(error) => return Err(error.into()),
         }
     }
-    if files.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
-        Ok(files)
+    if found.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
+        Ok(found)
     } else {
         Err(SvcompError::Nothing { path: path.to_owned() })
     }

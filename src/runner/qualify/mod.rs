@@ -5,6 +5,7 @@ mod campaign_file;
 mod ci_reports;
 mod comparison;
 mod completion;
+mod descendants;
 mod dispute;
 mod error;
 mod flips;

@@ -2,6 +2,7 @@
 //! run finds errors in the answers within seconds, but a tool that passes may still fail in the contest's machine.
 
 use super::RunLimits;
+use super::descendants::Descendants;
 use flate2::read::MultiGzDecoder;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::{Mark, evidence};
@@ -9,7 +10,7 @@ use mcc_campaign::benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
 use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
 use nix::libc;
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, setsid};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -92,6 +93,7 @@ fn run_in(
     command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
     // SAFETY: between fork and exec only one system call is made.
     unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) };
+    let descendants = Descendants::adopt()?;
     let started = Instant::now();
     let child = command.spawn()?;
     let pid = Pid::from_raw(child.id() as i32);
@@ -157,10 +159,8 @@ fn run_in(
     let (lines, dropped) = lines.finish(started);
     let (status, usage) = waited?;
     let wall = started.elapsed();
-    let left_behind = remaining_processes(pid, &home);
-    for process in &left_behind {
-        let _ = kill(*process, Signal::SIGKILL);
-    }
+    let left_behind = descendants.running_after(ENDING_TIME)?;
+    descendants.kill()?;
     if job.evidence_folder.is_some() {
         let keep = |name: &str, text: &str| fs::write(outputs.join(name), text);
         evidence::read_all(&benchkit.join("results"), keep)?;
@@ -258,38 +258,6 @@ fn wait(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
             }
         }
     }
-}
-
-/// The processes of a run that still run some time after its first one ended.
-fn remaining_processes(session: Pid, home: &str) -> Vec<Pid> {
-    let ended = Instant::now();
-    loop {
-        let remaining = processes_of(session, home);
-        if remaining.is_empty() || ended.elapsed() >= ENDING_TIME {
-            return remaining;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// The running processes of a session, and those that left it and have its home folder in their environment.
-fn processes_of(session: Pid, home: &str) -> Vec<Pid> {
-    let home = format!("HOME={home}");
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let belongs = |name: String| {
-        let number: i32 = name.parse().ok()?;
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // Form: pid (name) state parent group session ...; the name may contain any character.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let runs = fields.next()? != "Z";
-        let in_session = fields.nth(2)?.parse() == Ok(session.as_raw());
-        let is_of_run = || {
-            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|variable| variable == home.as_bytes())
-        };
-        (runs && (in_session || is_of_run())).then_some(Pid::from_raw(number))
-    };
-    processes.filter_map(|process| belongs(process.file_name().into_string().ok()?)).collect()
 }
 
 /// Files in the home folder that changed after the start of the run, except in its own folders; with the path that they
