@@ -1,12 +1,13 @@
 //! Performance of machines, as ratios that one run of this program measures: time of a run without its tool against bare
 //! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
-//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed, copying).
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed, copying, jail).
 //! The compared programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
 mod copying;
 mod disturbed;
+mod jail;
 mod long_run;
 #[path = "../../tests/support/script.rs"]
 #[allow(dead_code, reason = "the tests use all of it")]
@@ -34,13 +35,14 @@ fn main() {
     let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
-    let sections: [Section; 6] = [
+    let sections: [Section; 7] = [
         ("run", &|| per_run(&setup, rounds)),
         ("starts", &|| starts::starts(&setup, rounds)),
         ("controller", &|| long_run::controller(&setup)),
         ("streaming", &|| streaming::output(&setup)),
         ("disturbed", &|| disturbed::series(&setup)),
         ("copying", &|| copying::cost(&setup, rounds)),
+        ("jail", &|| jail::cost(&setup, rounds)),
     ];
     for (name, measure) in sections {
         if words.is_empty() || words.iter().any(|word| word == name) {

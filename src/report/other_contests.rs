@@ -14,6 +14,7 @@ use mcc_judge::judgement::JudgementError;
 use mcc_other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
 use num_traits::Signed;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The points of an entry in a category, the exact points with a note, and its medal.
@@ -161,13 +162,19 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
         count(shown(judgement).len(), "category", "categories"),
         count(judgement.blocks.iter().map(|block| block.cells.len()).sum(), "run", "runs"),
     ];
+    let shown = shown(judgement);
+    // There may be ten thousand entries, so they are not searched for each of them. Of equal scores the first counts.
+    let (mut scores, mut medals) = (HashMap::new(), HashMap::new());
+    for score in judgement.scores.iter().rev() {
+        scores.insert((score.entry, score.category), score);
+    }
+    for podium in &judgement.podiums {
+        medals.extend(podium.places.iter().map(|place| ((place.entry, podium.category), place.medal)));
+    }
     let row = |number: usize| {
-        let cell = |category: usize| {
-            let belongs = |score: &&Score| score.entry == number && score.category == category;
-            let podium = judgement.podiums.iter().find(|podium| podium.category == category);
-            let place = podium.and_then(|podium| podium.places.iter().find(|place| place.entry == number));
-            let medal = place.map_or("", |place| place.medal.word());
-            let (points, note) = match judgement.scores.iter().find(belongs) {
+        let cell = |&category: &usize| {
+            let medal = medals.get(&(number, category)).map_or("", |medal| medal.word());
+            let (points, note) = match scores.get(&(number, category)) {
                 None => (String::new(), "no result".to_owned()),
                 Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
                 Some(Score { points: Some(Points(points)), note, .. }) => {
@@ -177,7 +184,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
             };
             (points, note, medal)
         };
-        (entry(judgement, number), shown(judgement).into_iter().map(cell).collect())
+        (entry(judgement, number), shown.iter().map(cell).collect())
     };
     Ok(OtherFrontPage {
         frame: frame(judgement, String::new(), ""),
@@ -187,9 +194,9 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
             judgement.notes.iter().cloned().chain(warnings).map(|note| visible(&note)).collect()
         },
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
-        categories: shown(judgement)
-            .into_iter()
-            .map(|number| {
+        categories: shown
+            .iter()
+            .map(|&number| {
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
                 let tasks = show::counted(blocks as u64, "task", "tasks");
                 let tasks = if blocks == 0 { String::new() } else { tasks };

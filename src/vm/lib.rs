@@ -55,5 +55,6 @@ pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, insp
 pub use qmp::{Lines, Qmp};
 pub use saved_state::SavedState;
 pub use spec::{Guest, MachineSpec, QemuSockets, Start, argv};
+pub use ssh_evidence::EvidenceReader;
 pub use states::{SavedError, SavedStates};
 pub use vcpu_load::VcpuLoad;

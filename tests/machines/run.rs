@@ -430,6 +430,14 @@ fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
     let again = Record::open_readonly(&folder.path().join("again/1")).unwrap();
     let again = again.records().next().unwrap().unwrap();
     assert_eq!(again.last.disks.last().unwrap().sha256, disk(instances[1]));
+    harness(&["verify", "a.tar.zst"]);
+    harness(&["import", "a.tar.zst", "--out", "imported"]);
+    let imported =
+        ["run", "imported/campaign.toml", "--out", "imported-results", "--allow-degraded", "--only", &run];
+    harness(&imported);
+    let imported = Record::open_readonly(&folder.path().join("imported-results")).unwrap();
+    let imported = imported.records().next().unwrap().unwrap();
+    assert_eq!(imported.last.disks.last().unwrap().sha256, disk(instances[1]));
 
     // Another setting is another campaign, and shows all instances.
     fs::write(
