@@ -432,7 +432,7 @@ fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
 /// They can use `wait()`, and `all(selector)`, the elements of the page.
 fn result_of(chromium: &Path, site: &Path, page: &str, fragment: &str, steps: &str) -> serde_json::Value {
     let script = format!(
-        "(() => {{ const wait = () => new Promise(done => setTimeout(done, 50));
+        "(() => {{ const wait = () => new Promise(done => setTimeout(done, 250));
          const all = selector => [...document.querySelectorAll(selector)];
          addEventListener('load', async () => {{
              await wait();
