@@ -73,8 +73,12 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
         let archive = Archive::open(&path)?;
         let net = archive.net()?;
         let is_drawn = net.kind == NetKind::Coloured && net_is_drawn(&net);
-        let coloured = is_drawn.then(|| archive.symmetric_net()).transpose()?;
-        let mut model = Model { net: Some(net), coloured, ..Model::default() };
+        let mut model = Model { net: Some(net), ..Model::default() };
+        match is_drawn.then(|| archive.symmetric_net()) {
+            Some(Ok(coloured)) => model.coloured = Some(coloured),
+            Some(Err(error)) => model.unread_colours = Some(error.to_string()),
+            None => {}
+        }
         for examination in examinations {
             if let Some(properties) = archive.properties(examination)? {
                 let texts = properties.iter().map(|property| property.formula.to_string());

@@ -46,6 +46,8 @@ pub struct Model {
     pub net: Option<Net>,
     /// A coloured net with its sorts, for its picture; None: not coloured, or too large for a picture.
     pub coloured: Option<SymmetricNet>,
+    /// Why the sorts of a coloured net could not be read. Its page then says so, and has no picture.
+    pub unread_colours: Option<String>,
     /// The formulas of each examination, by position, as text.
     pub formulas: BTreeMap<String, Vec<String>>,
 }

@@ -350,7 +350,7 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "{} {} this place",
+                "{} {} this rank",
                 show::counted(values, "value", "values"),
                 show::plural(values, "decides", "decide")
             ),

@@ -35,6 +35,9 @@ struct InstanceData {
     /// Path and description of the picture of the net; None if it is not known or too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<(String, String)>,
+    /// Why the colours of the net, and so its picture, are missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread_colours: Option<String>,
 }
 
 /// One examination. Lists are indexed by position, or have the position as first part.
@@ -137,7 +140,8 @@ pub fn write(
     }
     let net = model.net.as_ref();
     let coloured = model.coloured.as_ref();
-    let picture = net.and_then(|net| plots::net(contest.net_name(instance), &visible(name), net, coloured));
+    let drawn = net.filter(|_| model.unread_colours.is_none());
+    let picture = drawn.and_then(|net| plots::net(contest.net_name(instance), &visible(name), net, coloured));
     if let Some(picture) = &picture {
         pictures::write_one("instances", picture, site)?;
     }
@@ -149,6 +153,7 @@ pub fn write(
         recorded: contest.has_record.then_some(recorded),
         net: net.map_or(String::new(), net_text),
         picture: picture.map(|picture| (format!("instances/{}", picture.name), picture.description)),
+        unread_colours: model.unread_colours.as_deref().map(visible),
     };
     site.file(&contest.instance_path(instance), &script::call("mcc_instance", &data))
 }

@@ -53,13 +53,14 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
     let examinations: Vec<String> =
         contest.examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect();
     let title = contest.title();
-    let medal_rows = medals.iter().map(|row| (row.tool.as_str(), row.counts.to_vec()));
+    let medal_rows: Vec<(String, Vec<String>)> =
+        medals.iter().map(|row| (row.tool.clone(), row.counts.to_vec())).collect();
     let heads = ["Gold", "Silver", "Bronze"].map(str::to_owned);
-    site.file("data/medals.tex", tables::latex(&title, "Medals", "Tool", &heads, medal_rows).as_bytes())?;
-    let point_rows = points.iter().map(|row| {
-        (row.entry.as_str(), row.cells.iter().map(|(shown, ..)| shown.clone()).collect::<Vec<_>>())
-    });
-    let latex = tables::latex(&title, "Points by examination", "Tool", &examinations, point_rows);
+    site.file("data/medals.tex", tables::latex(&title, "Medals", "Tool", &heads, &medal_rows).as_bytes())?;
+    let figures = |row: &PointsRow| row.cells.iter().map(|(shown, ..)| shown.clone()).collect();
+    let point_rows: Vec<(String, Vec<String>)> =
+        points.iter().map(|row| (row.entry.clone(), figures(row))).collect();
+    let latex = tables::latex(&title, "Points by examination", "Tool", &examinations, &point_rows);
     site.file("data/points.tex", latex.as_bytes())?;
     let bibtex = bibtex(contest);
     site.file(BIBTEX, bibtex.as_bytes())?;

@@ -103,10 +103,14 @@ pub fn other_podiums_latex(judgement: &mcc_other_contests::Judgement) -> String 
     latex
 }
 
+/// What a document needs to show the tables.
+const LATEX_USE: &str = "% Use: \\usepackage{booktabs} in the preamble and \\input of this file in the text.\n\
+                         % pdflatex sets Latin letters; names with others need lualatex or xelatex, and a font that has them.\n";
+
 fn latex_preamble(contest: &str, version: &str, provisional: bool) -> String {
     // Only a line break could end the comment, and `visible` replaces line breaks.
     let mut latex = format!("% Podiums of {}, by mcc-harness {}.\n", visible(contest), visible(version));
-    latex += "% Use: \\usepackage{booktabs} in the preamble, \\input{podiums} in the text.\n";
+    latex += LATEX_USE;
     if provisional {
         latex += "% PROVISIONAL: some runs are without a result (infrastructure failure, or not run yet); no medal \
                   is final.\n";
@@ -141,14 +145,38 @@ fn table(latex: &mut String, category: &str, provisional: bool, places: &[LatexP
     let _ = writeln!(latex, "\\caption{{{}{state}}}\n\\end{{table}}", text(category));
 }
 
-/// A table with a column of figures for each of `heads`, as a LaTeX file for `\input`. It needs the package booktabs.
+/// Columns of figures that fit the width of a page: 345 pt in `article`.
+const LATEX_COLUMNS: usize = 4;
+
+/// Tables with a column of figures for each of `heads`, as a LaTeX file for `\input`. It needs the package booktabs.
+/// More columns than fit a page are shared among several tables, without the rows that have no figure in them.
 pub fn latex(
     contest: &str,
     caption: &str,
     first: &str,
     heads: &[String],
-    rows: impl Iterator<Item = (impl AsRef<str>, Vec<String>)>,
+    rows: &[(String, Vec<String>)],
 ) -> String {
+    let mut latex = format!("% {caption} of {}.\n{LATEX_USE}", visible(contest));
+    let parts = heads.len().div_ceil(LATEX_COLUMNS).max(1);
+    let width = heads.len().div_ceil(parts).max(1);
+    for (part, heads) in heads.chunks(width).enumerate() {
+        let columns = part * width..part * width + heads.len();
+        let cells = rows.iter().map(|(name, cells)| (name.as_str(), &cells[columns.clone()]));
+        let cells = cells.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
+        let number = if parts > 1 { format!(" ({} of {parts})", part + 1) } else { String::new() };
+        latex_part(&mut latex, &format!("{caption}{number}"), first, heads, cells);
+    }
+    latex
+}
+
+fn latex_part<'a>(
+    latex: &mut String,
+    caption: &str,
+    first: &str,
+    heads: &[String],
+    rows: impl Iterator<Item = (&'a str, &'a [String])>,
+) {
     // A long name is broken into lines, so that the table fits a page.
     let head = |name: &String| match &show::parts(name)[..] {
         [one] => text(one),
@@ -158,18 +186,15 @@ pub fn latex(
         }
     };
     let heads: Vec<String> = std::iter::once(text(first)).chain(heads.iter().map(head)).collect();
-    let mut latex =
-        format!("% {caption} of {}.\n\\begin{{table}}[htbp]\n\\centering\\small\n", visible(contest));
-    latex += "\\setlength{\\tabcolsep}{4pt}\n";
+    *latex += "\n\\begin{table}[htbp]\n\\centering\\small\n\\setlength{\\tabcolsep}{4pt}\n";
     let _ = writeln!(latex, "\\begin{{tabular}}{{l{}}}\n\\toprule", "r".repeat(heads.len() - 1));
     let _ = writeln!(latex, "{} \\\\\n\\midrule", heads.join(" & "));
     for (name, cells) in rows {
         let cells: Vec<String> =
-            std::iter::once(text(name.as_ref())).chain(cells.iter().map(|cell| number(cell))).collect();
+            std::iter::once(text(name)).chain(cells.iter().map(|cell| number(cell))).collect();
         let _ = writeln!(latex, "{} \\\\", cells.join(" & "));
     }
     let _ = writeln!(latex, "\\bottomrule\n\\end{{tabular}}\n\\caption{{{}}}\n\\end{{table}}", text(caption));
-    latex
 }
 
 /// A shown number in LaTeX.
@@ -186,6 +211,10 @@ pub fn text(plain: &str) -> String {
             '\\' => latex += "\\textbackslash{}",
             '~' => latex += "\\textasciitilde{}",
             '^' => latex += "\\textasciicircum{}",
+            // After the end of a row, these begin an argument of it.
+            '[' | ']' | '*' => latex.extend(['{', c, '}']),
+            // Two hyphens would become a dash.
+            '-' if latex.ends_with('-') => latex += "{}-",
             '<' => latex += "\\textless{}",
             '>' => latex += "\\textgreater{}",
             // Many fonts do not have these brackets.
@@ -207,6 +236,7 @@ mod tests {
             text(r"50%_\input{x}~^"),
             r"50\%\_\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}"
         );
+        assert_eq!(text("[a]--*"), "{[}a{]}-{}-{*}");
         assert_eq!(text("a\nb"), "a$\\langle$LF$\\rangle$b");
     }
 

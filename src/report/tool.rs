@@ -64,10 +64,11 @@ struct PlaceRow {
 
 /// Some values with links, and how many more there are.
 struct ValueList {
-    count: usize,
+    count: String,
     /// Link, name, points.
     shown: Vec<(String, String, String)>,
-    more: usize,
+    /// Empty if all are shown.
+    more: String,
 }
 
 /// Most families, and most values, that are listed.
@@ -107,7 +108,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
             ("Values that no other tool has right", unique(contest, entry), ""),
         ]
         .into_iter()
-        .filter(|(_, list, _)| list.count > 0)
+        .filter(|(_, list, _)| !list.shown.is_empty())
         .collect(),
         agreed: show::thousands(confidence.agreed),
         answered: show::thousands(confidence.answered),
@@ -235,7 +236,9 @@ fn value_list(contest: &Contest, values: Vec<(Position, String)>) -> ValueList {
     let mut shown: Vec<_> = links.collect();
     let count = shown.len();
     shown.truncate(MAX_ROWS);
-    ValueList { count, more: count - shown.len(), shown }
+    let more = count - shown.len();
+    let more = if more > 0 { show::thousands(more as u64) } else { String::new() };
+    ValueList { count: show::thousands(count as u64), more, shown }
 }
 
 /// The wrong values, those that cost most first.

@@ -459,7 +459,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "tools",
             "Tools",
-            "Share of all values of the year that the tool has right; of several variants, one that is right counts.",
+            "Share of all values of the year that the tool has right. If it has several variants, a value \
+             counts if one of them has it right.",
             by_tool(&share),
         ),
         (
@@ -472,8 +473,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "points",
             "Points",
-            "Sum over all categories, of several variants the points of the best one in each. The points are computed here \
-             from the answers by the rules of the year (E-4.1, E-4.4); the contests published only a few totals, and some \
+            "Sum over all categories. If a tool has several variants, its best one in each category counts. \
+             The points are computed here from the answers by the rules of the year (E-4.1, E-4.4); the contests published only a few totals, and some \
              settings of the points are fitted to these or assumed. Instances, multipliers and scale differ from year to \
              year: compare the tools of one year.",
             by_tool(&points),
@@ -481,8 +482,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "cpu",
             "CPU time",
-            "Median CPU time of the tool's complete runs (E-4.3: every value is known and right), of several variants that of \
-             the fastest on each run. It is unknown where the judged answers have no times, as in the published tables of \
+            "Median CPU time of the tool's complete runs (E-4.3: every value is known and right). If it has several \
+             variants, the fastest one on each run counts. The time is unknown where the judged answers have no times, as in the published tables of \
              answers, or none under contest conditions. Tools complete different runs, and hosts differ from year to year: \
              this is not a ranking.",
             by_tool(&cpu),

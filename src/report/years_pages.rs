@@ -176,7 +176,9 @@ fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
     };
     let heads = ["Year"].into_iter().chain(categories.iter().copied()).chain(["Settings not published"]);
     Table {
-        caption: "Points by category, and the settings of the points that the contest did not publish".into(),
+        caption:
+            "Points by category; the last column lists settings for points that the contest did not publish"
+                .into(),
         heads: heads.map(visible).collect(),
         rows: own.iter().map(row).collect(),
     }

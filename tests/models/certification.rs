@@ -213,7 +213,7 @@ fn the_site_shows_contradicted_answers_with_their_evidence() {
         "wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE",
         "evidence/DiningTable-PT-03/",
         "<td>0.0 %</td>",
-        "Places by votes and by evidence",
+        "Ranks by votes and by evidence",
     ] {
         assert!(page.contains(text), "{text}");
     }

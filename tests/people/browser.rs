@@ -172,7 +172,18 @@ fn site_of(dir: &Path) -> PathBuf {
         formulas: [("CTLCardinality".to_owned(), formulas)].into(),
         ..Model::default()
     };
-    let models = |instance: &str| Ok((instance == "Philosophers-PT-000005").then(|| model.clone()));
+    let unread = Model {
+        net: Some(philosophers()),
+        unread_colours: Some("line 7: no sort".into()),
+        ..Model::default()
+    };
+    let models = |instance: &str| {
+        Ok(match instance {
+            "Philosophers-PT-000005" => Some(model.clone()),
+            "TokenRing-PT-005" => Some(unread.clone()),
+            _ => None,
+        })
+    };
     let archive = Some(("contest-2018.tar.zst", "0123456789abcdef"));
     let certified = certified(&dir.join("certified"));
     let material = SiteInput {
@@ -190,7 +201,7 @@ fn site_of(dir: &Path) -> PathBuf {
 }
 
 /// A page of every kind: name, file, fragment, and texts that it has after its scripts have run.
-const PAGES: [(&str, &str, &str, &[&str]); 23] = [
+const PAGES: [(&str, &str, &str, &[&str]); 24] = [
     (
         "index",
         "index.html",
@@ -234,6 +245,12 @@ const PAGES: [(&str, &str, &str, &[&str]); 23] = [
         "instance.html",
         "#instance=Philosophers-PT-000005",
         &["Philosophers, known; weight 1.50", ">✓2 ✗2°</a>"],
+    ),
+    (
+        "unread-colours",
+        "instance.html",
+        "#instance=TokenRing-PT-005",
+        &["There is no picture of the net, because its colours could not be read: line 7: no sort</p>"],
     ),
     (
         "examination",
@@ -432,7 +449,7 @@ fn add_scripts(site: &Path, scripts: &[(&str, &str)]) {
 /// They can use `wait()`, and `all(selector)`, the elements of the page.
 fn result_of(chromium: &Path, site: &Path, page: &str, fragment: &str, steps: &str) -> serde_json::Value {
     let script = format!(
-        "(() => {{ const wait = () => new Promise(done => setTimeout(done, 50));
+        "(() => {{ const wait = () => new Promise(done => setTimeout(done, 250));
          const all = selector => [...document.querySelectorAll(selector)];
          addEventListener('load', async () => {{
              await wait();

@@ -1,9 +1,10 @@
 //! The metadata, tables and reports that mcc-harness writes are valid for the public validators of their formats.
 
-use crate::support::campaign;
+use crate::support::{campaign, contest, data};
 
 use campaign::{Folder, stderr};
 use mcc_harness::archive::{ArchiveLimits, unpack};
+use mcc_harness::judge::judgement::Judgement;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -271,4 +272,44 @@ fn the_book_is_built_reproducibly_and_its_links_lead_somewhere() {
         }
     }
     assert!(checked > 1000, "{checked} links");
+}
+
+/// Compiles the LaTeX tables of a site with `pdflatex`; returns its log.
+fn compiled(dir: &Path, judgement: &Judgement) -> String {
+    let site = dir.join("site");
+    let threads = std::num::NonZeroUsize::new(2).expect("two");
+    mcc_harness::report::write_site(judgement, Default::default(), threads, &site).expect("a site");
+    let document = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n\
+        \\input{podiums}\\clearpage\\input{medals}\\clearpage\\input{points}\n\\end{document}\n";
+    fs::write(site.join("data/main.tex"), document).expect("a document");
+    let output = Command::new("pdflatex")
+        .args(["-interaction=nonstopmode", "-halt-on-error", "main.tex"])
+        .current_dir(site.join("data"))
+        .output()
+        .expect("pdflatex starts");
+    let log = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{log}");
+    fs::remove_dir_all(&site).expect("a folder");
+    log
+}
+
+#[test]
+fn pdflatex_sets_the_tables_of_real_results_within_the_page() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has = |name: &str| std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
+    let booktabs = has("kpsewhich")
+        && Command::new("kpsewhich").arg("booktabs.sty").output().is_ok_and(|found| found.status.success());
+    if !has("pdflatex") || !booktabs {
+        return data::not_run("no pdflatex with booktabs (texlive-latex-recommended)");
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut judgement = contest::full_size();
+    let log = compiled(dir.path(), &judgement);
+    assert!(!log.contains("Overfull"), "{log}");
+    for (entry, name) in
+        judgement.entries.iter_mut().zip([r"a_b%&#~^\$", "{é}ß--ü", "[x]", "*", r"\input{x}", "<<a>>"])
+    {
+        entry.entry = name.into();
+    }
+    compiled(dir.path(), &judgement);
 }

@@ -275,7 +275,7 @@ function drawValue({ instance, examination, position }, block) {
   const name = positionName(examination, position);
   return { title: `${name} · ${title}`, parts: [
     element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
-    idOf(block, position) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
+    ![null, "", name].includes(idOf(block, position)) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     element("p", { class: "lead" }, whatHappened(block, position, right)),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
@@ -305,6 +305,7 @@ function model() {
 
 /** The picture of a small net, which can be closed. */
 function netPicture() {
+  if (shown.unread_colours) return element("p", {}, `There is no picture of the net, because its colours could not be read: ${shown.unread_colours}`);
   if (!shown.picture) return null;
   const [path, description] = shown.picture;
   return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),

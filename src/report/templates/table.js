@@ -15,8 +15,10 @@ const WIDEST = 60;
 const TOGETHER = 40;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const MAX_NUMBER_BYTES = 8;
-/** Milliseconds without a key after which the address, advice and the picture follow. */
-const LATER = 50;
+/** Milliseconds without a key after which the address, advice and the picture follow: longer than between two keys. */
+const LATER = 200;
+/** Rows that are drawn in one idle moment: a key that is typed then is handled after them. */
+const AT_ONCE = 12;
 // Not every browser has idle moments.
 const requestIdleCallback = window.requestIdleCallback ?? (run => setTimeout(() => run({ timeRemaining: () => 0 }), 50));
 const cancelIdleCallback = window.cancelIdleCallback ?? clearTimeout;
@@ -230,6 +232,7 @@ class Table {
     this.drawn.forEach(row => row.remove());
     this.drawn.clear();
     this.kept.clear();
+    this.prepared = 0;
     this.drawHead();
     this.widths.replaceChildren(...this.columns.map(() => element("col")));
     [this.before, this.after].forEach(body => body.querySelector("td").colSpan = this.columns.length);
@@ -238,15 +241,15 @@ class Table {
     this.measure();
     this.rank();
     this.select();
-    cancelIdleCallback(this.idle);
-    this.prepare(0);
   }
 
   /** Draws rows before they are needed, while the browser has nothing else to do: a key then only inserts them. */
-  prepare(at) {
-    this.idle = requestIdleCallback(deadline => {
-      while (at < this.ranked.length && this.kept.size < KEPT && deadline.timeRemaining() > 4) this.rowOf(this.ranked[at++]);
-      if (at < this.ranked.length && this.kept.size < KEPT) this.prepare(at);
+  prepare() {
+    cancelIdleCallback(this.idle);
+    this.idle = requestIdleCallback(() => {
+      const end = Math.min(this.prepared + AT_ONCE, this.rows.length, KEPT);
+      while (this.prepared < end) this.rowOf(this.prepared++);
+      if (end < Math.min(this.rows.length, KEPT)) this.prepare();
     });
   }
 
@@ -296,8 +299,10 @@ class Table {
     this.draw(0, 0);
     this.sumUp();
     // What takes longer than a key may comes after the rows, and once for several keys.
+    cancelIdleCallback(this.idle);
     clearTimeout(this.later);
     this.later = setTimeout(() => {
+      this.prepare();
       this.write({ filter: this.filter.value });
       this.explain(words, tests);
       if (this.chart || this.follow) this.drawChart();
