@@ -90,8 +90,7 @@ fn runner(error: &RunnerError) -> Exit {
         RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::Backend(_) => {
             Exit::HostCannot
         }
-        RunnerError::RecordedEdition(_)
-        | RunnerError::WrittenEdition(_)
+        RunnerError::WrittenEdition(_)
         | RunnerError::Inputs(_)
         | RunnerError::NotSubmitted(_)
         | RunnerError::File(_)
@@ -265,6 +264,7 @@ fn build(error: &BuildError) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_vm::container::ContainerError;
     use std::io;
     use std::path::PathBuf;
 
@@ -313,7 +313,9 @@ mod tests {
         for failure in [Failure::usage(no_space()), Failure::from(RunnerError::Executor(no_space()))] {
             assert_eq!(failure.exit, Exit::HostCannot, "{}", failure.error);
         }
-        let refused = || BuildError::Container("a device".into());
+        let refused = || {
+            BuildError::Container(ContainerError::Unsuitable { path: path(), reason: "a device".to_owned() })
+        };
         for failure in
             [Failure::from(refused()), Failure::from(anyhow::Error::new(refused()).context("building out"))]
         {

@@ -2,6 +2,7 @@
 
 use super::terminal::{ERROR, HEADING, Page, WARNING};
 use anstyle::Style;
+use mcc_campaign::benchkit::abridged;
 use mcc_judge::show::columns;
 use mcc_model::Severity;
 use mcc_runner::qualify::{Finding, JudgedValue, counted, rule_title};
@@ -64,7 +65,13 @@ fn side_by_side(values: &[&Finding]) -> String {
         let JudgedValue { id, given, known, oracle, .. } = finding.value.as_ref()?;
         let run = finding.run.split_once('/').map_or("", |(_, run)| run);
         let place = format!("{run} {}", finding.place());
-        Some(vec![format!("    {id}"), short(known), short(given), place.trim().to_owned(), oracle.clone()])
+        Some(vec![
+            format!("    {id}"),
+            abridged(known),
+            abridged(given),
+            place.trim().to_owned(),
+            oracle.clone(),
+        ])
     };
     let rows: Vec<Vec<String>> = values.iter().filter_map(row).collect();
     if rows.is_empty() {
@@ -72,14 +79,6 @@ fn side_by_side(values: &[&Finding]) -> String {
     }
     let heading = ["    value", "expected", "given", "printed in", "known from"].map(str::to_owned).to_vec();
     columns(&[vec![heading], rows].concat(), &[])
-}
-
-/// A value for a table: a number can have 24,000 digits.
-fn short(value: &str) -> String {
-    match value.get(..20) {
-        Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
-        _ => value.to_owned(),
-    }
 }
 
 /// The findings by problem: errors first, else in their order.

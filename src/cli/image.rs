@@ -6,11 +6,10 @@ use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
 use mcc_runner::check_archives;
-use mcc_vm::build::{self, BuildDisk, Progress};
-use mcc_vm::container::{Container, Limits};
+use mcc_vm::build::{self, BuildDisk};
 use mcc_vm::export::{self, Exported};
 use mcc_vm::kit::{self, BuildKit};
-use mcc_vm::{ContainerSource, Image, Partition, Source};
+use mcc_vm::{Image, Partition, Source};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -52,8 +51,8 @@ enum Command {
         #[arg(long)]
         refresh: bool,
         /// Size of the disk as the guest sees it: a number of bytes, or one with K, M, G or T (powers of 1024).
-        #[arg(long, default_value = "8G", value_parser = DiskSize::parse)]
-        size: DiskSize,
+        #[arg(long, default_value = "8G", value_parser = disk_size)]
+        size: u64,
         /// The guest agent [default: mcc-guest-agent in the folder of this program].
         #[arg(long, value_name = "PROGRAM")]
         agent: Option<PathBuf>,
@@ -122,7 +121,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 tool: tool.as_deref(),
                 packages: &packages,
                 archives: &archives,
-                size: &size.text,
+                size,
             };
             show(&kit::kit(&what, &progress).with_context(|| format!("building {}", out.display()))?)?;
         }
@@ -139,20 +138,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 );
                 return Err(Failure::usage(missing));
             }
-            let tool = tool.as_deref();
-            let fill = |spool: &Path, root: &Path, progress: Progress| {
-                let archive = container.as_deref().unwrap_or(Path::new(""));
-                fill_from_container(archive, tool, size.bytes, spool, root, progress)
-            };
             let what = BuildDisk {
                 out: &out,
                 agent: &agent,
                 reference: reference.as_deref(),
-                tool,
-                container: container.is_some().then_some(&fill),
+                tool: tool.as_deref(),
+                container: container.as_deref(),
                 packages: &packages,
                 refresh,
-                size: &size.text,
+                size,
             };
             let image =
                 build::disk(&what, &progress).with_context(|| format!("building {}", out.display()))?;
@@ -206,58 +200,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The size of a disk.
-#[derive(Clone)]
-struct DiskSize {
-    /// As `truncate` reads it.
-    text: String,
-    bytes: u64,
-}
-
-impl DiskSize {
-    fn parse(text: &str) -> Result<Self, String> {
-        let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)];
-        let with_unit = units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
-        let (number, unit) = with_unit.unwrap_or((text, 1));
-        let number = number.parse::<u64>().ok().filter(|number| *number > 0);
-        let bytes = number.and_then(|number| number.checked_mul(unit));
-        let bytes = bytes.ok_or("expected a number of bytes such as 8G or 512M")?;
-        Ok(Self { text: bytes.to_string(), bytes })
-    }
-}
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Makes the root file system of a container in the folder `root`.
-fn fill_from_container(
-    archive: &Path,
-    tool: Option<&Path>,
-    disk_bytes: u64,
-    spool: &Path,
-    root: &Path,
-    progress: Progress,
-) -> Result<ContainerSource, AnyError> {
-    let sha256 = if archive.is_dir() {
-        digest::folder(archive)
-    } else {
-        digest::file(archive).map(|(digest, _)| digest)
-    };
-    let sha256 = sha256.map_err(|error| format!("cannot read {}: {error}", archive.display()))?;
-    let mut container = Container::read(archive, spool, Limits::for_disk(disk_bytes), progress)?;
-    container.adapt(tool)?;
-    for notice in container.notices() {
-        progress(&format!("note: {}", print::escaped(notice)));
-    }
-    let facts = container.facts().clone();
-    progress("writing the files of the container");
-    container.write(root)?;
-    Ok(ContainerSource {
-        archive: Source { name: build::last_part(archive), sha256 },
-        name: facts.name,
-        manifest_sha256: facts.manifest,
-        config_sha256: facts.config,
-        layers: facts.layers,
-    })
+/// Reads the size of a disk: a number of bytes, with a unit such as `G` if it ends with one.
+fn disk_size(text: &str) -> Result<u64, String> {
+    let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)];
+    let with_unit = units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
+    let (number, unit) = with_unit.unwrap_or((text, 1));
+    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
+    let bytes = number.and_then(|number| number.checked_mul(unit));
+    bytes.ok_or_else(|| "expected a number of bytes such as 8G or 512M".to_owned())
 }
 
 /// The text about an exported disk.

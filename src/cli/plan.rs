@@ -3,11 +3,10 @@ use super::terminal::{Page, WARNING, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::{EntryName, RunId};
 use mcc_campaign::{
-    Campaign, CampaignError, Canaries, Channel, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
+    Campaign, CampaignError, Canaries, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
 };
 use mcc_edition::Edition;
-use mcc_runner::disk_limits;
-use mcc_vm::Image;
+use mcc_runner::{disk_limits, open_image};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -133,10 +132,7 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
 /// The images that `run` would refuse, with the reason. A plan can be made before the images are there.
 fn missing_images(campaign: &Campaign) -> Vec<String> {
     let refused = campaign.tools.iter().filter_map(|tool| {
-        let reason = match tool.channel {
-            Channel::Agent => Image::open(&tool.image).err()?.to_string(),
-            Channel::Ssh { .. } => Image::open_original(&tool.image).err()?.to_string(),
-        };
+        let reason = open_image(tool).err()?;
         Some(format!("`run` would refuse the image of {}: {reason}", tool.entry))
     });
     refused.collect()

@@ -1,9 +1,10 @@
 //! The disk limits of a campaign, as `plan` shows them.
 
+use super::open_image;
 use mcc_base::names::EntryName;
-use mcc_campaign::{Campaign, Channel};
+use mcc_campaign::Campaign;
 use mcc_edition::Edition;
-use mcc_vm::{Image, free_bytes};
+use mcc_vm::free_bytes;
 use std::collections::BTreeMap;
 
 /// Returns the disk limit of each entry, bytes. None: it is the free space of a disk that cannot be read, such as one that is not
@@ -14,11 +15,7 @@ pub fn disk_limits(campaign: &Campaign, edition: &Edition) -> BTreeMap<EntryName
         if limits.disk_gib.is_some() {
             return Some(limits.disk_limit_bytes(0));
         }
-        let image = match tool.channel {
-            Channel::Agent => Image::open(&tool.image).ok()?,
-            Channel::Ssh { .. } => Image::open_original(&tool.image).ok()?,
-        };
-        Some(limits.disk_limit_bytes(free_bytes(&image.disk_file()).ok()?))
+        Some(limits.disk_limit_bytes(free_bytes(&open_image(tool).ok()?.disk_file()).ok()?))
     };
     campaign.tools.iter().map(|tool| (tool.entry.clone(), limit(tool))).collect()
 }

@@ -16,16 +16,24 @@ use std::path::{Path, PathBuf};
 /// An image cannot be opened, or does not fit its channel.
 pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, RunnerError> {
     let open = |tool: &Tool| {
-        let image = match tool.channel {
-            Channel::Agent => Image::open(&tool.image)
-                .and_then(|image| image.boot().map(|_| image))
-                .map_err(|error| error.to_string()),
-            Channel::Ssh { .. } => Image::open_original(&tool.image).map_err(|error| error.to_string()),
-        };
-        let image = image.map_err(|message| campaign.wrong_image(&tool.entry, message))?;
+        let image = open_image(tool).map_err(|message| campaign.wrong_image(&tool.entry, message))?;
         Ok((tool.entry.clone(), image))
     };
     campaign.tools.iter().map(open).collect()
+}
+
+/// Opens the image of a tool.
+///
+/// # Errors
+/// The reason why `run` refuses the image.
+pub fn open_image(tool: &Tool) -> Result<Image, String> {
+    match tool.channel {
+        Channel::Agent => {
+            let image = Image::open(&tool.image).and_then(|image| image.boot().map(|_| image));
+            image.map_err(|error| error.to_string())
+        }
+        Channel::Ssh { .. } => Image::open_original(&tool.image).map_err(|error| error.to_string()),
+    }
 }
 
 /// The disks of one entry and their digests.

@@ -1,5 +1,6 @@
 //! Checks whether this host can run a campaign, and what would be degraded.
 
+use crate::executor::free_bytes;
 use mcc_base::Mark;
 use mcc_base::OnFile;
 use mcc_edition::Machine;
@@ -386,10 +387,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
 
 /// The free space in the folder of the record.
 fn disk(folder: &Path) -> Result<Check, HostError> {
-    let space = nix::sys::statvfs::statvfs(folder).on("read", folder)?;
-    // Block counts and sizes differ in width by platform.
-    #[allow(clippy::unnecessary_cast)]
-    let free_mib = (space.blocks_available() as u64).saturating_mul(space.fragment_size() as u64) >> 20;
+    let free_mib = free_bytes(folder).on("read", folder)? >> 20;
     let found = format!("{free_mib} MiB free in {}", folder.display());
     Ok(if free_mib >= FREE_MIB {
         ok("disk", found)

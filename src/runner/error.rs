@@ -22,9 +22,6 @@ pub enum RunnerError {
     /// The edition cannot be read.
     #[error(transparent)]
     Edition(#[from] EditionError),
-    /// The edition in the record cannot be parsed.
-    #[error("cannot read the edition in the record")]
-    RecordedEdition(#[source] serde_json::Error),
     /// The edition cannot be serialized for the record.
     #[error("cannot write the edition to the record")]
     WrittenEdition(#[source] serde_json::Error),

@@ -18,7 +18,7 @@ mod settings;
 mod shard;
 
 pub use disk_limits::disk_limits;
-pub use disks::{CampaignDisks, EntryDisks, StagedDisks, open_images};
+pub use disks::{CampaignDisks, EntryDisks, StagedDisks, open_image, open_images};
 pub use error::RunnerError;
 pub use host::Host;
 pub use import::{ImportError, ImportSource, Imported, MissingFile, import};
@@ -29,10 +29,12 @@ pub use settings::RunSettings;
 pub use shard::{BoundElsewhere, Shard};
 
 use crate::executor::{Executor, Progress};
+use mcc_base::files::tail;
 use mcc_campaign::{History, Run};
 use mcc_store::{Record, RecordSummary, Summary};
 use mcc_vm::host::{Leases, restrict_to_cpus};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Runs the open runs of one record on this host.
@@ -158,4 +160,11 @@ pub fn history_of(records: &[PathBuf]) -> Result<History, RunnerError> {
         Record::open_readonly(results).and_then(|record| record.add_run_times_to(&mut history))?;
     }
     Ok(history)
+}
+
+/// Returns the last line of a file that is not blank, without blanks around it; it is searched in the last 4096 bytes.
+fn last_line(path: &Path) -> io::Result<Option<String>> {
+    let end = tail(path, 4096)?;
+    let text = String::from_utf8_lossy(&end);
+    Ok(text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
 }

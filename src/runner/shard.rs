@@ -10,7 +10,7 @@ use crate::cluster::{
 use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, Run, Start};
-use mcc_edition::Edition;
+use mcc_judge::record::edition_of;
 use mcc_store::{Outcome, Record, RecordSummary, StoreError, Summary};
 use std::path::Path;
 use std::sync::Mutex;
@@ -107,8 +107,7 @@ impl Shard {
         let other_host = cluster.hosts(model)?.nodes.iter().any(|node| *node != self.node);
         let whole = Record::open_readonly(cluster.results())?;
         let campaign = Campaign::load(&cluster.facts().campaign)?;
-        let edition: Edition =
-            serde_json::from_str(&whole.facts().edition).map_err(RunnerError::RecordedEdition)?;
+        let edition = edition_of(&whole)?;
         let images = open_images(&campaign)?;
         let inputs = packed_inputs(&campaign, cluster.results())?;
         let stage = StagingFolder::open(&cluster.facts().settings.stage)?;

@@ -4,12 +4,14 @@ use super::disk_header::DiskError;
 use super::ext4_files::Ext4Files;
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 use super::original_disk::OpenError;
+use crate::container::{Container, ContainerError, Facts, Limits};
 use crate::host::find_program;
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
 use mcc_base::temporary::folder_beside;
+use mcc_base::text::visible;
 use std::fs::{self, File};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -84,7 +86,7 @@ pub enum BuildError {
     NotRoot,
     /// A container is refused.
     #[error(transparent)]
-    Container(Box<dyn std::error::Error + Send + Sync>),
+    Container(#[from] ContainerError),
     /// A recipe failed.
     #[error("the recipe vm-images/{recipe} failed:\n{}", last_lines(output))]
     Recipe {
@@ -134,10 +136,6 @@ pub enum BuildError {
 /// Receives the description of each step when it begins.
 pub type Progress<'a> = &'a dyn Fn(&str);
 
-/// Makes the root file system of a container in the second folder; the first folder is empty, for temporary files.
-pub type FillRoot<'a> =
-    &'a dyn Fn(&Path, &Path, Progress) -> Result<ContainerSource, Box<dyn std::error::Error + Send + Sync>>;
-
 /// The settings of a bootable disk.
 pub struct BuildDisk<'a> {
     /// The image folder to make or replace.
@@ -148,14 +146,14 @@ pub struct BuildDisk<'a> {
     pub reference: Option<&'a Path>,
     /// The tool to install: a folder with `BenchKit_head.sh` and `bin/`.
     pub tool: Option<&'a Path>,
-    /// A container that replaces Debian; it installs the tool itself.
-    pub container: Option<FillRoot<'a>>,
+    /// A container that replaces Debian: an archive or an OCI layout; only with a reference image.
+    pub container: Option<&'a Path>,
     /// Names of Debian packages to add.
     pub packages: &'a [String],
     /// Whether to fetch Debian again even if the reference image that `out` replaces contains it.
     pub refresh: bool,
-    /// Size of the disk as the guest sees it, in the notation of `truncate`: `8G`.
-    pub size: &'a str,
+    /// Size of the disk as the guest sees it, bytes.
+    pub size: u64,
 }
 
 /// Builds a reference disk, or a tool's disk on a reference disk. It needs root.
@@ -179,8 +177,8 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
         let mut made_from = made_from(base.as_ref(), build.packages, build.tool)?;
         let (mut listed, mut rootfs_sha256) = (vec![], None);
         match (&base, build.container) {
-            (Some(base), Some(fill)) => {
-                made_from.container = Some(container_disk(base, fill, build.size, out, progress)?);
+            (Some(base), Some(archive)) => {
+                made_from.container = Some(container_disk(base, archive, build, out, progress)?);
             }
             _ => {
                 let (rootfs, packages) =
@@ -193,11 +191,9 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
                 }
                 progress("making the disk");
                 let tool = tool_or_placeholder(build.tool, out)?;
-                let settings = [
-                    ("ROOTFS", rootfs.as_os_str()),
-                    ("TOOL", tool.as_os_str()),
-                    ("SIZE", build.size.as_ref()),
-                ];
+                let size = build.size.to_string();
+                let settings =
+                    [("ROOTFS", rootfs.as_os_str()), ("TOOL", tool.as_os_str()), ("SIZE", size.as_ref())];
                 recipe("disk", DISK, out, &settings, progress)?;
                 remove_placeholder_tool(out)?;
             }
@@ -257,21 +253,41 @@ fn rootfs_for(
 /// Makes the disk of a container.
 fn container_disk(
     base: &Image,
-    fill: FillRoot,
-    size: &str,
+    archive: &Path,
+    build: &BuildDisk,
     out: &Path,
     progress: Progress,
 ) -> Result<ContainerSource, BuildError> {
     base.boot()?;
+    let sha256 = if archive.is_dir() {
+        digest::folder(archive)
+    } else {
+        digest::file(archive).map(|(digest, _)| digest)
+    };
+    let archive_source = Source { name: last_part(archive), sha256: sha256.on("read", archive)? };
     let (spool, root) = (out.join("contents"), out.join("root"));
     fs::create_dir(&spool).on("create", &spool)?;
-    let source = fill(&spool, &root, progress).map_err(BuildError::Container)?;
+    let mut container = Container::read(archive, &spool, Limits::for_disk(build.size), progress)?;
+    container.adapt(build.tool)?;
+    for notice in container.notices() {
+        progress(&format!("note: {}", visible(notice)));
+    }
+    let Facts { name, manifest, config, layers } = container.facts().clone();
+    progress("writing the files of the container");
+    container.write(&root)?;
     progress("making the disk");
+    let size = build.size.to_string();
     recipe("container", CONTAINER, out, &[("ROOT", root.as_os_str()), ("SIZE", size.as_ref())], progress)?;
     for folder in [spool, root] {
         fs::remove_dir_all(&folder).on("remove", &folder)?;
     }
-    Ok(source)
+    Ok(ContainerSource {
+        archive: archive_source,
+        name,
+        manifest_sha256: manifest,
+        config_sha256: config,
+        layers,
+    })
 }
 
 pub(super) fn check_root() -> Result<(), BuildError> {
@@ -318,7 +334,7 @@ pub(super) fn made_from(
 }
 
 /// The last part of a path, also of `.` and `folder/..`.
-pub fn last_part(path: &Path) -> String {
+fn last_part(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     full.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -64,8 +64,13 @@ impl HeldFile {
     /// # Errors
     /// The file cannot be opened.
     pub fn reopen(&self) -> io::Result<File> {
-        File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+        reopen(&self.file)
     }
+}
+
+/// Opens an open file again, with an offset and locks of its own.
+pub(super) fn reopen(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 impl PartialEq for HeldFile {

@@ -217,12 +217,12 @@ pub(super) fn add(sum: Instructions, user: u64, kernel: u64) -> io::Result<Instr
     added().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "impossible counters"))
 }
 
-fn in_memory(name: &CStr) -> io::Result<File> {
+pub(super) fn in_memory(name: &CStr) -> io::Result<File> {
     Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?.into())
 }
 
 /// Fixes the length of a file, and what else `more` says.
-fn seal(file: &File, more: SealFlag) -> io::Result<()> {
+pub(super) fn seal(file: &File, more: SealFlag) -> io::Result<()> {
     let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL | more;
     fcntl(file, FcntlArg::F_ADD_SEALS(seals))?;
     Ok(())

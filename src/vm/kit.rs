@@ -49,8 +49,8 @@ pub struct BuildKit<'a> {
     pub packages: &'a [String],
     /// Names and paths of validated instance archives. If it is empty, the kit has no inputs disk.
     pub archives: &'a [(String, PathBuf)],
-    /// Size of the disk as the guest sees it, in the notation of `truncate`: `8G`.
-    pub size: &'a str,
+    /// Size of the disk as the guest sees it, bytes.
+    pub size: u64,
 }
 
 /// Builds a kit. It needs root, and loop devices for the bootloader.
@@ -77,11 +77,12 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         progress("making the disk");
         let rootfs = out.join("rootfs.tar");
         let tool = tool_or_placeholder(build.tool, out)?;
+        let size = build.size.to_string();
         let settings = [
             ("ROOTFS", rootfs.as_os_str()),
             ("KERNEL", kernel.as_os_str()),
             ("TOOL", tool.as_os_str()),
-            ("SIZE", build.size.as_ref()),
+            ("SIZE", size.as_ref()),
             ("INITRD_INIT", INITRD_INIT.as_ref()),
             ("INIT", INIT.as_ref()),
             ("SSHD_CONFIG", SSHD_CONFIG.as_ref()),

@@ -4,16 +4,15 @@
 //! no machine can change what another one starts from, no other user can open them, and nothing remains of them after
 //! the controller. A restored machine maps the memory privately and shares with the others what it only reads.
 
+use super::held_files::reopen;
+use super::instructions::{self, in_memory};
 use super::overlay;
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, SealFlag, fcntl};
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::fcntl::SealFlag;
 use nix::unistd::{Whence, lseek};
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, OnceLock};
 
@@ -104,15 +103,8 @@ impl SavedState {
     }
 }
 
-fn in_memory(name: &CStr) -> io::Result<File> {
-    Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?.into())
-}
-
 fn seal(file: &File) -> io::Result<()> {
-    let seals =
-        SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
-    fcntl(file.as_fd(), FcntlArg::F_ADD_SEALS(seals))?;
-    Ok(())
+    instructions::seal(file, SealFlag::F_SEAL_WRITE)
 }
 
 /// The parts of a file that are not empty.
@@ -130,14 +122,11 @@ fn parts(file: &File) -> io::Result<Vec<Range<u64>>> {
     }
 }
 
-fn reopen(file: &File) -> io::Result<File> {
-    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use nix::libc;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
     #[test]

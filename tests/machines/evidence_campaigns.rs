@@ -1,6 +1,7 @@
 //! `certify` after campaigns: wrong variants of a tool that outvote others in real machines, and evidence that tools wrote,
 //! which a fake machine sends, or the same tool on a built image and on an original disk.
 
+use crate::support::tables::rows;
 use crate::support::{campaign, images};
 
 use assert_cmd::Command;
@@ -12,12 +13,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures");
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let mut table =
-        csv::Reader::from_path(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    table.deserialize().map(Result::unwrap).collect()
-}
 
 /// Judges the results and certifies the values; returns the folder of the certification.
 fn certify(folder: &Folder, options: &[&str]) -> std::path::PathBuf {

@@ -1,8 +1,11 @@
 //! `certify`: what evidence decides, which answers it contradicts, and that a killed certification continues.
 
 use crate::support::campaign::EXAMINATIONS;
+use crate::support::commands::harness;
 use crate::support::data;
+use crate::support::folders::files;
 use crate::support::runs;
+use crate::support::tables::rows;
 use crate::support::tool;
 
 use assert_cmd::Command;
@@ -45,18 +48,6 @@ fn wrong(value: &str) -> String {
 fn answers(tool: &str, instance: &str, examination: &str, values: &[String]) -> String {
     let all = values.join(if values.iter().all(|value| value == "T" || value == "F") { "" } else { " " });
     format!("{tool},{instance},{examination},{all},\n")
-}
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let mut table =
-        csv::Reader::from_path(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    table.deserialize().map(Result::unwrap).collect()
-}
-
-fn harness(folder: &Path, line: &str) -> Command {
-    let mut command = Command::cargo_bin("mcc-harness").unwrap();
-    command.current_dir(folder).args(line.split_whitespace());
-    command
 }
 
 /// Returns the answer of a tool from the examination and the right value.
@@ -566,18 +557,6 @@ fn an_infinite_bound_is_compared_and_shown() {
     }
 }
 
-/// All files of a folder with their content.
-fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
-    let files = files.filter(|item| item.file_type().is_file());
-    files
-        .map(|item| {
-            let name = item.path().strip_prefix(folder).unwrap().to_owned();
-            (name, fs::read(item.path()).unwrap())
-        })
-        .collect()
-}
-
 /// `KILLS`: the number of kills; `scripts/soak certify` sets it.
 #[test]
 fn a_killed_certification_ends_with_the_same_results() {
@@ -609,7 +588,7 @@ fn a_killed_certification_ends_with_the_same_results() {
         }
     }
     certify(folder.path(), "--jobs 2").assert().success();
-    let (undisturbed, killed) = (content(&at("undisturbed")), content(&at("certified")));
+    let (undisturbed, killed) = (files(&at("undisturbed")), files(&at("certified")));
     assert_eq!(undisturbed.keys().collect::<Vec<_>>(), killed.keys().collect::<Vec<_>>());
     for (name, bytes) in undisturbed {
         assert!(killed[&name] == bytes, "{} differs", name.display());

@@ -8,6 +8,7 @@ mod fuzz_corpus;
 mod model;
 mod obfuscate;
 mod qualify;
+mod run_findings;
 mod shrink;
 #[path = "../support/mod.rs"]
 mod support;

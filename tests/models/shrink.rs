@@ -1,6 +1,6 @@
 //! `shrink`: an instance on which two tools disagree becomes small, and its report reproduces the disagreement.
 
-use assert_cmd::Command;
+use crate::support::commands::harness;
 use mcc_harness::model::Archive;
 use std::fmt::Write as _;
 use std::fs;
@@ -73,12 +73,6 @@ fn disputed() -> TempDir {
     let ignore_weights = "sed -i -E 's|<inscription><text>[0-9]+<|<inscription><text>1<|' model.pnml";
     tool(folder.path(), "wrong", ignore_weights);
     folder
-}
-
-fn harness(folder: &Path, arguments: &str) -> Command {
-    let mut command = Command::cargo_bin("mcc-harness").unwrap();
-    command.current_dir(folder).args(arguments.split_whitespace());
-    command
 }
 
 fn json(file: &Path) -> serde_json::Value {

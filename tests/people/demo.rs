@@ -2,13 +2,14 @@
 
 use crate::support::campaign;
 use crate::support::commands;
+use crate::support::folders::files;
 
 use campaign::Judged;
 use mcc_harness::store::{Outcome, Record};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Runs the script with these arguments and returns its output.
@@ -20,12 +21,6 @@ fn demo(arguments: &[&Path]) -> String {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
     said
-}
-
-/// The content of all files in a folder, by path.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(|file| file.unwrap().into_path());
-    files.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 /// Rank and medal of an entry on a podium.

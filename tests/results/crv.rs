@@ -1,6 +1,7 @@
 //! `judge`, `report` and `explain` on CRV 2014 through the command line, and properties of its judgements.
 
 use crate::support::data;
+use crate::support::tables::rows;
 
 use assert_cmd::Command;
 use mcc_harness::edition::crv::CrvEdition;
@@ -15,11 +16,6 @@ use tempfile::TempDir;
 
 fn harness() -> Command {
     Command::cargo_bin("mcc-harness").unwrap()
-}
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let mut table = csv::Reader::from_path(path).unwrap();
-    table.deserialize().map(|row| row.unwrap()).collect()
 }
 
 fn exact(text: &str) -> BigRational {

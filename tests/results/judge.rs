@@ -1,6 +1,7 @@
 //! The commands `judge` and `explain`.
 
 use crate::support::data;
+use crate::support::tables::rows;
 mod judge_properties;
 mod judge_scenarios;
 
@@ -13,11 +14,6 @@ use tempfile::TempDir;
 
 fn harness() -> Command {
     Command::cargo_bin("mcc-harness").unwrap()
-}
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let mut table = csv::Reader::from_path(path).unwrap();
-    table.deserialize().map(|row| row.unwrap()).collect()
 }
 
 fn fraction(text: &str) -> BigRational {

@@ -2,43 +2,22 @@
 
 use crate::support::contest;
 use crate::support::data;
-use crate::support::site_data;
+use crate::support::folders::files;
+use crate::support::site_data::{data_of, site, text};
 
 use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Judgement, RunName};
 use mcc_harness::report::{self, ReportError, SiteInput, SiteSummary};
 use mcc_harness::store::Record;
-use site_data::data_of;
-use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-
-/// Every file of a site by its path in the site.
-fn files(site: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = walkdir::WalkDir::new(site).into_iter().map(|entry| entry.expect("a readable site"));
-    let files = entries.filter(|entry| entry.file_type().is_file());
-    let read = |path: &Path| fs::read(path).expect("a readable file");
-    files.map(|file| (file.path().strip_prefix(site).expect("inside").into(), read(file.path()))).collect()
-}
-
-fn text(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// Writes a site, with the record if it is given, on two threads.
 fn write(judgement: &Judgement, record: Option<&Record>, out: &Path) -> Result<SiteSummary, ReportError> {
     let material = SiteInput { record, ..SiteInput::default() };
     report::write_site(judgement, material, NonZeroUsize::new(2).expect("two"), out)
-}
-
-/// Writes the site of a judgement without a record; returns its temporary folder, which must be kept, and its path.
-fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let site = dir.path().join("site");
-    write(judgement, None, &site).expect("a site");
-    (dir, site)
 }
 
 /// The cells of an instance's row: right, wrong, unjudged and not computed values, code of the ending, `°` if marked.

@@ -2,6 +2,7 @@
 
 use crate::support::contest;
 use crate::support::data;
+use crate::support::site_data::{site, text};
 
 use assert_cmd::Command;
 use mcc_harness::judge::explain::explain_tool;
@@ -12,17 +13,6 @@ use num_rational::BigRational;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-
-fn text(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn site(judgement: &Judgement) -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let site = dir.path().join("site");
-    report::write_site(judgement, SiteInput::default(), NonZeroUsize::MIN, &site).expect("a site");
-    (dir, site)
-}
 
 /// The contest of 2018, judged with its sensitivity.
 fn judged_2018(dir: &Path) -> PathBuf {

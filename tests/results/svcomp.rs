@@ -1,6 +1,7 @@
 //! `judge`, `report` and `explain` on SV-COMP through the command line.
 
 use crate::support::data;
+use crate::support::tables::rows;
 mod svcomp_properties;
 mod svcomp_results;
 
@@ -8,18 +9,12 @@ use assert_cmd::Command;
 use mcc_harness::other_contests::Judgement;
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 fn harness() -> Command {
     Command::cargo_bin("mcc-harness").unwrap()
-}
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    let mut table = csv::Reader::from_path(path).unwrap();
-    table.deserialize().map(|row| row.unwrap()).collect()
 }
 
 /// Judges `input` and returns stdout and stderr.

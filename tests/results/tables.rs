@@ -3,6 +3,7 @@
 use crate::support::data;
 use crate::support::runs;
 mod tables_properties;
+use crate::support::tables::rows;
 use crate::support::tool;
 
 use assert_cmd::Command;
@@ -30,14 +31,16 @@ fn done(folder: &Path, arguments: &[&str]) -> (String, String) {
     (out, error)
 }
 
+/// Judges `raw.csv` and the tables beside it, which `export` wrote, into `second`.
+fn judge_exported(folder: &Path) {
+    let judge = "judge raw.csv --edition mcc-2018 --models raw.models.csv --tools raw.tools.csv --out second";
+    done(folder, &judge.split(' ').collect::<Vec<_>>());
+}
+
 fn refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let (code, _, error) = harness(folder, arguments);
     assert_eq!(code, 2, "{arguments:?}: {error}");
     parts.iter().for_each(|part| assert!(error.contains(part), "`{part}` is not in: {error}"));
-}
-
-fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
-    csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
 /// The tables of a judgement without property ids and flags of repeated values: the contest's table has neither.
@@ -283,17 +286,7 @@ fn a_record_exported_and_read_again_judges_the_same() {
     done(folder.path(), &["judge", "results", "--out", "first"]);
     let (out, _) = done(folder.path(), &["export", "results", "--csv", "raw.csv"]);
     assert!(out.contains("raw.csv, raw.models.csv, raw.tools.csv (rows: 60)"), "{out}");
-    let judge = [
-        "judge",
-        "raw.csv",
-        "--edition",
-        "mcc-2018",
-        "--models",
-        "raw.models.csv",
-        "--tools",
-        "raw.tools.csv",
-    ];
-    done(folder.path(), &[&judge[..], &["--out", "second"]].concat());
+    judge_exported(folder.path());
     let (first, second) = (judged(&folder.path().join("first")), judged(&folder.path().join("second")));
     assert_eq!(first, second);
     assert!(
@@ -473,17 +466,7 @@ fn benchkit_results_are_judged_and_exported_exactly() {
     }
     assert!(compared > 100, "{compared}");
     done(folder.path(), &["export", "BK_RESULTS", "--edition", "mcc-2018", "--csv", "raw.csv"]);
-    let again = [
-        "judge",
-        "raw.csv",
-        "--edition",
-        "mcc-2018",
-        "--models",
-        "raw.models.csv",
-        "--tools",
-        "raw.tools.csv",
-    ];
-    done(folder.path(), &[&again[..], &["--out", "second"]].concat());
+    judge_exported(folder.path());
     assert_eq!(judged(&folder.path().join("first")), judged(&folder.path().join("second")));
     assert!(fs::read_to_string(folder.path().join("raw.csv")).unwrap().contains(",mcc-tall-"));
 

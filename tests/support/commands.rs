@@ -8,6 +8,13 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+/// The program with the arguments of a line, in a folder.
+pub fn harness(folder: &Path, line: &str) -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::cargo_bin("mcc-harness").unwrap();
+    command.current_dir(folder).args(line.split_whitespace());
+    command
+}
+
 /// Makes `folder` look like the checkout, with a build folder of its own that has the disks of `scripts/setup`.
 pub fn link_checkout(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -3,8 +3,7 @@
 use super::{
     BatchFacts, BatchSystem, Cluster, ClusterError, ModelDemand, ModelHosts, Task, TaskEnd, TaskState,
 };
-use mcc_base::FileError;
-use mcc_base::files;
+use mcc_base::OnFile;
 use mcc_base::ordered_map::ordered_map;
 use mcc_store::{RecordSummary, StoreError};
 use serde::Serialize;
@@ -152,19 +151,11 @@ pub fn job_ends(
     Ok(())
 }
 
-/// The end of a log in which its last line is searched, bytes.
-const LOG_END: u64 = 4096;
-
 /// The last line of a file with a word in it. None: there is none, or no such file.
 fn last_line(path: &Path) -> Result<Option<String>, ClusterError> {
-    match files::tail(path, LOG_END) {
-        Ok(end) => {
-            let text = String::from_utf8_lossy(&end);
-            let last = text.lines().map(str::trim).rfind(|line| !line.is_empty());
-            Ok(last.map(str::to_owned))
-        }
+    match crate::last_line(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(FileError { action: "read", path: path.into(), source }.into()),
+        read => Ok(read.on("read", path)?),
     }
 }
 

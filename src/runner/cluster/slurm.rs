@@ -1,6 +1,6 @@
 //! Slurm, used by its commands: sbatch, squeue, scancel, scontrol, sinfo.
 
-use super::job::{number, run_command, variable};
+use super::job::{failed, number, run_command, variable};
 use super::{Batch, BatchSystem, Cluster, ClusterError, GivenJob, MAX_ARGUMENTS, Task, TaskEnd, TaskState};
 use mcc_campaign::ClusterSettings;
 use std::collections::BTreeMap;
@@ -52,10 +52,10 @@ impl BatchSystem for Slurm {
         let job = printed.trim().split(';').next().unwrap_or_default().to_owned();
         match job.parse::<u64>() {
             Ok(_) => Ok(job),
-            Err(_) => Err(ClusterError::Command {
-                command: "sbatch --parsable".to_owned(),
-                problem: format!("printed {printed:?} instead of the number of a job"),
-            }),
+            Err(_) => {
+                let problem = format!("printed {printed:?} instead of the number of a job");
+                Err(failed("sbatch", &["--parsable".to_owned()], problem))
+            }
         }
     }
 
@@ -65,9 +65,7 @@ impl BatchSystem for Slurm {
             let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
             let printed =
                 run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
-            let read = tasks(&printed)
-                .map_err(|problem| ClusterError::Command { command: "squeue".to_owned(), problem })?;
-            found.extend(read);
+            found.extend(tasks(&printed).map_err(|problem| failed("squeue", &[], problem))?);
         }
         Ok(found)
     }

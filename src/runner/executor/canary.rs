@@ -6,8 +6,6 @@ use mcc_base::names::EntryName;
 use mcc_campaign::{Canaries, Run};
 use mcc_store::{Attempt, AttemptDir, Hold, Outcome};
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// The beginning of the reasons for which attempts of canaries are superseded.
@@ -162,16 +160,7 @@ fn has_answers(attempt: &Attempt) -> bool {
 
 /// The last line that is not blank, of stdout or else of stderr; empty if there is none or it cannot be read.
 fn last_line(outputs: &Path) -> String {
-    let line = |name: &str| -> io::Result<Option<String>> {
-        let mut file = File::open(outputs.join(name))?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(4096)))?;
-        let mut end = vec![];
-        file.take(4096).read_to_end(&mut end)?;
-        let end = String::from_utf8_lossy(&end);
-        let last = end.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        Ok(last.map(|line| capped(line, MAX_LINE)))
-    };
-    let found = ["stdout", "stderr"].into_iter().find_map(|name| line(name).ok().flatten());
-    found.unwrap_or_default()
+    let line = |name: &str| crate::last_line(&outputs.join(name)).ok().flatten();
+    let found = ["stdout", "stderr"].into_iter().find_map(line);
+    capped(&found.unwrap_or_default(), MAX_LINE)
 }

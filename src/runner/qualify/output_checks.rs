@@ -1,7 +1,7 @@
 //! Checks of the output of a tool.
 
 use super::{Finding, JudgedValue, RunQuestions};
-use mcc_campaign::benchkit::{Anomaly, Answers, Value};
+use mcc_campaign::benchkit::{Anomaly, Answers, Value, abridged};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use num_bigint::BigUint;
@@ -50,7 +50,7 @@ fn wrong_interval(answers: &Answers, run_questions: &RunQuestions, position: usi
     let (known, source) = match (known, run_questions.least.get(position)) {
         (Some(known), _) if !interval.contains(known) => (short(known), run_questions.oracle.as_deref()?),
         (_, Some(Some(least))) if interval.most.as_ref().is_some_and(|most| most < least) => {
-            (digits(least), "the initial marking")
+            (short(least), "the initial marking")
         }
         _ => return None,
     };
@@ -108,7 +108,7 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
         && number < least
     {
         let problem =
-            format!("{}, but the initial marking has {}", is(answers, position, given), digits(least));
+            format!("{}, but the initial marking has {}", is(answers, position, given), short(least));
         let value = judged(answers, position, given, least.to_string(), "the initial marking");
         return Some(Finding::new(rule(run_questions), problem, fix).about(value));
     }
@@ -128,7 +128,7 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
             let Some(Value::Number(total)) = &answers.values[marking] else { return None };
             (number > total).then(|| {
                 let given_here = is(answers, position, given);
-                let problem = format!("{given_here}, but MAX_TOKEN_PER_MARKING is only {}", digits(total));
+                let problem = format!("{given_here}, but MAX_TOKEN_PER_MARKING is only {}", short(total));
                 let fix = "correct the tool: a marking has at least the tokens of each of its places";
                 let value = judged(answers, position, given, total.to_string(), "MAX_TOKEN_PER_MARKING");
                 Finding::new("E-1.2", problem, fix).about(value)
@@ -202,17 +202,6 @@ fn rule(run_questions: &RunQuestions) -> &'static str {
 }
 
 /// A value for display, abbreviated: a number can have 24,000 digits.
-fn short(value: &Value) -> String {
-    match value {
-        Value::Number(number) => digits(number),
-        other => other.to_string(),
-    }
-}
-
-fn digits(number: &BigUint) -> String {
-    let text = number.to_string();
-    match text.get(..20) {
-        Some(start) if text.len() > 40 => format!("{start}... ({} digits)", text.len()),
-        _ => text,
-    }
+fn short(value: &impl ToString) -> String {
+    abridged(&value.to_string())
 }

@@ -10,7 +10,6 @@ use crate::container::write;
 use mcc_base::digest;
 use mcc_base::{FileError, OnFile};
 use oci_spec::image::ImageConfiguration;
-use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -62,30 +61,6 @@ impl Spool {
         } else {
             Ok(kept)
         }
-    }
-}
-
-/// A stream with the digest of what was read.
-struct Hashed<R> {
-    from: R,
-    digest: Sha256,
-}
-
-impl<R> Hashed<R> {
-    fn new(from: R) -> Self {
-        Self { from, digest: Sha256::new() }
-    }
-
-    fn digest(self) -> String {
-        digest::hex(&self.digest.finalize())
-    }
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(buffer)?;
-        self.digest.update(&buffer[..read]);
-        Ok(read)
     }
 }
 
@@ -207,9 +182,9 @@ fn read_layer(
         return Err(refused(format!("it has {} bytes, but the manifest states {size}", blob.size)));
     }
     let compression = blob.compression().on("read", path)?;
-    let mut compressed = Hashed::new(blob);
+    let mut compressed = digest::Reader::new(blob);
     let decoder = decoder(&mut compressed, compression).map_err(|error| refused(error.to_string()))?;
-    let mut plain = Hashed::new(Metered { from: decoder, budget });
+    let mut plain = digest::Reader::new(Metered { from: decoder, budget });
     let mut entries = vec![];
     let mut stream = BufReader::with_capacity(BUFFER, &mut plain);
     let read = entries::read(&mut stream, budget, &mut |entry, content| {
