@@ -3,6 +3,7 @@
 //! Plugin and counters are files without a name (memfd), which QEMU inherits. A guest cannot change the sum of its
 //! counters; one that has taken QEMU over can write any number, so each number is checked when it is read.
 
+use super::memory_file::{in_memory, seal};
 use super::perf::PerfCounters;
 use super::spec::MachineSpec;
 use crate::host::{Accelerator, HostError, Qemu};
@@ -10,8 +11,6 @@ use mcc_base::figures::MAX_INSTRUCTIONS;
 use mcc_base::machine::Backend;
 use mcc_plugin::{COUNTERS_ARGUMENT, LIMIT_USER, Limit, PLUGIN, SLOT_BYTES, file_bytes, limit_at};
 use nix::fcntl::{FcntlArg, FdFlag, SealFlag, fcntl};
-use nix::sys::memfd::{MFdFlags, memfd_create};
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::offset_of;
@@ -215,17 +214,6 @@ pub(super) fn add(sum: Instructions, user: u64, kernel: u64) -> io::Result<Instr
     let add = |sum: u64, count: u64| sum.checked_add(count).filter(|sum| *sum <= MAX_INSTRUCTIONS);
     let added = || Some(Instructions { user: add(sum.user, user)?, kernel: add(sum.kernel, kernel)? });
     added().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "impossible counters"))
-}
-
-pub(super) fn in_memory(name: &CStr) -> io::Result<File> {
-    Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?.into())
-}
-
-/// Fixes the length of a file, and what else `more` says.
-pub(super) fn seal(file: &File, more: SealFlag) -> io::Result<()> {
-    let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL | more;
-    fcntl(file, FcntlArg::F_ADD_SEALS(seals))?;
-    Ok(())
 }
 
 #[cfg(test)]

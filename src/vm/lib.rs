@@ -23,6 +23,7 @@ pub mod kit;
 #[cfg_attr(not(feature = "libvirt"), path = "no_libvirt.rs")]
 pub mod libvirt;
 mod machine;
+mod memory_file;
 mod original_disk;
 mod overlay;
 mod own_id;

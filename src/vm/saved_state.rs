@@ -5,7 +5,7 @@
 //! the controller. A restored machine maps the memory privately and shares with the others what it only reads.
 
 use super::held_files::reopen;
-use super::instructions::{self, in_memory};
+use super::memory_file::{self, in_memory};
 use super::overlay;
 use nix::errno::Errno;
 use nix::fcntl::SealFlag;
@@ -104,7 +104,7 @@ impl SavedState {
 }
 
 fn seal(file: &File) -> io::Result<()> {
-    instructions::seal(file, SealFlag::F_SEAL_WRITE)
+    memory_file::seal(file, SealFlag::F_SEAL_WRITE)
 }
 
 /// The parts of a file that are not empty.
