@@ -261,9 +261,13 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
     columns.extend(judgement.parts.iter().map(|part| visible(part)));
     columns.extend(["Points", "CPU time of right answers"].map(str::to_owned));
     let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
+    let verdicts = |score: &Score| [score.right, score.unconfirmed, score.wrong, score.unjudged];
+    // Of some categories only the totals are known.
+    let scores_here = judgement.scores.iter().filter(|score| score.category == category);
+    let has_verdicts = scores_here.map(verdicts).any(|counts| counts != [0; 4]);
     let score = |score: &Score| {
-        let counts = [score.right, score.unconfirmed, score.wrong, score.unjudged].map(show::thousands);
-        let mut cells = counts.to_vec();
+        let count = |count| if has_verdicts { show::thousands(count) } else { "unknown".to_owned() };
+        let mut cells = verdicts(score).map(count).to_vec();
         let parts = score.parts.iter().map(number).chain(std::iter::repeat(String::new()));
         cells.extend(parts.take(judgement.parts.len()));
         cells.push(score.points.as_ref().map_or("–".to_owned(), number));

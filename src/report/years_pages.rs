@@ -258,8 +258,8 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
         notes: vec![],
         tables: vec![
             Table {
-                caption: "How hard the model was: the share of its values that a competing tool has right, its place \
-                          among the models of the year, and how many tools have a value right on average"
+                caption: "How hard the model was: the share of its values that a competing tool has right, its number \
+                          among the models of the year, the hardest first, and how many tools have a value right on average"
                     .into(),
                 heads: heads([
                     "Year",

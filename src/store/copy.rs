@@ -28,8 +28,12 @@ impl Record {
             let into = copy.transaction()?;
             into.execute("UPDATE facts SET value = ?1 WHERE key = 'mcc-harness'", [version])?;
             let mut runs = db.prepare("SELECT position, id, facts, recorded FROM runs ORDER BY position")?;
-            let mut attempts =
-                db.prepare("SELECT number, outcome, facts FROM attempts WHERE run = ?1 ORDER BY number")?;
+            // Not the column ms, which formats 1 and 2 do not have.
+            let mut attempts = db.prepare(
+                "SELECT number, outcome, facts,
+                        json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')
+                 FROM attempts WHERE run = ?1 ORDER BY number",
+            )?;
             // Format 1 has no such table.
             let mut reruns = match self.format() {
                 1 => None,
@@ -49,8 +53,9 @@ impl Record {
                 .execute(params![position, id, run, recorded])?;
                 let mut made = attempts.query([position])?;
                 while let Some(row) = made.next()? {
-                    let (number, outcome, text): (i64, String, String) = row.try_into()?;
-                    into.prepare_cached(INSERT_ATTEMPT)?.execute(params![position, number, outcome, text])?;
+                    let (number, outcome, text, ms): (i64, String, String, Option<i64>) = row.try_into()?;
+                    into.prepare_cached(INSERT_ATTEMPT)?
+                        .execute(params![position, number, outcome, text, ms])?;
                 }
                 let Some(reruns) = &mut reruns else { continue };
                 let mut superseded = reruns.query([position])?;
