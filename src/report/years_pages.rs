@@ -115,7 +115,7 @@ fn heads<const N: usize>(heads: [&str; N]) -> Vec<String> {
 
 fn percent(counts: &Counts, part: u64) -> String {
     let share = counts.share(part);
-    if share.is_empty() { share } else { share + " %" }
+    if share.is_empty() { share } else { share + "\u{a0}%" }
 }
 
 /// The page of one tool: a row for each year in which it competed, with the columns of the tables of tools.

@@ -95,7 +95,7 @@ fn five_real_contests_are_shown_side_by_side() {
     let row = models.lines().find(|line| line.starts_with("Philosophers,mcc-2025,")).unwrap();
     let solved = row.split(',').nth(4).unwrap();
     let philosophers = page("models/Philosophers.html");
-    assert!(philosophers.contains(&format!("<td>{solved} %</td>")), "{solved}: {philosophers}");
+    assert!(philosophers.contains(&format!("<td>{solved}\u{a0}%</td>")), "{solved}: {philosophers}");
     assert!(philosophers.contains("href=\"../tools/TINA.tedd.html\">TINA.tedd</a></th><td>2018</td>"));
     let greatspn = page("tools/GreatSPN.html");
     assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");

@@ -62,7 +62,7 @@ function drawCompare() {
   const swap = element("button", { type: "button" }, "Swap axes");
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
   const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
-    choice("Figure", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
+    choice("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
     choice("In", "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name])], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
