@@ -1,7 +1,8 @@
 //! Performance of machines, as ratios that one run of this program measures: time of a run without its tool against bare
 //! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
-//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, controller, streaming, disturbed, copying, jail).
+//! One section alone: `cargo bench --bench machine -- streaming` (run, starts, packet, controller, streaming,
+//! disturbed, copying, jail).
 //! The compared programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
@@ -35,9 +36,10 @@ fn main() {
     let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
-    let sections: [Section; 7] = [
+    let sections: [Section; 8] = [
         ("run", &|| per_run(&setup, rounds)),
         ("starts", &|| starts::starts(&setup, rounds)),
+        ("packet", &|| starts::packet(&setup)),
         ("controller", &|| long_run::controller(&setup)),
         ("streaming", &|| streaming::output(&setup)),
         ("disturbed", &|| disturbed::series(&setup)),

@@ -53,7 +53,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
     let mut beyond = [vec![], vec![], vec![]];
     let mut ready = [vec![], vec![], vec![]];
     for round in runs.chunks(ways.len()) {
-        benchkit.push(benchkit_loop(&original, &login.key, setup.folder));
+        benchkit.push(benchkit_loop(&original, &login.key, setup.folder, "true").0);
         for (way, run) in round.iter().enumerate() {
             let executor: &Executor = if ways[way] == "restored" { &restoring } else { &booting };
             let begun = Instant::now();
@@ -109,9 +109,35 @@ fn waiting_mib(spec: &MachineSpec, setup: &MachineSetup) -> u64 {
     now / 1024
 }
 
+/// Runs the tool of the packet whose disk is `PACKET` (a `.vmdk` with its key beside it) by the loop of BenchKit, and prints
+/// its answers.
+pub fn packet(setup: &MachineSetup) {
+    let Some(disk) = std::env::var_os("PACKET").map(PathBuf::from) else { return println!("-- no PACKET") };
+    let key = disk.with_extension("vmdk.key");
+    let login = Original {
+        user: "mcc".into(),
+        key: key.clone(),
+        root_key: Some(key.clone()),
+        disk: Default::default(),
+        nic: Default::default(),
+    };
+    let spec = MachineSpec {
+        guest: Guest::Ssh(login),
+        disk: DiskFile::new(disk, "vmdk"),
+        ..setup.spec(&MachineSetup::image("reference"))
+    };
+    let tool = format!(
+        "cd execution && BK_TOOL=packet BK_EXAMINATION=StateSpace BK_INPUT={INSTANCE} BK_TIME_CONFINEMENT=60 \
+         BIN_DIR=$HOME/BenchKit/bin/ bash ../BenchKit/BenchKit_head.sh"
+    );
+    let (took, answers) = benchkit_loop(&spec, &key, setup.folder, &tool);
+    println!("-- packet in the loop of BenchKit: {} ms\n{answers}", took.as_millis());
+}
+
 /// One run with the loop of BenchKit (2017): `ssh` as root with a timeout of one second until it succeeds, a monitor and a
-/// sleep of one second, the command, the figures of the monitor, the kill and a sleep of one second.
-fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
+/// sleep of one second, the command, the figures of the monitor, the kill and a sleep of one second. Returns its time and
+/// what the command printed.
+fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path, command: &str) -> (Duration, String) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let ssh = |user: &str, timeout: &str, command: &str| {
         let mut ssh = Command::new("ssh");
@@ -136,9 +162,9 @@ fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     }
     let args = argv(spec, &qemu_sockets).into_iter().filter(|arg| arg != "-S");
     let args = args.map(|arg| arg.replace("127.0.0.1:0-", &format!("127.0.0.1:{port}-")));
-    let mut command = Command::new(Qemu::NAME);
-    command.args(args).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut qemu = command.spawn().unwrap();
+    let mut qemu = Command::new(Qemu::NAME);
+    qemu.args(args).env("TMPDIR", folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut qemu = qemu.spawn().unwrap();
     while !ssh("root", "ConnectTimeout=1", "exit").status().unwrap().success() {
         assert_eq!(qemu.try_wait().unwrap(), None, "QEMU runs");
     }
@@ -147,12 +173,13 @@ fn benchkit_loop(spec: &MachineSpec, key: &Path, folder: &Path) -> Duration {
     let unpack =
         format!("tar xzf BenchKit/INPUTS/{INSTANCE}.tgz && mv {INSTANCE} execution && cd execution && true");
     assert!(ssh("mcc", "ConnectTimeout=60", &unpack).status().unwrap().success());
-    assert!(ssh("mcc", "ConnectTimeout=60", "true").status().unwrap().success());
+    let done = ssh("mcc", "ConnectTimeout=60", command).stdout(Stdio::piped()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
     qemu.kill().unwrap();
     qemu.wait().unwrap();
     std::thread::sleep(Duration::from_secs(1));
     let took = begun.elapsed();
     let _ = monitor.kill();
     monitor.wait().unwrap();
-    took
+    (took, String::from_utf8(done.stdout).unwrap())
 }

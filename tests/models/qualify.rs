@@ -432,7 +432,10 @@ fn processes_that_hide_from_their_session_and_environment_are_ended() {
     tool(folder.path(), &head);
     let more = ["--examinations", "StateSpace", "--repeat", "1"];
     let report = report(&qualify_native(folder.path(), &more));
-    assert!(findings(&report).iter().any(|finding| format!("{finding:?}").contains("still run")), "{report:#}");
+    assert!(
+        findings(&report).iter().any(|finding| format!("{finding:?}").contains("still run")),
+        "{report:#}"
+    );
     let pids = fs::read_to_string(pids).unwrap();
     assert_eq!(pids.lines().count(), 2, "{pids}");
     for pid in pids.lines() {
