@@ -128,7 +128,7 @@ pub fn packet(setup: &MachineSetup) {
     };
     let tool = format!(
         "cd execution && BK_TOOL=packet BK_EXAMINATION=StateSpace BK_INPUT={INSTANCE} BK_TIME_CONFINEMENT=60 \
-         BIN_DIR=$HOME/BenchKit/bin/ bash ../BenchKit/BenchKit_head.sh"
+         BIN_DIR=$HOME/BenchKit/bin/ BK_BIN_PATH=$HOME/BenchKit/bin/ bash ../BenchKit/BenchKit_head.sh"
     );
     let (took, answers) = benchkit_loop(&spec, &key, setup.folder, &tool);
     println!("-- packet in the loop of BenchKit: {} ms\n{answers}", took.as_millis());
