@@ -321,10 +321,10 @@ fn a_collected_output_does_not_change_with_the_file_of_another_user() {
         }
         let recorded = std::fs::read(&theirs).unwrap();
         record.merge_parts(MODEL, &key(), &[counting(&shard)]).unwrap();
-        let ours = record.outputs_dir(&id, 1).join("stdout");
+        let copied = record.outputs_dir(&id, 1).join("stdout");
         std::fs::write(&theirs, "FORMULA X TRUE").unwrap();
-        assert_eq!(std::fs::read(&ours).unwrap(), recorded, "by owner: {by_owner}");
-        let facts = std::fs::metadata(ours).unwrap();
+        assert_eq!(std::fs::read(&copied).unwrap(), recorded, "by owner: {by_owner}");
+        let facts = std::fs::metadata(copied).unwrap();
         assert_eq!((facts.uid(), facts.mode() & 0o022, facts.nlink()), (geteuid().as_raw(), 0, 1));
     }
 }
