@@ -344,15 +344,6 @@ const SEALED: &str = r#"{"run": "one/Switch-PT-1/StateSpace", "number": 1, "outc
 /// Changed bytes of the record of a job, as in `database`: its merge takes the attempt that the job sealed, or nothing.
 pub fn shard(data: &[u8]) {
     const MODEL: &str = "Switch";
-    let facts = || CampaignFacts {
-        campaign: String::new(),
-        settings: BTreeMap::new(),
-        edition: "{}".into(),
-        disks: vec![],
-        entries: vec![],
-        instances: vec![],
-        retries: 0,
-    };
     let run: Run = serde_json::from_str(
         r#"{"entry":"one","instance":"Switch-PT-1","examination":"StateSpace","model":"Switch","vcpus":1,"competes":true}"#,
     )
@@ -362,7 +353,8 @@ pub fn shard(data: &[u8]) {
     let (database, sealed) = SHARD.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("shard");
-        let record = Record::create_or_open_shared(&results, &facts()).expect("a record").sealed_with(key());
+        let record =
+            Record::create_or_open_shared(&results, &empty_facts()).expect("a record").sealed_with(key());
         record.plan_runs(std::slice::from_ref(&run)).expect("a plan");
         let attempt = record.begin_attempt(&run.id()).expect("an attempt");
         let committed: Attempt = serde_json::from_str(SEALED).expect("an attempt");
@@ -376,7 +368,8 @@ pub fn shard(data: &[u8]) {
     fs::create_dir_all(results.join("outputs").join(run.id().as_str()).join("1")).expect("a folder");
     fs::write(results.join("record.db"), changed(database, data)).expect("a file");
     let Ok(part) = Record::open_readonly(&results) else { return };
-    let whole = Record::create_or_open_shared(&folder.path().join("whole"), &facts()).expect("a record");
+    let whole =
+        Record::create_or_open_shared(&folder.path().join("whole"), &empty_facts()).expect("a record");
     whole.plan_runs(std::slice::from_ref(&run)).expect("a plan");
     let merged = whole.merge_parts(MODEL, &key(), &[RecordPart { record: &part, superseded: None }]);
     let attempts = whole.attempts(&run.id()).expect("a record without changes");
@@ -431,21 +424,25 @@ pub fn evidence(data: &[u8]) {
     assert!(kept as u64 <= 3 * mcc_harness::base::budgets::EVIDENCE);
 }
 
+/// The facts of a campaign without entries and instances.
+fn empty_facts() -> CampaignFacts {
+    CampaignFacts {
+        campaign: String::new(),
+        settings: BTreeMap::new(),
+        edition: "{}".into(),
+        disks: vec![],
+        entries: vec![],
+        instances: vec![],
+        retries: 0,
+    }
+}
+
 fn write_record(text: &str, results: &Path) -> Result<(), Box<dyn std::error::Error>> {
     static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
     let empty = EMPTY.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
-        let facts = CampaignFacts {
-            campaign: String::new(),
-            settings: BTreeMap::new(),
-            edition: "{}".into(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
-            retries: 0,
-        };
         let results = folder.path().join("results");
-        drop(Record::create_or_open_shared(&results, &facts).expect("a record"));
+        drop(Record::create_or_open_shared(&results, &empty_facts()).expect("a record"));
         fs::read(results.join("record.db")).expect("its database")
     });
     fs::create_dir(results)?;

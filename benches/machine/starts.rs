@@ -23,13 +23,7 @@ pub fn starts(setup: &MachineSetup, rounds: usize) {
     let spec = setup.spec(&image);
     let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("build/images");
     let kit = Image::open_original(&images.join("kit")).expect("scripts/setup makes it");
-    let login = Original {
-        user: "mcc".into(),
-        key: kit.folder.join("key"),
-        root_key: None,
-        disk: Default::default(),
-        nic: Default::default(),
-    };
+    let login = login(kit.folder.join("key"));
     let original =
         MachineSpec { guest: Guest::Ssh(login.clone()), disk: DiskFile::new(kit.disk(), "vmdk"), ..spec };
     // The reference disk has no tool: its BenchKit_head.sh prints one line and ends. That of the kit made for tests
@@ -109,20 +103,18 @@ fn waiting_mib(spec: &MachineSpec, setup: &MachineSetup) -> u64 {
     now / 1024
 }
 
+/// The login of the tool on an original disk.
+fn login(key: PathBuf) -> Original {
+    Original { user: "mcc".into(), key, root_key: None, disk: Default::default(), nic: Default::default() }
+}
+
 /// Runs the tool of the packet whose disk is `PACKET` (a `.vmdk` with its key beside it) by the loop of BenchKit, and prints
 /// its answers.
 pub fn packet(setup: &MachineSetup) {
     let Some(disk) = std::env::var_os("PACKET").map(PathBuf::from) else { return println!("-- no PACKET") };
     let key = disk.with_extension("vmdk.key");
-    let login = Original {
-        user: "mcc".into(),
-        key: key.clone(),
-        root_key: Some(key.clone()),
-        disk: Default::default(),
-        nic: Default::default(),
-    };
     let spec = MachineSpec {
-        guest: Guest::Ssh(login),
+        guest: Guest::Ssh(login(key.clone())),
         disk: DiskFile::new(disk, "vmdk"),
         ..setup.spec(&MachineSetup::image("reference"))
     };

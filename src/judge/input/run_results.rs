@@ -342,6 +342,7 @@ impl RunResults {
         for words in &mut facts.techniques {
             *words = self.techniques.get_or_insert(words.clone()).clone();
         }
+        // Collected in place, it has the space of the lists, not of references to them.
         facts.techniques.shrink_to_fit();
         if facts != *NO_FACTS {
             self.rows.last_mut().expect("a row was added").facts = Some(Box::new(facts));
