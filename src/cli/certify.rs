@@ -59,7 +59,7 @@ pub struct Args {
     /// The record that was judged: bundles then contain the outputs of the tools.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
-    /// Also check the witnesses and certificates that tools wrote, as far as the record has them (docs/evidence/README.md). The
+    /// Also check the witnesses and certificates of tools that are in the record (docs/evidence/README.md). The
     /// result is tool-evidence.csv; it changes no values and no points.
     #[arg(long, requires = "record")]
     tool_evidence: bool,

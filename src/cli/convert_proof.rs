@@ -13,8 +13,8 @@ use std::time::Duration;
 ///
 /// Reads the invariant (the function `cert`) from a file that SMPT wrote with --export-proof. Proves that it holds in all
 /// reachable markings, and that no marking in which it holds contradicts the claim. Then writes a certificate that
-/// check-certificate accepts. Exits with 1 if no proof was found. For formulas of reachability on P/T nets
-/// (docs/evidence/README.md#files-of-other-tools).
+/// check-certificate accepts. Exits with 1 if no proof was found. Only formulas of reachability
+/// on P/T nets are supported (docs/evidence/README.md#files-of-other-tools).
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of SMPT (SMT-LIB 2).

@@ -53,7 +53,7 @@ pub struct Args {
     /// Records of earlier campaigns. The durations in them are used to order the runs and to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Run although this host does not meet the contest's machine requirements (KVM, cores, memory); every such run is
+    /// Run although this host does not meet the contest's machine requirements (such as KVM, cores, memory, governor); every such run is
     /// marked.
     #[arg(long)]
     allow_degraded: bool,

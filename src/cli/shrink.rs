@@ -11,7 +11,7 @@ use std::time::Duration;
 ///
 /// Runs both programs again and again on this host, and removes places, transitions, arcs, tokens and parts of formulas as
 /// long as their values differ as before. Writes a folder for the author of a program: the reduced instance, the outputs and
-/// how to reproduce them. For P/T instances.
+/// how to reproduce them.
 #[derive(clap::Args)]
 pub struct Args {
     /// The archive of the instance (.tgz), or its unpacked folder.

@@ -28,8 +28,8 @@ pub struct Args {
     /// Records of earlier campaigns. The durations in them are used to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Show the state again and again, until all runs are recorded. SECONDS: the least time between two reports; it is
-    /// longer if they would use more than 2 % of a core.
+    /// Show the state again and again, until all runs are recorded. SECONDS is the least time between two
+    /// reports; they are less frequent if they would use more than 2 % of a core.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     watch: Option<NonZero<u32>>,
     /// How results are printed.

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
 ///
 /// Compares the digests of all files and looks for missing runs and outputs. For an archive, computes every answer,
-/// trusted value and point again from the raw outputs. Lists each difference by run, file or line, what is proved and what
-/// is not, and exits with 1 if there is a difference.
+/// trusted value and point again from the raw outputs. Lists each difference by run, file or line, and what is
+/// proved or not proved. Exits with 1 if there is a difference.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
