@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Judge the published answers of 2018 and write their site, with the files of the installed package.
 ///
-/// Shows each command before it runs it. Needs neither machines nor root. Takes about a minute.
+/// Shows each command before it runs it. Needs neither machines nor root, and takes some seconds.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder for the judgement and the site.

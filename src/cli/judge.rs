@@ -38,7 +38,7 @@ pub struct Args {
     /// ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
     compare: Option<Vec<PathBuf>>,
-    /// With --compare: list two CPU times whose ratio is at least this.
+    /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this.
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
     /// Judge again without each tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
