@@ -1,11 +1,11 @@
 //! Formulas that are decided by evidence for their parts. The numbering of parts is that of the checker's format.
 
 use crate::driver_check::Checks;
-use crate::engine::{Answer, Evidence, Outcome, Value};
+use crate::engine::{Answer, Evidence, Outcome};
 use crate::formula::Names;
 use crate::parts::{decompose, truth};
 use crate::proof_certificate::Question;
-use mcc_checker::{Certificate, Lemma, Part, ProofStep, VERSION};
+use mcc_checker::{Certificate, Lemma, Part, ProofStep, VERSION, Value};
 use mcc_model::{Archive, Expr, Formula};
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn compose(
     let proof = |number: usize| {
         let question = (answer.examination.as_str(), answer.id.as_str(), Some(number));
         let certificate = *proofs.get(&question)?;
-        let mcc_checker::Value::Truth(truth) = certificate.value else { return None };
+        let Value::Truth(truth) = certificate.value else { return None };
         // Parts are about markings.
         certificate.method.is_none().then_some((truth, certificate))
     };
@@ -55,13 +55,12 @@ pub(crate) fn compose(
     let mut lemmas = Vec::new();
     let mut parts = Vec::new();
     for part in needed {
-        let value = mcc_checker::Value::Truth;
         if let Some((truth, run)) = run(part) {
-            parts.push(Part { part, value: value(truth), run: Some(run), proof: None });
+            parts.push(Part { part, value: Value::Truth(truth), run: Some(run), proof: None });
         } else if let Some((truth, certificate)) = proof(part) {
             let proof = moved(&certificate.proof, lemmas.len());
             lemmas.extend(certificate.lemmas.iter().cloned());
-            parts.push(Part { part, value: value(truth), run: None, proof: Some(proof) });
+            parts.push(Part { part, value: Value::Truth(truth), run: None, proof: Some(proof) });
         }
     }
     Some(Certificate {
@@ -69,7 +68,7 @@ pub(crate) fn compose(
         instance: archive.instance.to_string(),
         examination: answer.examination.clone(),
         property: answer.id.clone(),
-        value: mcc_checker::Value::Truth(value),
+        value: Value::Truth(value),
         subject: None,
         method: None,
         lemmas,

@@ -2,10 +2,10 @@
 
 use crate::budget::{Budget, cpu_time};
 use crate::composition::compose;
-use crate::driver_check::{Checks, checker_value};
-use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, Value, decide_with_parts};
+use crate::driver_check::Checks;
+use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, decide_with_parts};
 use crate::proof_certificate::prove;
-use mcc_checker::{Certificate, Witness};
+use mcc_checker::{Certificate, Value, Witness};
 use mcc_model::Archive;
 use num_bigint::BigUint;
 use std::collections::HashMap;
@@ -102,8 +102,12 @@ pub fn certify(
         let certificate = certificate.map(|certificate| Certificate::clone(certificate)).or(of_parts);
         let known = known(&checks, &examination, &id, outcome, certificate);
         let initially = initially.and_then(|number| {
-            let witness =
-                checks.witness(&examination, &id, Value::Number(number), &Trace::Paths(vec![Vec::new()]));
+            let witness = checks.witness(
+                &examination,
+                &id,
+                Value::Number(number.into()),
+                &Trace::Paths(vec![Vec::new()]),
+            );
             Some((number, witness.ok()?))
         });
         let known = match (known, &initially) {
@@ -142,12 +146,12 @@ fn re_explore(checks: &Checks<'_>, findings: &mut [Finding], budget: &Budget<'_>
             continue;
         }
         match all.value(&finding.examination, &finding.id) {
-            Ok(Some(other)) if other == checker_value(*value) => {
+            Ok(Some(other)) if other == *value => {
                 accepted.re_explored = Some(all.memory_bytes());
             }
             Ok(Some(other)) => {
                 tracing::warn!(
-                    "{} {}: the explorers found {value:?} and {other}",
+                    "{} {}: the explorers found {value} and {other}",
                     finding.examination,
                     finding.id
                 );
@@ -175,21 +179,23 @@ fn known(
     let bound = certificate.as_ref().map(|certificate| &certificate.value);
     let witnessed = |value: Value, trace: &Trace| checks.witness(examination, id, value, trace);
     match outcome {
-        Outcome::Decided { value, evidence: Evidence::Witness(trace) } => match witnessed(value, &trace) {
-            Ok(witness) => Known::Exactly(value, Accepted { witness: Some(witness), ..Accepted::default() }),
-            Err(reason) => Known::Open(format!("the checker refused the witness: {reason}")),
-        },
+        Outcome::Decided { value, evidence: Evidence::Witness(trace) } => {
+            match witnessed(value.clone(), &trace) {
+                Ok(witness) => {
+                    Known::Exactly(value, Accepted { witness: Some(witness), ..Accepted::default() })
+                }
+                Err(reason) => Known::Open(format!("the checker refused the witness: {reason}")),
+            }
+        }
         Outcome::Decided { value, evidence: Evidence::Explored(statistics) } => {
             let explored = Accepted { explored: Some(statistics), ..Accepted::default() };
-            match (value, bound) {
+            match (&value, bound) {
                 (_, None) => Known::Exactly(value, explored),
-                (Value::Truth(truth), Some(mcc_checker::Value::Truth(proved))) if truth == *proved => {
+                (Value::Truth(truth), Some(Value::Truth(proved))) if truth == proved => {
                     Known::Exactly(value, Accepted { certificate, ..Accepted::default() })
                 }
                 // A certificate alone does not show that a bound is reached.
-                (Value::Number(number), Some(mcc_checker::Value::Number(bound)))
-                    if BigUint::from(number) <= *bound =>
-                {
+                (Value::Number(number), Some(Value::Number(bound))) if number <= bound => {
                     Known::Exactly(value, explored)
                 }
                 _ => Known::Open("the exploration and a certificate contradict each other".to_owned()),
@@ -197,7 +203,7 @@ fn known(
         }
         Outcome::Open { reason, at_least } => {
             let at_least =
-                at_least.and_then(|(number, trace)| match witnessed(Value::Number(number), &trace) {
+                at_least.and_then(|(number, trace)| match witnessed(Value::Number(number.into()), &trace) {
                     Ok(witness) => Some((number, witness)),
                     Err(reason) => {
                         tracing::warn!("{examination} {id}: the checker refused a witness: {reason}");
@@ -205,15 +211,13 @@ fn known(
                     }
                 });
             match (at_least, bound) {
-                (None, Some(mcc_checker::Value::Truth(truth))) => {
+                (None, Some(Value::Truth(truth))) => {
                     Known::Exactly(Value::Truth(*truth), Accepted { certificate, ..Accepted::default() })
                 }
-                (Some((number, witness)), Some(mcc_checker::Value::Number(bound)))
-                    if BigUint::from(number) == *bound =>
-                {
+                (Some((number, witness)), Some(Value::Number(bound))) if BigUint::from(number) == *bound => {
                     let witness = Some(witness);
                     Known::Exactly(
-                        Value::Number(number),
+                        Value::Number(number.into()),
                         Accepted { witness, certificate, ..Accepted::default() },
                     )
                 }
@@ -251,7 +255,7 @@ mod tests {
             let Known::Exactly(value, Accepted { certificate: Some(certificate), .. }) = known else {
                 panic!("{id}: {known:?}")
             };
-            assert_eq!((*value, certificate.parts.len()), (Value::Truth(truth), parts), "{id}");
+            assert_eq!((value, certificate.parts.len()), (&Value::Truth(truth), parts), "{id}");
         }
     }
     use std::path::Path;

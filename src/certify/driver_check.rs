@@ -1,9 +1,9 @@
 //! Writes firing sequences as witnesses, and asks the checkers.
 
 use crate::budget::{Budget, Limits};
-use crate::engine::{EngineError, Trace, Value, read_net};
+use crate::engine::{EngineError, Trace, read_net};
 use crate::net::Named;
-use mcc_checker::{Certificate, Instance, Run, Step, VERSION, Witness};
+use mcc_checker::{Certificate, Instance, Run, Step, VERSION, Value, Witness};
 use mcc_model::Archive;
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl<'a> Checks<'a> {
             instance: self.archive.instance.to_string(),
             examination: examination.to_owned(),
             property: id.to_owned(),
-            value: checker_value(value),
+            value,
             runs: self.runs(trace),
         };
         let checker = self.checker.as_ref().map_err(Clone::clone)?;
@@ -83,14 +83,5 @@ impl<'a> Checks<'a> {
             named.collect()
         });
         Step { transition: self.named.transition_ids[original].clone(), binding }
-    }
-}
-
-/// A value as the checker has it.
-pub(crate) fn checker_value(value: Value) -> mcc_checker::Value {
-    match value {
-        Value::Truth(truth) => mcc_checker::Value::Truth(truth),
-        Value::Number(number) => mcc_checker::Value::Number(number.into()),
-        Value::Infinite => mcc_checker::Value::Infinite,
     }
 }

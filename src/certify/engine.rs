@@ -11,18 +11,8 @@ use crate::proof_lp::Structure;
 use crate::questions::{self, Examination, Kind, Metric, Question, RunSearch};
 use crate::search::walk;
 use crate::unfold::unfold;
+use mcc_checker::Value;
 use mcc_model::{Archive, ArchiveError, Expr, NetKind};
-
-/// A value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// A truth value.
-    Truth(bool),
-    /// A number: a bound, a count.
-    Number(u128),
-    /// There is no largest number.
-    Infinite,
-}
 
 /// The outcome of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -463,7 +453,7 @@ mod tests {
                 assert_eq!(now, answers(steps), "{instance}, {steps} steps");
                 for (less, more) in before.iter().flatten().zip(&now) {
                     let value = |answer: &Answer| match &answer.outcome {
-                        Outcome::Decided { value, .. } => Some(*value),
+                        Outcome::Decided { value, .. } => Some(value.clone()),
                         Outcome::Open { .. } => None,
                     };
                     let is_kept = value(less).is_none() || value(less) == value(more);

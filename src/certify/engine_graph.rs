@@ -4,13 +4,14 @@ use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
 use crate::ctl::{self, Checker};
 use crate::ctl_run::{Runs, StateRun};
-use crate::engine::{Engine, Evidence, Statistics, Trace, Value, firing_each};
+use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
 use crate::explore::Explored;
 use crate::formula::{Pred, SIZE_OF_STEP, Sum};
 use crate::global::{Survey, live, survey};
 use crate::net::Compiled;
 use crate::questions::{Kind, Metric, RunSearch};
 use crate::space::{Run, search_growing, search_known};
+use mcc_checker::Value;
 use std::cmp::Reverse;
 
 /// The states of a part on which formulas of CTL and LTL are tried.
@@ -104,7 +105,7 @@ impl Engine<'_> {
         };
         let number = |value: u128, at: u32| {
             if complete {
-                explored(Value::Number(value))
+                explored(Value::Number(value.into()))
             } else {
                 Found::AtLeast(value, Trace::Paths(vec![path(at)]))
             }
@@ -131,10 +132,10 @@ impl Engine<'_> {
         for item in &self.items {
             all_found.push(match &item.kind {
                 Kind::Metric(Metric::States) if complete => {
-                    Some(explored(Value::Number(graph.states() as u128)))
+                    Some(explored(Value::Number(graph.states().into())))
                 }
                 Kind::Metric(Metric::Transitions) if complete => {
-                    Some(explored(Value::Number(graph.firings() as u128)))
+                    Some(explored(Value::Number(graph.firings().into())))
                 }
                 Kind::Metric(Metric::InPlace) => Some(number(found.in_place.0, found.in_place.1)),
                 Kind::Metric(Metric::PerMarking) => Some(number(found.per_marking.0, found.per_marking.1)),

@@ -2,7 +2,7 @@
 
 use crate::budget::Limits;
 use crate::ctl_run::target;
-use crate::engine::{Engine, Evidence, Statistics, Trace, Value, firing_each};
+use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
 use crate::formula::{Pred, Sum};
 use crate::net::{Marking, Named};
 use crate::proof::{Condition, Prover};
@@ -10,6 +10,7 @@ use crate::proof_lp::Linear;
 use crate::questions::{Kind, Metric};
 use crate::search::{Aim, Goal, Growth, best_first, grow, guided, walk, without_cycles};
 use mcc_base::random::SplitMix;
+use mcc_checker::Value;
 use std::cmp::Reverse;
 use std::ops::Range;
 

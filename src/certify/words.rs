@@ -1,8 +1,7 @@
 //! Evidence in words: the value, the formula, and what shows it.
 
 use crate::driver::{Accepted, Finding, Known};
-use crate::engine::Value;
-use mcc_checker::{Run, Witness};
+use mcc_checker::{Run, Value, Witness};
 use mcc_model::{Archive, Count, Expr, Formula, Net, NetKind};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,11 +17,8 @@ pub fn in_words(archive: &Archive, finding: &Finding) -> String {
         .flatten()
         .and_then(|properties| properties.into_iter().find(|property| property.id == finding.id));
     let (value, accepted) = match &finding.known {
-        Known::Exactly(Value::Truth(truth), accepted) => {
-            (format!("is {}", if *truth { "TRUE" } else { "FALSE" }), accepted)
-        }
-        Known::Exactly(Value::Number(number), accepted) => (format!("is {number}"), accepted),
         Known::Exactly(Value::Infinite, accepted) => ("is infinite".to_owned(), accepted),
+        Known::Exactly(value, accepted) => (format!("is {value}"), accepted),
         Known::AtLeast(least, accepted) => (format!("is at least {least}"), accepted),
         Known::Open(reason) => return format!("{} was not decided: {reason}", finding.id),
     };

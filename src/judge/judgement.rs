@@ -305,6 +305,13 @@ pub struct Block {
     pub cells: Vec<Cell>,
 }
 
+impl Block {
+    /// Returns the run of an entry; None if it has none in this block.
+    pub fn cell(&self, entry: usize) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.entry == entry)
+    }
+}
+
 /// The trusted value of one position (E-3.1).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Trusted {
@@ -355,6 +362,11 @@ pub enum Basis {
 }
 
 impl Basis {
+    /// Returns whether the votes differed.
+    pub fn is_of_differing_votes(self) -> bool {
+        matches!(self, Self::Majority | Self::Confidence | Self::UnknownTie | Self::UnknownSplit)
+    }
+
     /// Returns the word for the basis in files and on pages.
     pub fn word(self) -> &'static str {
         match self {

@@ -270,8 +270,7 @@ impl<'j> Places<'j> {
         let mut counts: BTreeMap<(usize, usize), [u64; 2]> = BTreeMap::new();
         let blocks = self.judgement.blocks.iter();
         for block in blocks.filter(|block| examinations.contains(&block.examination)) {
-            let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
-            let cells = [cell(ahead), cell(behind)];
+            let cells = [block.cell(ahead), block.cell(behind)];
             let right = |side: usize, position: usize| {
                 cells[side].is_some_and(|cell| cell.verdicts[position] == ValueVerdict::Right)
             };

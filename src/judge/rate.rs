@@ -247,6 +247,12 @@ pub struct Agreement {
 }
 
 impl Agreement {
+    /// Counts a compared value.
+    pub(crate) fn add(&mut self, agrees: bool) {
+        self.compared += 1;
+        self.agreed += u64::from(agrees);
+    }
+
     /// Returns whether less than 70 % agree, so that the values may belong to the formulas of another year. Those of two
     /// years agree in 50 to 65 %.
     pub fn is_doubtful(self) -> bool {
@@ -287,9 +293,7 @@ pub fn agreement(own: &RunResults, edition: &Edition, field: RunResults) -> Resu
                 let (Some(given), Some(trusted)) = (own.values.get(*number), &trusted.value) else {
                     continue;
                 };
-                agreement.compared += 1;
-                agreement.agreed +=
-                    u64::from(given.agrees(trusted, given.is_rounded() || trusted.is_rounded()));
+                agreement.add(given.is_same(trusted));
             }
         }
         Ok::<(), JudgeError>(())
@@ -353,9 +357,8 @@ impl RatedEntry {
         let entries = &header.entries;
         let examination = &header.examinations[block.examination];
         let Instance { instance, family, .. } = &header.instances[block.instance];
-        let cell_of = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
-        let own = cell_of(self.entry);
-        let baseline = self.baseline.and_then(cell_of);
+        let own = block.cell(self.entry);
+        let baseline = self.baseline.and_then(|entry| block.cell(entry));
         let tool = &entries[self.entry].tool;
         let is_other = |entry: &Entry| entry.status.votes() && entry.tool != *tool;
         let others = block.cells.iter().map(|cell| (&entries[cell.entry], cell));
@@ -474,7 +477,7 @@ impl RatedEntry {
 fn change(baseline: &Cell, own: &Cell, position: usize, decided: bool) -> Option<ValueKind> {
     let verdicts = [baseline, own].map(|cell| cell.verdicts[position]);
     let undecided_change = match (&baseline.values[position], &own.values[position]) {
-        (Some(old), Some(new)) => old != new && !old.agrees(new, old.is_rounded() || new.is_rounded()),
+        (Some(old), Some(new)) => old != new && !old.is_same(new),
         (Some(_), None) => true,
         (None, _) => false,
     };

@@ -12,7 +12,7 @@ use mcc_judge::judgement::{
 };
 use mcc_judge::places::{Places, Position};
 use mcc_model::{Net, SymmetricNet};
-use mcc_store::{Record, StoreError};
+use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -199,13 +199,8 @@ impl<'a> Contest<'a> {
         for key in doubtful {
             // A record cannot have a run whose names are not valid parts of a path.
             let Ok(run) = self.run_name(key).parse() else { continue };
-            match record.attempts(&run) {
-                Ok(attempts) if attempts.is_empty() => {}
-                Err(StoreError::UnknownRun { .. }) => {}
-                attempts => {
-                    attempts?;
-                    self.recorded.insert(key);
-                }
+            if !record.attempts_if_planned(&run)?.is_empty() {
+                self.recorded.insert(key);
             }
         }
         Ok(())

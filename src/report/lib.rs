@@ -317,10 +317,7 @@ fn write_in_parallel(
 fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
     let other = || ReportError::OtherRecord { run: run.into(), record: record.dir().into() };
     let run: RunId = run.parse().map_err(|_| other())?;
-    let attempts = match record.attempts(&run) {
-        Err(StoreError::UnknownRun { .. }) => Vec::new(),
-        attempts => attempts?,
-    };
+    let attempts = record.attempts_if_planned(&run)?;
     if attempts.is_empty() {
         return Err(other());
     }

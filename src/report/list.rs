@@ -138,10 +138,7 @@ pub fn evidence(contest: &Contest) -> List {
 fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     match trusted.basis {
         Basis::Override => Some("override".into()),
-        Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit => {
-            Some("disagreement".into())
-        }
-        _ if is_contradicted => Some("disagreement".into()),
+        basis if is_contradicted || basis.is_of_differing_votes() => Some("disagreement".into()),
         _ => trusted.weak.map(|weak| show::weak(weak).into()),
     }
 }

@@ -69,7 +69,7 @@ impl Matrix {
         for (number, &instance) in contest.instances.iter().enumerate() {
             let cell = |&examination: &usize| {
                 let block = contest.block(examination, instance)?;
-                let cell = block.cells.iter().find(|cell| cell.entry == entry)?;
+                let cell = block.cell(entry)?;
                 Some((numbers(contest, block, cell), cell.points.to_string()))
             };
             let (cells, points): (Vec<_>, Vec<_>) =

@@ -13,7 +13,7 @@ use super::{ReportError, rule_page, script, tables};
 use askama::Template;
 use mcc_base::Mark;
 use mcc_edition::Status;
-use mcc_judge::judgement::{Basis, Block, Judgement, ValueVerdict};
+use mcc_judge::judgement::{Block, Judgement, ValueVerdict};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -155,10 +155,7 @@ fn block_counts<'j>(
     for (position, trusted) in block.trusted.iter().enumerate() {
         right.clear();
         wrong.clear();
-        let mut differ = matches!(
-            trusted.basis,
-            Basis::Majority | Basis::Confidence | Basis::UnknownTie | Basis::UnknownSplit
-        );
+        let mut differ = trusted.basis.is_of_differing_votes();
         for cell in block.cells.iter().filter(|cell| competing[cell.entry]) {
             let tool = judgement.entries[cell.entry].tool.as_str();
             match cell.verdicts[position] {

@@ -99,6 +99,17 @@ impl Record {
         })
     }
 
+    /// As `attempts`; without an attempt where the run is not planned.
+    ///
+    /// # Errors
+    /// The database cannot be read, or a row is wrong.
+    pub fn attempts_if_planned(&self, run: &RunId) -> Result<Vec<Attempt>, StoreError> {
+        match self.attempts(run) {
+            Err(StoreError::UnknownRun { .. }) => Ok(Vec::new()),
+            attempts => attempts,
+        }
+    }
+
     /// Every committed attempt at a run, oldest first.
     ///
     /// # Errors

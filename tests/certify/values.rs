@@ -56,7 +56,9 @@ fn shown(outcome: &Outcome, like: &str) -> String {
     match outcome {
         Outcome::Decided { value: Value::Truth(true), .. } => "TRUE".to_owned(),
         Outcome::Decided { value: Value::Truth(false), .. } => "FALSE".to_owned(),
-        Outcome::Decided { value: Value::Number(number), .. } if like.contains('E') => rounded(*number),
+        Outcome::Decided { value: Value::Number(number), .. } if like.contains('E') => {
+            rounded(&number.to_string())
+        }
         Outcome::Decided { value: Value::Number(number), .. } => number.to_string(),
         Outcome::Decided { value: Value::Infinite, .. } => "+inf".to_owned(),
         Outcome::Open { reason, .. } => format!("open: {reason}"),
@@ -64,8 +66,7 @@ fn shown(outcome: &Outcome, like: &str) -> String {
 }
 
 /// `3.2057E+0008`: five digits and the exponent of the first, as published tables round.
-fn rounded(number: u128) -> String {
-    let digits = number.to_string();
+fn rounded(digits: &str) -> String {
     let mut exponent = digits.len() - 1;
     let first_six: u32 = format!("{digits}00000")[..6].parse().unwrap();
     let mut five = (first_six + 5) / 10;

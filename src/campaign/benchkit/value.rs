@@ -74,6 +74,11 @@ impl Value {
         Self::Rounded { digits, exponent }
     }
 
+    /// Whether two answers agree where no other one counts: a rounded answer is compared by its digits.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.agrees(other, self.is_rounded() || other.is_rounded())
+    }
+
     /// Whether two answers to one position agree. `any_rounded`: an answer to the position is rounded. The judge uses the same
     /// rule on interned numbers.
     pub fn agrees(&self, other: &Self, any_rounded: bool) -> bool {

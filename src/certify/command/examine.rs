@@ -4,6 +4,7 @@ use super::results::{EVIDENCE, ExaminationResult, InstanceResult, ResultsFolder,
 use super::tasks::{Task, is_wanted};
 use super::{CertificationError, Input};
 use crate::{Accepted, Finding, Known, Statistics, Value};
+use mcc_campaign::benchkit::Value as Answer;
 use mcc_judge::certified::{CertifiedValue, Method};
 use mcc_judge::judgement::Block;
 use mcc_model::Archive;
@@ -165,16 +166,12 @@ fn check_order<'a>(
 /// What evidence states about a value.
 fn certified(known: &Known) -> Option<CertifiedValue> {
     Some(match known {
-        Known::Exactly(Value::Truth(true), _) => CertifiedValue::Exactly(mcc_campaign::benchkit::Value::True),
-        Known::Exactly(Value::Truth(false), _) => {
-            CertifiedValue::Exactly(mcc_campaign::benchkit::Value::False)
-        }
-        Known::Exactly(Value::Number(number), _) => {
-            CertifiedValue::Exactly(mcc_campaign::benchkit::Value::Number((*number).into()))
-        }
-        Known::Exactly(Value::Infinite, _) => {
-            CertifiedValue::Exactly(mcc_campaign::benchkit::Value::Infinite)
-        }
+        Known::Exactly(value, _) => CertifiedValue::Exactly(match value {
+            Value::Truth(true) => Answer::True,
+            Value::Truth(false) => Answer::False,
+            Value::Number(number) => Answer::Number(number.clone()),
+            Value::Infinite => Answer::Infinite,
+        }),
         Known::AtLeast(least, _) => CertifiedValue::AtLeast((*least).into()),
         Known::Open(_) => return None,
     })
@@ -251,7 +248,7 @@ fn keep_initial_marking(
     folder: &ResultsFolder,
     instance: &str,
     finding: &Finding,
-    trusted: &mcc_campaign::benchkit::Value,
+    trusted: &Answer,
     result: &mut ValueResult,
 ) -> Result<(), CertificationError> {
     let Some((number, witness)) = &finding.initially else { return Ok(()) };

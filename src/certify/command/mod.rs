@@ -126,11 +126,7 @@ fn judged_attempt(
     [entry, instance, examination]: [&str; 3],
 ) -> Result<Option<(Attempt, PathBuf)>, StoreError> {
     let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(None) };
-    let attempt = match record.attempts(&run) {
-        Err(StoreError::UnknownRun { .. }) => None,
-        attempts => attempts?.pop(),
-    };
-    Ok(attempt.map(|attempt| {
+    Ok(record.attempts_if_planned(&run)?.pop().map(|attempt| {
         let folder = record.outputs_dir(&run, attempt.number);
         (attempt, folder)
     }))

@@ -291,10 +291,8 @@ impl PairedCampaigns {
         judge.judge_blocks(|block| {
             let family = &header.instances[block.instance].family;
             for ((a, b, comparison), families) in compared.iter_mut().zip(&mut families) {
-                let result = |entry: usize| {
-                    block.cells.iter().find(|cell| cell.entry == entry).filter(|cell| cell.ending.is_scored())
-                };
-                match (result(*a), result(*b)) {
+                let result = |entry: &usize| block.cell(*entry).filter(|cell| cell.ending.is_scored());
+                match (result(a), result(b)) {
                     (Some(a), Some(b)) => {
                         let run =
                             comparison.run(&header.instances[block.instance].instance, &block, a, b, header);
@@ -348,10 +346,9 @@ impl EntryComparison {
             let [right_a, right_b] = is(ValueVerdict::Right);
             let [solved_a, solved_b] = [right_a || unjudged_a, right_b || unjudged_b];
             let [given_a, given_b] = [a, b].map(|cell| cell.values[position].as_ref());
-            let agree = given_a.zip(given_b).map(|(a, b)| a.agrees(b, a.is_rounded() || b.is_rounded()));
+            let agree = given_a.zip(given_b).map(|(a, b)| a.is_same(b));
             if let Some(agree) = agree {
-                self.agreement.compared += 1;
-                self.agreement.agreed += u64::from(agree);
+                self.agreement.add(agree);
             }
             for (count, holds) in [
                 (&mut run.solved_a, solved_a),

@@ -91,9 +91,7 @@ impl<'j> ComparedAnswer<'j> {
     /// Whether two answers are the same. A value published with 5 digits equals the exact value.
     pub fn same(a: Option<Self>, b: Option<Self>) -> bool {
         match (a, b) {
-            (Some(Self::Value(a)), Some(Self::Value(b))) => {
-                a == b || a.agrees(b, a.is_rounded() || b.is_rounded())
-            }
+            (Some(Self::Value(a)), Some(Self::Value(b))) => a == b || a.is_same(b),
             (Some(Self::Words(a)), Some(Self::Words(b))) => a == b,
             (a, b) => a.is_none() && b.is_none(),
         }

@@ -162,7 +162,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
         let (instance, examination) = names(value);
         let block = blocks[&(value.examination, value.instance)];
         let trusted = &block.trusted[value.position];
-        let cell = block.cells.iter().find(|cell| cell.entry == number);
+        let cell = block.cell(number);
         WrongValue {
             instance,
             examination,

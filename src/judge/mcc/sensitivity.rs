@@ -294,8 +294,7 @@ impl HolderAndRival<'_> {
     }
 
     fn cells<'b>(&self, block: &'b Block) -> (Option<&'b Cell>, Option<&'b Cell>) {
-        let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
-        (cell(self.holder.entry), cell(self.rival.entry))
+        (block.cell(self.holder.entry), block.cell(self.rival.entry))
     }
 
     /// Returns the positions of a block at which a changed trusted value gives the rival more than `least` points.
@@ -382,7 +381,7 @@ fn gain(holder: Option<&Cell>, rival: Option<&Cell>, position: usize) -> (i8, i8
         cell.and_then(|cell| cell.values[position].as_ref())
     }
     if let (Some(a), Some(b)) = (value(holder, position), value(rival, position))
-        && a.agrees(b, a.is_rounded() || b.is_rounded())
+        && a.is_same(b)
     {
         return (0, 0);
     }

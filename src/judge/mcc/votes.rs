@@ -32,7 +32,6 @@ pub(crate) fn counted_votes<'j>(
     block: &'j Block,
     position: usize,
 ) -> impl Iterator<Item = (&'j Cell, &'j BigRational)> {
-    let cell = |entry: usize| block.cells.iter().find(|cell| cell.entry == entry);
     let given = |cell: &'j Cell| Some((cell.entry, cell.values[position].as_ref()?));
     let voting = block.cells.iter().filter(|cell| judgement.entries[cell.entry].status.votes());
     let given: Vec<(usize, &Value)> = voting.filter_map(given).collect();
@@ -54,7 +53,7 @@ pub(crate) fn counted_votes<'j>(
     }
     votes
         .into_iter()
-        .filter_map(move |vote| Some((cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
+        .filter_map(move |vote| Some((block.cell(vote.entry)?, &judgement.confidence[vote.entry].confidence)))
 }
 
 /// Reduces votes to one per tool (`votes = "per-tool"`). Variants that agree have one vote, with the confidence of the

@@ -217,9 +217,8 @@ pub fn compare(judge: &Judge, oracle: &Oracle, out: &Path) -> Result<OracleCompa
         let Some(expected) = oracle.values.get(&(block.examination, block.instance)) else { return Ok(()) };
         for (position, (trusted, expected)) in block.trusted.iter().zip(expected).enumerate() {
             let Some(expected) = expected else { continue };
-            let any_rounded = |value: &Value| value.is_rounded() || expected.is_rounded();
             let (count, result) = match &trusted.value {
-                Some(value) if value.agrees(expected, any_rounded(value)) => {
+                Some(value) if value.is_same(expected) => {
                     compared.same += 1;
                     continue;
                 }

@@ -192,16 +192,14 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         json.extend(b",\"basis\":");
         text_json(basis.word(), json)?;
         if let Some(weak) = weak {
-            json.extend(b",\"weak\":");
-            serde_json::to_writer(&mut *json, weak)?;
+            field_json("weak", weak, json)?;
         }
         if !reason.is_empty() {
             json.extend(b",\"reason\":");
             text_json(reason, json)?;
         }
         if let Some(certified) = certified {
-            json.extend(b",\"certified\":");
-            serde_json::to_writer(&mut *json, certified)?;
+            field_json("certified", certified, json)?;
         }
         json.push(b'}');
     }
@@ -211,48 +209,42 @@ fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
         let Cell { techniques, arrived_ms, remarks, .. } = cell;
         json.extend(if at == 0 { &b"{\"entry\":"[..] } else { b",{\"entry\":" });
         json.extend(number.format(*entry).as_bytes());
-        json.extend(b",\"ending\":");
-        serde_json::to_writer(&mut *json, ending)?;
+        field_json("ending", ending, json)?;
         json.extend(b",\"values\":[");
         for (at, value) in values.iter().enumerate() {
             json.extend(if at == 0 { &b""[..] } else { b"," });
             value_json(value.as_ref(), json)?;
         }
-        json.extend(b"],\"verdicts\":");
-        json.push(b'"');
+        json.extend(b"],\"verdicts\":\"");
         json.extend(verdicts.iter().map(|verdict| *verdict as u8));
-        json.push(b'"');
-        json.extend(b",\"points\":");
+        json.extend(b"\",\"points\":");
         fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
-        json.extend(if *complete {
-            &b",\"complete\":true,\"cost\":"[..]
-        } else {
-            b",\"complete\":false,\"cost\":"
-        });
-        match cost {
-            Some(cost) => serde_json::to_writer(&mut *json, cost)?,
-            None => json.extend(b"null"),
-        }
+        field_json("complete", complete, json)?;
+        field_json("cost", cost, json)?;
         if !marks.is_empty() {
-            json.extend(b",\"marks\":");
-            serde_json::to_writer(&mut *json, marks)?;
+            field_json("marks", marks, json)?;
         }
         if !techniques.is_empty() {
-            json.extend(b",\"techniques\":");
-            serde_json::to_writer(&mut *json, techniques)?;
+            field_json("techniques", techniques, json)?;
         }
         if !arrived_ms.is_empty() {
-            json.extend(b",\"arrived_ms\":");
-            serde_json::to_writer(&mut *json, arrived_ms)?;
+            field_json("arrived_ms", arrived_ms, json)?;
         }
         if !remarks.is_empty() {
-            json.extend(b",\"remarks\":");
-            serde_json::to_writer(&mut *json, remarks)?;
+            field_json("remarks", remarks, json)?;
         }
         json.push(b'}');
     }
     json.extend(b"]}");
     Ok(())
+}
+
+/// Writes a field of an object that is not the first one.
+fn field_json(name: &str, value: &impl serde::Serialize, json: &mut Vec<u8>) -> std::io::Result<()> {
+    json.extend(b",\"");
+    json.extend(name.as_bytes());
+    json.extend(b"\":");
+    Ok(serde_json::to_writer(json, value)?)
 }
 
 fn value_json(value: Option<&Value>, json: &mut Vec<u8>) -> std::io::Result<()> {

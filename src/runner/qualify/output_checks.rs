@@ -62,7 +62,7 @@ fn wrong_interval(answers: &Answers, run_questions: &RunQuestions, position: usi
 fn wrong(answers: &Answers, run_questions: &RunQuestions, position: usize) -> Option<Finding> {
     let (given, known) =
         (answers.values[position].as_ref()?, run_questions.expected.get(position)?.as_ref()?);
-    let agrees = given.agrees(known, given.is_rounded() || known.is_rounded());
+    let agrees = given.is_same(known);
     (!agrees).then(|| {
         let problem = format!("{}, but the known value is {}", is(answers, position, given), short(known));
         let oracle = run_questions.oracle.as_deref();
