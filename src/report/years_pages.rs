@@ -369,7 +369,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
             },
             Table {
                 caption: "Examinations: values that at least one competing tool has right".into(),
-                heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Disagreements"]),
+                heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Values on which tools differ"]),
                 rows: examination_rows.collect(),
             },
             Table {
