@@ -308,7 +308,8 @@ pub struct Block {
 impl Block {
     /// Returns the run of an entry; None if it has none in this block.
     pub fn cell(&self, entry: usize) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.entry == entry)
+        let at = self.cells.binary_search_by_key(&entry, |cell| cell.entry).ok()?;
+        self.cells.get(at)
     }
 }
 

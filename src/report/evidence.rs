@@ -194,7 +194,7 @@ fn flags(contest: &Contest) -> List {
     flags.sort_by_key(|flag| flag.kind == FlagKind::Absent && flag.family.is_empty());
     List {
         columns: vec![
-            ("Flag", "text"),
+            ("Case", "text"),
             ("Entry", "entry"),
             ("Examination", "examination"),
             ("Model", "text"),

@@ -126,7 +126,7 @@ pub fn evidence(contest: &Contest) -> List {
             ("Examination", "examination"),
             ("Position", "position"),
             ("Trusted value", "text"),
-            ("Basis", "text"),
+            ("How decided", "text"),
             ("Given by", "entries"),
             ("Contradicted by", "entries"),
         ],
@@ -137,8 +137,8 @@ pub fn evidence(contest: &Contest) -> List {
 /// The reason why a value needs review, if there is one.
 fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
     match trusted.basis {
-        Basis::Override => Some("override".into()),
-        basis if is_contradicted || basis.is_of_differing_votes() => Some("disagreement".into()),
+        Basis::Override => Some("set by the organizers".into()),
+        basis if is_contradicted || basis.is_of_differing_votes() => Some("tools differ".into()),
         _ => trusted.weak.map(|weak| show::weak(weak).into()),
     }
 }
@@ -224,12 +224,15 @@ pub fn failures(contest: &Contest, found: &[(RunKey, FoundFailure)]) -> (List, V
 #[template(path = "instances.html")]
 struct InstancesPage {
     frame: Frame,
-    count: usize,
+    count: String,
 }
 
 /// The page of all instances.
 pub fn write_instances(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
     site.file("instances.js", &script::call("mcc_list", &instances(contest)))?;
-    let page = InstancesPage { frame: contest.frame("Instances".into(), ""), count: contest.instances.len() };
+    let page = InstancesPage {
+        frame: contest.frame("Instances".into(), ""),
+        count: show::counted(contest.instances.len() as u64, "instance", "instances"),
+    };
     site.page("instances.html", &page)
 }

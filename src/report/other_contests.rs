@@ -27,11 +27,12 @@ struct OtherFrontPage {
     size: String,
     notes: Vec<String>,
     podiums: Vec<CategoryCard>,
-    /// Link, name and number of tasks.
-    categories: Vec<(String, String, String)>,
+    /// Link, parts of the name and number of tasks.
+    categories: Vec<(String, Vec<String>, String)>,
     /// Entry, and its points in each category.
     points: Vec<(String, Vec<CategoryPoints>)>,
     entries: Vec<(String, String, String, String)>,
+    has_notes: bool,
     inputs: Vec<(String, String)>,
     data: Vec<String>,
     rules: String,
@@ -160,8 +161,10 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     let size = [
         count(judgement.entries.len(), "entry", "entries"),
         count(shown(judgement).len(), "category", "categories"),
-        count(judgement.blocks.iter().map(|block| block.cells.len()).sum(), "run", "runs"),
     ];
+    let runs: usize = judgement.blocks.iter().map(|block| block.cells.len()).sum();
+    // Of some contests only the scores are known.
+    let runs = if runs == 0 { "runs unknown".to_owned() } else { count(runs, "run", "runs") };
     let shown = shown(judgement);
     // There may be ten thousand entries, so they are not searched for each of them. Of equal scores the first counts.
     let (mut scores, mut medals) = (HashMap::new(), HashMap::new());
@@ -188,7 +191,8 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     };
     Ok(OtherFrontPage {
         frame: frame(judgement, String::new(), ""),
-        size: size.join(" · "),
+        size: size.into_iter().chain([runs]).collect::<Vec<_>>().join(" · "),
+        has_notes: judgement.entries.iter().any(|entry| !entry.note.is_empty()),
         notes: {
             let warnings = judgement.edition.warnings();
             judgement.notes.iter().cloned().chain(warnings).map(|note| visible(&note)).collect()
@@ -200,7 +204,11 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
                 let tasks = show::counted(blocks as u64, "task", "tasks");
                 let tasks = if blocks == 0 { String::new() } else { tasks };
-                (path(judgement, number, "html"), visible(&judgement.categories[number].category), tasks)
+                (
+                    path(judgement, number, "html"),
+                    show::parts(&visible(&judgement.categories[number].category)),
+                    tasks,
+                )
             })
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
@@ -253,13 +261,23 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     }
 }
 
+fn capitalized(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
     let judged = &judgement.categories[category];
     let name = visible(&judged.category);
     let picture = plots::score_name(judgement, category);
     let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
-    columns.extend(judgement.parts.iter().map(|part| visible(part)));
-    columns.extend(["Points", "CPU time of right answers"].map(str::to_owned));
+    columns.extend(judgement.parts.iter().map(|part| capitalized(&visible(part))));
+    columns.push("Points".into());
+    let has_times =
+        judgement.scores.iter().any(|score| score.category == category && score.success_cpu_s.is_some());
+    if has_times {
+        columns.push("CPU time of right answers".into());
+    }
     let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
     let verdicts = |score: &Score| [score.right, score.unconfirmed, score.wrong, score.unjudged];
     // Of some categories only the totals are known.
@@ -271,7 +289,10 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         let parts = score.parts.iter().map(number).chain(std::iter::repeat(String::new()));
         cells.extend(parts.take(judgement.parts.len()));
         cells.push(score.points.as_ref().map_or("–".to_owned(), number));
-        cells.push(score.success_cpu_s.as_ref().map_or(String::new(), |time| format!("{} s", number(time))));
+        if has_times {
+            let time = score.success_cpu_s.as_ref();
+            cells.push(time.map_or(String::new(), |time| format!("{} s", number(time))));
+        }
         (entry(judgement, score.entry), cells, visible(&score.note))
     };
     CategoryPage {

@@ -53,10 +53,27 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
         outcomes: summary
             .outcomes
             .iter()
-            .map(|(word, &count)| (visible(word), show::thousands(count)))
+            .map(|(word, &count)| (outcome_words(word), show::thousands(count)))
             .collect(),
         examinations: examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
         rows: contest.entries.iter().enumerate().map(row).collect(),
     };
     site.page("progress.html", &page)
+}
+
+/// The outcome of a run, as `summary` of the record names it, in words.
+fn outcome_words(outcome: &str) -> String {
+    match outcome {
+        "finished" => "ended by itself".into(),
+        "cpu-limit" => "stopped at the CPU-time limit".into(),
+        "wall-limit" => "stopped at the wall-clock limit".into(),
+        "memory-limit" => "killed for lack of memory".into(),
+        "output-limit" => "stopped at the output limit".into(),
+        "disk-limit" => "stopped at the limit of writes to the disk".into(),
+        "instruction-limit" => "stopped at the limit of instructions".into(),
+        "tool-crash" => "ended by a signal".into(),
+        "not-competing" => "does not compete".into(),
+        "infrastructure" => "infrastructure failure".into(),
+        other => visible(other),
+    }
 }

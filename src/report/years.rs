@@ -369,6 +369,22 @@ fn names_of(years: &[Year]) -> Vec<String> {
     years.iter().map(|year| year.name.clone()).collect()
 }
 
+/// The names of settings that a contest did not publish, in words.
+pub(super) fn setting_words(settings: &[String]) -> String {
+    let word = |setting: &String| match setting.as_str() {
+        "judging.confidence" => "how confidence is computed".to_owned(),
+        "judging.multipliers" => "weights of known and surprise models".to_owned(),
+        "judging.multipliers.surprise" => "weight of surprise models".to_owned(),
+        "judging.scale" => "factor of all points".to_owned(),
+        "judging.normalization" => "formula of points".to_owned(),
+        "judging.bonuses" => "bonuses".to_owned(),
+        "judging.not_kept" => "points of answers where no value is trusted".to_owned(),
+        "judging.family_factors" => "weights of some models".to_owned(),
+        other => format!("setting {other}"),
+    };
+    settings.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
 /// The names of all tools: those with the most right values in any year first.
 pub(super) fn tools(years: &[Year]) -> Vec<&str> {
     let mut most: BTreeMap<&str, u64> = BTreeMap::new();
@@ -434,7 +450,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             |(category, points): &(String, BigRational)| format!("{category} {}", show::points(points));
         let mut note: Vec<String> = tool.points.iter().map(part).collect();
         if !year.unknown.is_empty() {
-            note.push(format!("not published: {}", year.unknown.join(", ")));
+            note.push(format!("not published: {}", setting_words(&year.unknown)));
         }
         YearCell {
             text: show::decimal(&all, 0),
@@ -501,7 +517,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         ),
         (
             "disagreements",
-            "Disagreements",
+            "Values on which tools differ",
             "Number of values on which entries differ.",
             by_examination(&disagreements),
         ),
@@ -571,7 +587,7 @@ fn models(years: &[Year], pages: &Pages) -> List {
             ("Solved", "number"),
             ("Solved in %", "text"),
             ("Tools right per value", "text"),
-            ("Disagreements", "number"),
+            ("Values on which tools differ", "number"),
         ],
         rows: rows.collect(),
     }

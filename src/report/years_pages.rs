@@ -4,7 +4,7 @@ use super::ReportError;
 use super::contest::Frame;
 use super::show::{self, visible};
 use super::site::NewSite;
-use super::years::{Counts, Family, ToolYear, Year, YearTable, tools};
+use super::years::{self, Counts, Family, ToolYear, Year, YearTable, tools};
 use askama::Template;
 use mcc_base::names::file_names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,9 +126,13 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
         let row = |table: &&YearTable| {
             let cell = table.rows.iter().find(|(known, _)| *known == shown).map(|(_, cells)| &cells[at]);
             cell.map_or_else(String::new, |cell| {
-                // The points of each category have a table of their own.
-                let note = if table.id == "points" { "" } else { cell.note.as_str() };
-                let parts = [cell.text.as_str(), note];
+                let note = match (table.id, years[at].tools.get(name)) {
+                    // The points of each category have a table of their own, wrong values a column.
+                    ("points", _) => String::new(),
+                    ("tools", Some(tool)) => show::counted(tool.right, "value", "values"),
+                    _ => cell.note.clone(),
+                };
+                let parts = [cell.text.as_str(), note.as_str()];
                 parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
             })
         };
@@ -171,7 +175,8 @@ fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
             let own = tool.points.iter().find(|(known, _)| known == category);
             own.map_or_else(String::new, |(_, points)| show::points(points))
         };
-        let cells = categories.iter().map(points).chain([visible(&year.unknown.join(", "))]).collect();
+        let cells =
+            categories.iter().map(points).chain([visible(&years::setting_words(&year.unknown))]).collect();
         (link(&year.shown_name(), &pages.year(year)), cells)
     };
     let heads = ["Year"].into_iter().chain(categories.iter().copied()).chain(["Settings not published"]);
@@ -268,7 +273,7 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
                     "Solved",
                     "Hardness",
                     "Tools right per value",
-                    "Disagreements",
+                    "Values on which tools differ",
                 ]),
                 rows: by_year.collect(),
             },
@@ -364,7 +369,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
             },
             Table {
                 caption: "Examinations: values that at least one competing tool has right".into(),
-                heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Disagreements"]),
+                heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Values on which tools differ"]),
                 rows: examination_rows.collect(),
             },
             Table {

@@ -145,7 +145,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
-    ("evidence", "evidence.html", "", &[">disagreement</", "unknown: a tie"]),
+    ("evidence", "evidence.html", "", &[">tools differ</", "unknown: a tie"]),
     ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
     (

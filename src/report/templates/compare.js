@@ -124,7 +124,7 @@ function pictureOf({ a, b, what, group, hasLine }, pairs) {
   const panel = element("div", { class: "hit-panel", "aria-live": "polite" }, element("p", { class: "muted" }, "Point at a run to see its name; click to keep it here."));
   drawing.picture.append(drawing.ring);
   pointAt(drawing, pairs, figure, panel, [first, second]);
-  const ratio = line ? element("p", {}, `Regression over the runs that both have right: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
+  const ratio = line ? element("p", {}, `Regression over the runs in which both entries gave a right value: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
   return [element("p", {}, words), ...[ratio].filter(part => part),
     element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel)];
 }

@@ -243,7 +243,7 @@ function drawExamination({ instance, examination }, block) {
   return { title: `${name} of ${names.instances[instance][0]}`, parts: [
     element("h1", { tabindex: "-1" }, name, element("small", {}, `of ${names.instances[instance][0]}`)),
     element("p", { class: "lead" }, "Each position links to the explanation of its value, each tool to its run."),
-    tableOf("Trusted values and the values of each tool", ["Position", "Trusted value", "Basis", ...heads], [...rows, foot], "grid values"),
+    tableOf("Trusted values and the values of each tool", ["Position", "Trusted value", "How decided", ...heads], [...rows, foot], "grid values"),
     others({ instance, examination }),
   ] };
 }
@@ -380,7 +380,7 @@ function drawRun({ instance, examination, entry }, block) {
       element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, at(cell.techniques, position)),
     ]);
     parts.push(section("Answers", model(), tableOf("The value of the tool and the trusted value at each position",
-      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "Basis", "Others", "Formula", "Id", "Techniques"], rows), "answers"),
+      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "How decided", "Others", "Formula", "Id", "Techniques"], rows), "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},

@@ -52,7 +52,7 @@ class Table {
       element("caption", {}, caption), this.widths, element("thead", {}, this.head), this.before, this.body, this.after);
     this.box = element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": caption }, this.table);
     const id = `filter-${this.number}`;
-    this.filter = element("input", { type: "search", id, class: "filter", autocomplete: "off", spellcheck: "false",
+    this.filter = element("input", { type: "search", id, class: "filter", placeholder: " ", autocomplete: "off", spellcheck: "false",
       "aria-describedby": `${id}-hint` });
     const shown = views ? element("span", {}, choice("Show", `show-${this.number}`, views)) : null;
     this.choice = shown?.querySelector("select");
