@@ -33,6 +33,9 @@ impl Default for ArchiveLimits {
 
 /// Bytes that an archive of any length may have, unpacked.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 30;
+/// Bytes that `record.db` in an archive of any length may have: parts of it are read into memory, where they need up to ten
+/// times their length.
+const ALWAYS_ALLOWED_RECORD_BYTES: u64 = 64 << 20;
 /// The length of a block of a tar: of the header of an entry, and what contents are rounded up to.
 const BLOCK: u64 = 512;
 
@@ -99,6 +102,14 @@ pub fn unpack_part(
             return Err(unsafe_entry(format!(
                 "of {size} bytes makes the archive, which has {length} bytes, larger than {most} bytes; if it is from \
                  someone whom you trust, unpack it with `tar --zstd -xf` and give the folder"
+            )));
+        }
+        let most_of_record =
+            bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_RECORD_BYTES));
+        if shown == "record.db" && size > most_of_record {
+            return Err(unsafe_entry(format!(
+                "of {size} bytes is larger than {most_of_record} bytes, and the archive has only {length}; get it again from \
+                 its author"
             )));
         }
         let path = Path::new(&shown);

@@ -81,8 +81,8 @@ pub(super) const INSERT_ATTEMPT: &str =
 const STATEMENTS: [(i64, &str); 3] = [(1, SCHEMA), (2, RERUNS), (3, INDICES)];
 
 /// The longest text or row that is read, in bytes. The longest of a record, the facts of a campaign or of an attempt of format
-/// 1, have some megabytes.
-const MAX_LENGTH: i32 = 256 << 20;
+/// 1, have some megabytes. A text of short words needs up to ten times its length in memory.
+const MAX_LENGTH: i32 = 32 << 20;
 
 pub(super) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
@@ -159,17 +159,37 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
     }
 }
 
-/// Checks that each page of the file has one place and that indices agree with their tables. In a file that was made for it,
-/// one page can be many rows, or an index can list other rows than its table.
+/// Rows that no version writes: listings, summaries and counts would treat them differently.
+const INVALID_ROWS: [(&str, &str); 4] = [
+    ("SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
+    ("SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
+    ("SELECT 1 FROM runs WHERE recorded NOT IN (0, 1)", "the column `recorded` of a run is neither 0 nor 1"),
+    (
+        "SELECT 1 FROM attempts WHERE number NOT BETWEEN 1 AND 4294967295",
+        "the number of an attempt is less than 1 or too large",
+    ),
+];
+
+/// Checks that each page of the file has one place, that indices agree with their tables, and that no row is invalid. In a
+/// file that was made for it, one page can be many rows, or an index can list other rows than its table.
 ///
 /// # Errors
-/// They do not.
+/// They do not, or one is.
 pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    let found = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
-    match found.map_err(|source| StoreError::database(path, source))? {
-        ok if ok == "ok" => Ok(()),
-        problem => Err(StoreError::Integrity { path: path.to_owned(), problem }),
+    let failed = |source| StoreError::database(path, source);
+    let broken = |problem: String| Err(StoreError::Integrity { path: path.to_owned(), problem });
+    let found =
+        db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)).map_err(failed)?;
+    if found != "ok" {
+        return broken(found);
     }
+    for (query, problem) in INVALID_ROWS {
+        let is_found = db.prepare(query).and_then(|mut query| query.exists([])).map_err(failed)?;
+        if is_found {
+            return broken(problem.to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// A table, index, view or trigger of a database.

@@ -209,7 +209,8 @@ impl Record {
         Self { seal_key: Some(key), ..self }
     }
 
-    /// Checks the whole database: that each page of the file has one place, and that the indices agree with their tables.
+    /// Checks the whole database: that each page of the file has one place, that the indices agree with their tables, and that
+    /// no row is invalid.
     /// Opening the record of an archive has done this already.
     ///
     /// # Errors

@@ -188,6 +188,22 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("PRAGMA user_version = 2".to_owned(), "is not as in a record of format 2"),
         ("PRAGMA user_version = 6".to_owned(), "has format 6"),
         ("PRAGMA application_id = 5".to_owned(), "is not a record"),
+        ("INSERT INTO attempts SELECT 99, number, outcome, facts, ms FROM attempts WHERE run = 1".to_owned(), "is of no run"),
+        ("INSERT INTO reruns VALUES (99, 1, 'overload')".to_owned(), "is of no run"),
+        (
+            "UPDATE attempts SET run = -1 WHERE run = 1; UPDATE runs SET position = -1 WHERE position = 1".to_owned(),
+            "the position of a run is less than 1",
+        ),
+        ("UPDATE runs SET recorded = 7 WHERE position = 1".to_owned(), "is neither 0 nor 1"),
+        ("UPDATE runs SET recorded = -1".to_owned(), "is neither 0 nor 1"),
+        ("UPDATE attempts SET number = -1 WHERE run = 1".to_owned(), "the number of an attempt"),
+        // Short words need far more memory than their text.
+        (
+            "INSERT INTO facts SELECT 'old', value FROM facts WHERE key = 'campaign'; \
+             UPDATE facts SET value = printf('%.40000000c', ' ') || value WHERE key = 'campaign'"
+                .to_owned(),
+            "too big",
+        ),
         // An index that lists other attempts than its table.
         (
             "DROP INDEX ends; CREATE INDEX ends ON attempts (run, number, outcome, run); PRAGMA writable_schema = ON; \
@@ -203,6 +219,7 @@ fn a_record_with_other_tables_or_indices_is_refused() {
             fs::copy(original.path().join(&name), to).unwrap();
         }
         let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
+        db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
         db.execute_batch(&change).unwrap();
         drop(db);
         forge_sums(folder.path());
@@ -282,6 +299,26 @@ fn a_small_archive_that_unpacks_to_gigabytes_is_refused() {
     let expected = format!("entry `outputs/{RUN}/1/stdout` of 2147483648 bytes makes the archive");
     assert!(said.contains(&expected) && said.contains("larger than 1073741824 bytes"), "{said}");
     assert!(said.contains("unpack it with `tar --zstd -xf` and give the folder"), "{said}");
+}
+
+#[test]
+fn a_record_of_a_small_archive_that_needs_gigabytes_of_memory_is_refused() {
+    let folder = unpacked();
+    let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
+    // Each text is short enough, and all of them together are not.
+    let ids = "json('[\"' || replace(hex(zeroblob(5000000)), '00', '\",\"') || '\"]')";
+    let change = format!("UPDATE instances SET facts = json_set(facts, '$.questions.StateSpace', {ids})");
+    db.execute_batch(&(change + "; UPDATE attempts SET facts = facts || printf('%.900000c', ' ')")).unwrap();
+    drop(db);
+    forge_sums(folder.path());
+    let archive = packed(folder.path());
+    assert!(archive.as_file().metadata().unwrap().len() < 200_000);
+    let out = folder.path().join("out");
+    for command in ["judge", "import"] {
+        let said = printed(&[command, text(archive.path()), "--out", text(&out)], 2);
+        assert!(said.contains("`record.db` of ") && said.contains("is larger than 67108864 bytes"), "{said}");
+        assert!(!out.exists());
+    }
 }
 
 /// A line of zeros is compressed to almost nothing.
