@@ -1,6 +1,6 @@
 //! How the value of a position is certified, for its explanation.
 
-use crate::certified::{Certified, CertifiedValue, REFUTED, VOTES};
+use crate::certified::{Certified, CertifiedValue, Method, REFUTED, VOTES};
 use crate::judgement::Trusted;
 use crate::show::short;
 use serde::Serialize;
@@ -32,7 +32,13 @@ impl fmt::Display for CertifiedPosition {
             CertifiedValue::AtLeast(least) => format!("the value is at least {}", short(&least.to_string())),
         };
         let file = if evidence.is_empty() { String::new() } else { format!(", file {evidence}") };
-        let evidence = format!("{stated} by {} ({detail}{file})", method.word());
+        let by = match method {
+            Method::Witness => "a witness",
+            Method::Proof => "a proof",
+            Method::ReExplored => "two explorations",
+            Method::Explored => "one exploration",
+        };
+        let evidence = format!("{stated} by {by} ({detail}{file})");
         match self.label {
             REFUTED => write!(out, "Refuted: {evidence}"),
             VOTES => write!(out, "Certified: no, the value rests on votes alone; {evidence}"),
