@@ -166,11 +166,6 @@ impl Judgement {
             if count == 0 {
                 return broken("a block has no position".to_owned());
             }
-            if !block.cells.is_sorted_by(|a, b| a.entry < b.entry) {
-                return broken(
-                    "the cells of a block are not one per entry, in the order of the entries".to_owned(),
-                );
-            }
             for cell in &block.cells {
                 if cell.entry >= entries {
                     return broken(format!("a cell has entry {} of {entries} (numbers from 0)", cell.entry));
@@ -189,6 +184,11 @@ impl Judgement {
                         cell.verdicts
                     ));
                 }
+            }
+            if !block.cells.is_sorted_by(|a, b| a.entry < b.entry) {
+                return broken(
+                    "the cells of a block are not one per entry, in the order of the entries".to_owned(),
+                );
             }
         }
         let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();

@@ -691,6 +691,10 @@ fn a_judgement_that_contradicts_itself_is_refused_not_shown() {
     let dir = tempfile::tempdir().expect("a folder");
     let error = write(&judgement, None, &dir.path().join("site")).expect_err("refused");
     assert!(error.to_string().contains("entry 99 of 5"), "{error}");
+    judgement.blocks[0].cells[0].entry = 0;
+    judgement.blocks[0].cells.swap(0, 1);
+    let error = write(&judgement, None, &dir.path().join("site")).expect_err("refused");
+    assert!(error.to_string().contains("in the order of the entries"), "{error}");
     judgement.blocks.clear();
     judgement.unresolved.push(RunName { entry: "x".into(), instance: "y".into(), examination: "z".into() });
     write(&judgement, None, &dir.path().join("site")).expect("an unresolved run may have unknown names");
