@@ -31,7 +31,7 @@ marks! {
     CPU_FLAGS = "degraded:cpu-flags", "other processor",
         "the guest lacked CPU flags that the edition requires";
     /// Machines shared cores of the host.
-    SHARED_CORES = "degraded:shared-cores", "shared cores", "the machine used a core of the host that another machine used, too";
+    SHARED_CORES = "degraded:shared-cores", "shared cores", "the machine shared cores of the host, with other machines or between its own vCPUs";
     /// The machines together had more memory than the host had available.
     OVERCOMMITTED_MEMORY = "degraded:overcommitted-memory", "too little memory on the host",
         "the machines that ran at once had more memory in all than the host had free";

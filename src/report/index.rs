@@ -353,7 +353,7 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "lost if {} {} different",
+                "rank lost if {} {} different",
                 show::counted(values, "value", "values"),
                 show::plural(values, "is", "are")
             ),
@@ -599,7 +599,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         if let Some(measured) = &record.measured {
             facts.push(("Measured host", measured_lines(measured)));
         }
-        facts.push(("Accelerator", counted(&record.accelerators)));
+        facts.push(("Accelerator of QEMU", counted(&record.accelerators)));
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
         let runs = record.runs() as u64;
         let repeated = record.attempts.values().sum::<usize>() as u64 - runs;
