@@ -97,9 +97,9 @@ pub enum MccContest {
 
 /// A sentence for every setting of an edition that was not published.
 fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
-    unknown.iter().map(move |(key, why)| {
-        format!("edition {edition}: the contest did not publish its setting `{key}`: {why}")
-    })
+    unknown
+        .iter()
+        .map(move |(key, why)| format!("edition {edition}: how the contest set `{key}` is unknown: {why}"))
 }
 
 impl Edition {
