@@ -221,7 +221,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
+    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
     model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
