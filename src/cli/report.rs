@@ -52,7 +52,7 @@ fn years(folders: &[PathBuf], out: &Path) -> Result<Exit, Failure> {
     for folder in folders {
         if mcc_other_contests::Judgement::read(folder).map_err(Failure::usage)?.is_some() {
             return Err(Failure::usage(anyhow::anyhow!(
-                "{}: --years is for judgements of the MCC",
+                "{}: --years is for judgements of the MCC; leave this one out",
                 folder.display()
             )));
         }
@@ -102,10 +102,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     if let Some(judgement) = mcc_other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
         if args.record.is_some() {
-            return Err(Failure::usage(anyhow::anyhow!("--record is for judgements of the MCC")));
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--record is for judgements of the MCC; report without it"
+            )));
         }
         if matches!(args.embargo, Embargo::On) {
-            return Err(Failure::usage(anyhow::anyhow!("--embargo is for judgements of the MCC")));
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--embargo is for judgements of the MCC; report without it"
+            )));
         }
         let pages = mcc_report::write_other_site(&judgement, judgement_dir, &args.out)?;
         print::text(&format!("{}: category pages: {pages}\n", args.out.join("index.html").display()))?;

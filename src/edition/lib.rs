@@ -99,7 +99,7 @@ pub enum MccContest {
 fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     unknown
         .iter()
-        .map(move |(key, why)| format!("edition {edition}: the contest's setting `{key}` is unknown: {why}"))
+        .map(move |(key, why)| format!("edition {edition}: how the contest set `{key}` is unknown: {why}"))
 }
 
 impl Edition {

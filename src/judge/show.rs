@@ -63,7 +63,7 @@ pub(crate) fn first_rows(
     columns(rows, right).lines().try_for_each(|line| writeln!(out, "  {line}"))?;
     match all - rows.len() {
         0 => Ok(()),
-        more => writeln!(out, "  and {more} more (--format json)"),
+        more => writeln!(out, "  and {more} more; --format json lists all"),
     }
 }
 

@@ -206,7 +206,7 @@ pub struct CategoryPlace {
     pub success_cpu_s: Option<Points>,
     /// The medal of the rank.
     pub medal: Medal,
-    /// Such as `not recomputable: opted-out results unpublished`.
+    /// Such as `as printed: the results of its sub-categories are not given`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

@@ -149,11 +149,11 @@ fn heading(column: &str) -> String {
         "rank" => "Rank with all tools".into(),
         "tool" => "Tool".into(),
         "points" => "Points with all tools".into(),
-        "left_out" => "Without the tool".into(),
+        "left_out" => "Tool that is left out".into(),
         "rank_removed" => "Rank if only the podium changes".into(),
         "rank_rejudged" => "Rank if judged again".into(),
         "points_rejudged" => "Points if judged again".into(),
-        "changes" => "Judging again changes it".into(),
+        "changes" => "Judging again makes a difference".into(),
         other => visible(&other.replace('_', " ")),
     }
 }
@@ -164,7 +164,7 @@ fn flag_words(flag: &Flag) -> &'static str {
         FlagKind::NoConfidence => "no confidence",
         FlagKind::Absent if flag.family.is_empty() => "no run in the examination",
         FlagKind::Absent => "no run on the model",
-        FlagKind::Contradiction => "contradiction",
+        FlagKind::Contradiction => "different values given",
         FlagKind::Repeat => "value given twice",
     }
 }

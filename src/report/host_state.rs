@@ -38,16 +38,16 @@ fn named(settings: &BTreeMap<String, String>) -> String {
 fn load_text(load: &HostLoad) -> String {
     let times = [
         ("vCPUs waited for a CPU", load.starved_ms),
-        ("steal", load.steal_ms),
-        ("others on the leased cores", load.foreign_ms),
-        ("of these in user mode", load.foreign_user_ms),
-        ("CPU pressure", load.cpu_pressure_ms),
-        ("memory pressure", load.memory_pressure_ms),
-        ("I/O pressure", load.io_pressure_ms),
+        ("time taken by the hypervisor below the host (steal)", load.steal_ms),
+        ("CPU time of other programs on the leased cores", load.foreign_ms),
+        ("of this in user mode", load.foreign_user_ms),
+        ("some program waited for a CPU", load.cpu_pressure_ms),
+        ("some program waited for memory", load.memory_pressure_ms),
+        ("some program waited for a disk", load.io_pressure_ms),
     ];
     let times = times.into_iter().filter_map(|(name, ms)| Some(format!("{name}: {}", show::duration(ms?))));
     let mut texts: Vec<String> = times.collect();
-    texts.extend(load.throttled.map(|count| format!("slowed for their temperature: {count} times")));
+    texts.extend(load.throttled.map(|count| format!("slowed because of their temperature: {count} times")));
     texts.extend(load.swap_used_kib.map(|[_, used]| format!("swap in use: {}", show::kib(used))));
     let calibration = load.calibration.clone().unwrap_or_default();
     let speeds =

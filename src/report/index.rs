@@ -9,7 +9,7 @@ use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::benchkit::FoundFailure;
-use mcc_edition::{CpuReading, Status};
+use mcc_edition::{ConfidenceReading, CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost};
 use num_rational::BigRational;
@@ -42,6 +42,8 @@ struct FrontPage {
     confidence: Vec<ConfidenceRow>,
     /// |V| of rule E-2.2.
     common_values: String,
+    /// Whether confidence is the share of the common values that the entry answered, not of all common values.
+    is_of_answered: bool,
     /// The confidence from which a value given by one entry only is trusted (E-3.1).
     threshold: String,
     notes: Vec<String>,
@@ -266,6 +268,7 @@ pub fn write(
             .collect(),
         confidence: confidence(contest),
         common_values: show::thousands(judgement.common_values),
+        is_of_answered: judgement.edition.judging.confidence == ConfidenceReading::Answered,
         threshold: show::percent(&judgement.edition.judging.single_threshold),
         notes: judgement
             .notes
@@ -350,9 +353,9 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "{} {} this rank",
+                "rank lost if {} {} different",
                 show::counted(values, "value", "values"),
-                show::plural(values, "decides", "decide")
+                show::plural(values, "is", "are")
             ),
             None => String::new(),
         }
@@ -596,7 +599,7 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         if let Some(measured) = &record.measured {
             facts.push(("Measured host", measured_lines(measured)));
         }
-        facts.push(("Accelerator", counted(&record.accelerators)));
+        facts.push(("Accelerator of QEMU", counted(&record.accelerators)));
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
         let runs = record.runs() as u64;
         let repeated = record.attempts.values().sum::<usize>() as u64 - runs;

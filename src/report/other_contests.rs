@@ -164,7 +164,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     ];
     let runs: usize = judgement.blocks.iter().map(|block| block.cells.len()).sum();
     // Of some contests only the scores are known.
-    let runs = if runs == 0 { "runs unknown".to_owned() } else { count(runs, "run", "runs") };
+    let runs = if runs == 0 { "number of runs unknown".to_owned() } else { count(runs, "run", "runs") };
     let shown = shown(judgement);
     // There may be ten thousand entries, so they are not searched for each of them. Of equal scores the first counts.
     let (mut scores, mut medals) = (HashMap::new(), HashMap::new());
@@ -240,8 +240,10 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     let places = show::places(podium.places.iter().map(|place| &place.points));
     let line = |place: &CategoryPlace| {
         let status = super::contest::status_text(judgement.entries[place.entry].status);
-        let time =
-            place.success_cpu_s.as_ref().map(|Points(s)| format!("{} s", show::decimal(s, decimals(s))));
+        let time = place
+            .success_cpu_s
+            .as_ref()
+            .map(|Points(s)| format!("{} s of CPU time", show::decimal(s, decimals(s))));
         let note = [Some(status.to_owned()), time, Some(place.note.clone())];
         let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         CategoryRow {

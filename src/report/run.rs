@@ -246,7 +246,7 @@ fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>)
         outcome: outcome(&attempt.outcome),
         started: visible(&attempt.started_at),
         host: visible(&attempt.host.name),
-        marks: visible(&attempt.marks.join(", ")),
+        marks: show::marks(&attempt.marks),
         outputs,
     }
 }
@@ -311,7 +311,7 @@ fn facts(
         facts.push(("Disk limit", format!("{limit}; writes took {used} of the host's disk")));
     }
     facts.push(("Time limit given to the tool", show::duration(limits.confinement_s * 1000)));
-    facts.push(("Accelerator", visible(&host.accelerator)));
+    facts.push(("Accelerator of QEMU", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));
     facts.push(("QEMU", visible(&host.qemu)));
     if attempt.facts.is_some() {

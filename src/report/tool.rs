@@ -211,7 +211,12 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     } else {
         format!(", unknown for {}", show::thousands(unknown as u64))
     };
-    ("Arrival of its values", time, format!("median of {runs} with values{unknown}"))
+    let of_runs = if half.or(all).is_none() {
+        format!("for {runs} with values")
+    } else {
+        format!("median of {runs} with values{unknown}")
+    };
+    ("Arrival of its values", time, of_runs)
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

@@ -465,8 +465,10 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         YearCell { text, note, data, ..YearCell::default() }
     };
     let confidence = |_: &Year, tool: &ToolYear| {
-        let text = tool.confidence.as_ref().map_or(String::new(), |confidence| show::decimal(confidence, 5));
-        YearCell { data: text.clone(), text, ..YearCell::default() }
+        let shown =
+            |text: &dyn Fn(&BigRational) -> String| tool.confidence.as_ref().map_or(String::new(), text);
+        let data = shown(&|confidence| show::decimal(confidence, 5));
+        YearCell { text: shown(&show::percent), data, ..YearCell::default() }
     };
     let tools = [
         (
@@ -504,7 +506,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "confidence",
             "Confidence",
-            "The highest confidence of the tool's entries (E-2.2).",
+            "The highest confidence of the tool's entries (E-2.2), cut off (not rounded) after the third decimal.",
             by_tool(&confidence),
         ),
     ];

@@ -66,9 +66,14 @@ impl fmt::Display for DisturbedRuns {
         };
         let [low, high] = slower.map(|factor| (factor.saturating_sub(1000) + 5) / 10);
         let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
-        write!(out, "{} of {} runs had cores {range} % slower", self.marked - self.not_slower, self.runs)?;
+        write!(
+            out,
+            "{} of {} runs had cores {range} % slower than at their best",
+            self.marked - self.not_slower,
+            self.runs
+        )?;
         if self.not_slower > 0 {
-            write!(out, " ({} more are marked for other signals, as earlier versions did)", self.not_slower)?;
+            write!(out, " (runs that an earlier version marked by other signals: {})", self.not_slower)?;
         }
         let named: Vec<&str> = self.at_limit.iter().take(NAMED).map(|run| &**run).collect();
         let more = self.at_limit.len() - named.len();
@@ -135,7 +140,10 @@ mod tests {
         disturbed.add(&run("A-PT-5"), "memory-limit", Some(&state(1664, &[SLOWER, "steal"])));
         let text = disturbed.to_string();
         assert!(
-            text.starts_with("2 of 4 runs had cores 9 to 66 % slower (1 more are marked for other signals"),
+            text.starts_with(
+                "2 of 4 runs had cores 9 to 66 % slower than at their best (runs that an earlier version marked by other \
+                 signals: 1)"
+            ),
             "{text}"
         );
         assert!(text.contains("could depend on it: none"), "{text}");

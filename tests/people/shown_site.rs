@@ -143,7 +143,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
     ),
     ("statespace", "examinations/StateSpace.html", "", &[">✓2 ✗2°</a>", ">NONE°</a>", ">3 of 3</output>"]),
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
-    ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "confidence "]),
+    ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "Confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
     ("evidence", "evidence.html", "", &[">tools differ</", "unknown: a tie"]),
     ("runs", "runs.html", "", &["45 of 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
@@ -170,7 +170,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "instance",
         "instance.html",
         "#instance=Philosophers-PT-000005",
-        &["Philosophers, known; weight 1.50", ">✓2 ✗2°</a>"],
+        &["An instance of the known model Philosophers; its weight is 1.50", ">✓2 ✗2°</a>"],
     ),
     (
         "unread-colours",

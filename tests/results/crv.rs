@@ -67,8 +67,8 @@ fn a_contradiction_in_the_tables_of_2014_is_noted() {
     let (_, out, notes) = judged_2014();
     assert_eq!(
         notes.trim_end(),
-        "note: offline MonPoly, overhead: the sum of the printed column is 39.721, the printed total is 39.35; \
-         benchmark 18 is printed as 0.375, its measurements give 0.004; with the computed scores the total is right"
+        "note: track offline, MonPoly, overhead: the sum of the printed column is 39.721, but the printed total is 39.35; \
+         the score of benchmark 18 is printed as 0.375, but its measurements give 0.004; with the computed scores the total is right"
     );
 
     let site = out.path().join("site");

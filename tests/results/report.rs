@@ -260,7 +260,7 @@ fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
 fn the_front_page_says_what_disturbed_runs_mean_for_the_results() {
     let (_dir, site, _) = small_site();
     let page = text(site.join("index.html"));
-    let line = "3 of 3 runs had cores 23 % slower; outcomes that could depend on it: 3 at a limit of time (";
+    let line = "3 of 3 runs had cores 23 % slower than at their best; outcomes that could depend on it: 3 at a limit of time (";
     assert!(page.contains(line), "{page}");
     // Without the record the factors are unknown.
     let (_other, site) = self::site(&contest::small());

@@ -147,7 +147,10 @@ fn the_site_of_2018_has_margins_and_medals() {
         assert!(page.contains(expected), "{expected}");
     }
     let front = text(site.join("index.html"));
-    assert!(front.contains("podiums/StateSpace.html#margins\">1 value decides this rank</a>"), "{front}");
+    assert!(
+        front.contains("podiums/StateSpace.html#margins\">rank lost if 1 value is different</a>"),
+        "{front}"
+    );
     assert!(front.contains("<h2 id=\"medals\">Medals</h2>") && !front.contains(">0 behind"));
     let evidence = text(site.join("evidence.html"));
     let tables = &evidence[evidence.find("id=\"margins\"").expect("margins")..];

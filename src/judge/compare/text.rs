@@ -24,7 +24,7 @@ impl fmt::Display for Comparison {
             let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
                 vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
             });
-            section(out, "changes of basis", bases.collect(), &[0])?;
+            section(out, "changes of how trusted values were decided", bases.collect(), &[0])?;
         }
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;

@@ -280,6 +280,14 @@ fn run(judgement: &Judgement, cell: &Cell) -> RunSummary {
     }
 }
 
+/// Who gave a value with weak evidence.
+fn weak_words(weak: Weak) -> &'static str {
+    match weak {
+        Weak::SingleBacker => "only one entry",
+        Weak::SingleFamily => "only variants of one tool",
+    }
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
@@ -287,7 +295,7 @@ impl fmt::Display for Explanation {
         writeln!(out, "family {family}, {status}; weight {}", approximate(weight))?;
         writeln!(
             out,
-            "Points before the weight: right value {share}, wrong value -{penalty}, none 0 (E-4)."
+            "Points before the weight: right value {share}, wrong value -{penalty}, no value 0 (E-4)."
         )?;
         if self.provisional {
             writeln!(
@@ -304,7 +312,7 @@ impl fmt::Display for Explanation {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
             let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
-            let weak = position.weak.map_or(String::new(), |weak| format!(" ({weak})"));
+            let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
             let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
@@ -376,11 +384,7 @@ impl Position {
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
         writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
         if let Some(weak) = self.weak {
-            let reason = match weak {
-                Weak::SingleBacker => "only one entry gave the value",
-                Weak::SingleFamily => "only variants of one tool gave the value",
-            };
-            writeln!(out, "Weak evidence ({weak}): {reason}")?;
+            writeln!(out, "Weak evidence ({weak}): {} gave the value", weak_words(weak))?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

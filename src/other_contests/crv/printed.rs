@@ -52,12 +52,12 @@ pub(super) fn contradictions(
     }
     let mut notes = Vec::new();
     for ((track, tool, part), (sum, mismatches)) in columns {
-        let column = format!("{} {tool}, {}", edition.tracks[track].name, PARTS[part]);
+        let column = format!("track {}, {tool}, {}", edition.tracks[track].name, PARTS[part]);
         let cells: Vec<String> = mismatches
             .iter()
             .map(|PrintedMismatch { benchmark, printed, computed }| {
                 let (printed, computed) = (rounded(printed, 3), rounded(computed, 3));
-                format!("benchmark {benchmark} is printed as {printed}, its measurements give {computed}")
+                format!("the score of benchmark {benchmark} is printed as {printed}, but its measurements give {computed}")
             })
             .collect();
         let total = results.totals.iter().find(|total| total.track == track && total.tool == tool);
@@ -69,7 +69,7 @@ pub(super) fn contradictions(
             (None, false) => Some(format!("{column}: {cells}")),
             (Some(total), empty) => {
                 let mut note = format!(
-                    "{column}: the sum of the printed column is {}, the printed total is {}",
+                    "{column}: the sum of the printed column is {}, but the printed total is {}",
                     rounded(&sum, 3),
                     rounded(total, 3)
                 );

@@ -4,7 +4,7 @@
 use super::results::{GivenScore, Results};
 use super::source::SvcompError;
 use super::verdict::{RunScore, Witness};
-use crate::{Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties};
+use crate::{Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties, rounded};
 use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, SvcompEdition};
 use mcc_judge::judgement::Entry;
 use num_rational::BigRational;
@@ -12,7 +12,8 @@ use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Note of a printed score that cannot be recomputed.
-const NOT_RECOMPUTABLE: &str = "not recomputable: opted-out results unpublished";
+const NOT_RECOMPUTABLE: &str =
+    "as printed, not recomputable: its results in categories that it opted out of are not published";
 
 /// A run with points: CPU time in seconds, None if it was not measured, and the points.
 type ScoredRun = (Option<BigRational>, BigRational);
@@ -322,7 +323,11 @@ impl CategoryTree<'_> {
         let given = given?;
         // Without any result in the parts, the printed score counts as a result.
         let usable = parts.iter().all(|part| self.given(entry, *part).is_none() && of_part(*part).is_none());
-        let note = if usable { "as printed: its sub-categories are not given" } else { NOT_RECOMPUTABLE };
+        let note = if usable {
+            "as printed: the results of its sub-categories are not given"
+        } else {
+            NOT_RECOMPUTABLE
+        };
         Some(CategoryScore {
             points: given.score.clone()?,
             success_cpu_s: printed_time,
@@ -444,9 +449,9 @@ impl CategoryTree<'_> {
         };
         if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {
             let (entry, name) = (&self.entries[entry].entry, &self.categories[category].name);
-            let computed = &value.points;
+            let (printed, computed) = (rounded(&printed, 2), rounded(&value.points, 2));
             self.notes.push(format!(
-                "{entry} has the printed score {printed} in {name}, but the computed score {computed}"
+                "{name}, {entry}: the report prints the score {printed}, but the computed score is {computed}"
             ));
         }
     }

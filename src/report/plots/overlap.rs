@@ -78,24 +78,30 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     drawing.path("c2 f", &lengths);
     drawing.path("c0 r", &points(dots));
-    let mut note = format!("{} {} that no tool has right", thousands(unsolved), runs.what);
+    let mut note = format!("{} that no tool has right: {}", runs.what, thousands(unsolved));
     if sets.len() > shown.len() {
         let rest: u64 = sets[shown.len()..].iter().map(|set| set.1).sum();
         let more = thousands((sets.len() - shown.len()) as u64);
-        note = format!("{more} smaller sets with {} {} are not drawn; {note}", thousands(rest), runs.what);
+        note = format!(
+            "smaller sets that are not drawn: {more}, with {} {}; {note}",
+            thousands(rest),
+            runs.what
+        );
     }
     drawing.text((16, below + ROW * tools.len() as i32 + 16), "s", &note);
 
-    let names = |set: &[usize]| set.iter().map(|&e| runs.entries[e].as_str()).collect::<Vec<_>>().join(" ");
+    let names = |set: &[usize], separator: &str| {
+        set.iter().map(|&e| runs.entries[e].as_str()).collect::<Vec<_>>().join(separator)
+    };
     let title = format!("Right {} by set of tools {}", runs.what, runs.place(group));
     let description = format!(
         "Each column of dots is a set of tools; the bar above it is the number of {} that exactly these tools have \
-         right. The largest set: {} by {}. {note}.",
+         right. The largest set: {} by {}; {note}.",
         runs.what,
         thousands(most),
-        names(&sets[0].0),
+        names(&sets[0].0, ", "),
     );
-    let rows = sets.iter().map(|(set, values)| [values.to_string(), set.len().to_string(), names(set)]);
+    let rows = sets.iter().map(|(set, values)| [values.to_string(), set.len().to_string(), names(set, " ")]);
     let rows = rows.chain((unsolved > 0).then(|| [unsolved.to_string(), "0".to_owned(), String::new()]));
     let table = csv(["right", "size", "tools"], rows);
     Some(drawing.finish(runs.name("overlap", group), title, description, table))

@@ -52,7 +52,10 @@ pub fn samples(name: &str, title: &str, vcpus: u32, samples: &[Sample]) -> Optio
         samples.iter().map(|sample| (sample.at_ms, sample.memory_kib as f64)).collect();
     drawing.path("c2 d1", &line(&guest, &memory));
     drawing.path("c3", &line(&tool, &memory));
-    drawing.legend((RIGHT + 20, CPU.0 + 12), &[("c0".into(), format!("CPU, of {vcpus}"))]);
+    drawing.legend(
+        (RIGHT + 20, CPU.0 + 12),
+        &[("c0".into(), format!("of {vcpus} {}", if vcpus == 1 { "vCPU" } else { "vCPUs" }))],
+    );
     let mut legend = vec![("c3".to_owned(), "the tool".to_owned())];
     legend.extend((!guest.is_empty()).then(|| ("c2 d1".to_owned(), "the whole guest".to_owned())));
     drawing.legend((RIGHT + 20, MEMORY.0 + 12), &legend);

@@ -159,7 +159,7 @@ const CHARTS = {
     const pairs = first.runs.map((run, at) => [run, second.runs[at]])
       .filter(pair => pair.every(run => run?.[RIGHT] && run[unit.at] != null)).map(pair => pair.map(run => run[unit.at]));
     const title = `${first.name} and ${second.name}: ${unit.name}, ${where}`;
-    const description = "One point for each row in which both have a right value. Hide columns to choose two of them.";
+    const description = "One point for each row in which both of the first two shown columns have a right value. To choose other columns, hide some with “Columns and ranges”.";
     return [pointChart({ title, description, unit, pairs, first: first.name, second: second.name }), [[`${first.name}_${unit.column}`, `${second.name}_${unit.column}`], ...pairs]];
   } },
 };
@@ -174,6 +174,6 @@ function chartOf(kind, view, rows, columns, filter) {
   if (drawn.measured && !isMeasured) return [element("p", {}, `The ${unit.name} of the shown runs is not known.`)];
   const where = `${plural(rows.length, "row", "rows")}${filter ? ` with “${filter}”` : ""}`;
   const [picture, table] = drawn.draw(runs, unit, where);
-  return [element("p", { class: "hint" }, `${picture.querySelector("desc").textContent} Choose the measured value by “Show” above.`),
+  return [element("p", { class: "hint" }, `${picture.querySelector("desc").textContent} Choose the measured value with “Show” above.`),
     element("figure", {}, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture of the shown rows" }, picture), saveLinks([kind, unit.column].join("-"), picture, table))];
 }

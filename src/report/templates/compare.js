@@ -219,7 +219,7 @@ function listOf(pairs, figure, first, second, follow) {
       run(first, "one", 1), run(second, "other", 2),
       column("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
       column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
-    hint: "Any words of a row; a minus before a word excludes the rows that it finds. The picture follows.",
+    hint: "Type any words of a row; a minus before a word excludes the rows that it finds. The picture shows only the rows that are left.",
     follow,
   });
   // The list is measured once it is in the page.

@@ -143,7 +143,7 @@ function listed(list) {
   return first.length ? `${first.join(", ")} and ${last}` : last;
 }
 
-const short = text => text === null ? "a value that is not known" : text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
+const short = text => text === null ? "a value that is not known" : text === NOT_KEPT ? "a value that the judged table does not state" : text.length <= 60 ? text : `${text.slice(0, 24)}…${text.slice(-12)}`;
 
 /** The points of a right value before the weight of the instance, as an exact number. */
 function shareOf(block) {
@@ -221,7 +221,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `${family}, ${status}; weight ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
+    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
     model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
@@ -321,7 +321,7 @@ function drawFirings({ about, rows, left_out: leftOut }, link) {
   const cells = row => [row[0], element("td", { class: "id" }, row[1]), element("td", { class: "id" }, row[2]), element("td", { class: "id" }, row[3])];
   const all = [...filled.map(cells), ...gap, ...rows.slice(filled.length).map(cells)];
   return [element("p", {}, about.join(" ")),
-    rows.length ? tableOf("The firing sequence", ["Step", "Transition that fires", "What it changes", "Places with tokens after it"], all, "firings") : null].filter(part => part);
+    rows.length ? tableOf("The firing sequence", ["Step", "Transition that fires", "What it changes", "Places with tokens afterwards"], all, "firings") : null].filter(part => part);
 }
 
 /** The evidence of a value: its files, and the runs of its witnesses. */
@@ -389,7 +389,7 @@ function drawRun({ instance, examination, entry }, block) {
   parts.push(netPicture());
   if (recorded) {
     const run = `${name}/${where}/${title}`;
-    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, "Repeat the run, read its output line by line, explain its trusted values. --allow-degraded lets a computer repeat it that is not like those of the contest."),
+    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it."),
       ...commands([`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`, `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
   }
   return { title: `${name} · ${where} · ${title}`, parts };
@@ -410,7 +410,7 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points, weighted", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
+  const points = tile("Points with weights", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
   return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
 }
 
@@ -425,7 +425,7 @@ const arrival = ms => ms == null ? "unknown" : duration(ms);
 function arrivalTiles(cell) {
   if (!cell?.arrived || ![...cell.verdicts].some(verdict => verdict !== ".")) return [];
   const [half, all] = cell.arrived[1];
-  return [tile("Half of its values after", arrival(half), "wall-clock time until they arrived on the host"), tile("All of its values after", arrival(all))];
+  return [tile("Half of its values arrived after", arrival(half), "wall-clock time until they arrived on the host"), tile("All of its values arrived after", arrival(all))];
 }
 
 /** The sections of a recorded run. */
