@@ -299,6 +299,7 @@ pub fn write(
         facts: facts(contest, record),
         disks: disks(record),
         rules: toml::to_string_pretty(&judgement.edition)
+            .map(|rules| show::visible_lines(&rules))
             .map_err(|error| JudgementError::Broken(error.to_string()))?,
         inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
         data: data.to_vec(),

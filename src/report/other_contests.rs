@@ -227,6 +227,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
         inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
         data,
         rules: toml::to_string_pretty(&judgement.edition)
+            .map(|rules| show::visible_lines(&rules))
             .map_err(|error| JudgementError::Broken(error.to_string()))?,
     })
 }

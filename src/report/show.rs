@@ -9,6 +9,12 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
 
+/// As `visible`, for a text of several lines.
+pub fn visible_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(visible).collect();
+    lines.join("\n")
+}
+
 /// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`.
 pub fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();

@@ -197,6 +197,11 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE runs SET recorded = 7 WHERE position = 1".to_owned(), "is neither 0 nor 1"),
         ("UPDATE runs SET recorded = -1".to_owned(), "is neither 0 nor 1"),
         ("UPDATE attempts SET number = -1 WHERE run = 1".to_owned(), "the number of an attempt"),
+        // Summaries read the columns, and judgements the facts.
+        ("UPDATE attempts SET outcome = 'infrastructure' WHERE run = 1".to_owned(), "`outcome` of an attempt differs"),
+        ("UPDATE runs SET model = 'other' WHERE position = 1".to_owned(), "`model` of a run differs"),
+        ("UPDATE runs SET model = NULL WHERE position = 1".to_owned(), "`model` of a run differs"),
+        ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
         // Short words need far more memory than their text.
         (
             "INSERT INTO facts SELECT 'old', value FROM facts WHERE key = 'campaign'; \

@@ -440,7 +440,12 @@ fn runs_of_a_record_changed_by_hand_are_refused() {
         (set("entry", "depth-first"), "row 1 of runs: its id is"),
         (set("examination", ".."), "row 1 of runs"),
         (set("instance", "../x-PT-1"), "row 1 of runs"),
-        (set("model", "../../outside"), "row 1 of runs"),
+        (
+            format!(
+                "UPDATE runs SET facts = json_set(facts, '$.model', '../../outside'), model = '../../outside' {first}"
+            ),
+            "row 1 of runs",
+        ),
         (format!("UPDATE runs SET id = '../../../outside/A-PT-1/X' {first}"), "row 1 of runs: its id is"),
         (format!("UPDATE runs SET id = id || char(10) {first}"), "row 1 of runs: its id is"),
     ]);

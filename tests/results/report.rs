@@ -462,6 +462,7 @@ fn nothing_hostile_becomes_markup() {
     // A record has no such name of an entry.
     judgement.entries[0].tool = "<script>alert(1)<".into();
     judgement.entries[0].note = "\"><img onerror=x>\u{202e}".into();
+    judgement.edition.title = "<b>mark\u{202e}".into();
     for block in &mut judgement.blocks {
         block.trusted[0].id = "</td><script>id()</script>\x1b[2J\0".into();
         block.cells[0].marks = vec!["<b>mark".into()];

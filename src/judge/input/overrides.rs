@@ -39,6 +39,9 @@ pub fn read_overrides(edition: &Edition, results: &mut RunResults, path: &Path) 
         if reason.is_empty() {
             return Err("column reason is empty; give the reason of the override".to_owned());
         }
+        if let Some(shown) = reason.chars().find_map(mcc_base::text::control) {
+            return Err(format!("column reason contains the control character {shown}; remove it"));
+        }
         // The words of the answer protocol (E-1.7) have the same meaning as those of the tables.
         let value = match (value, edition.examinations[examination].answers) {
             ("TRUE", AnswerKind::Boolean) => "T",

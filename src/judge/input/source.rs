@@ -205,6 +205,9 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
         }
         check_name("the entry", entry).map_err(|bad| format!("column entry: {bad}"))?;
         check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
+        if let Some(shown) = note.chars().find_map(mcc_base::text::control) {
+            return Err(format!("column note contains the control character {shown}; remove it"));
+        }
         if status == Status::Withdrawn && note.trim().is_empty() {
             return Err(format!(
                 "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"
