@@ -444,7 +444,7 @@ fn every_rule_code_links_to_its_rule() {
     assert!(followed > 20, "{followed}");
     let tool = fs::read_dir(site.join("tools")).expect("pages").map(|file| file.expect("a file").path());
     let tool = tool.into_iter().find(|file| file.extension() == Some("html".as_ref())).expect("a page");
-    assert!(text(tool).contains("(<a href=\"../rules.html#E-2\">E-2</a>)"));
+    assert!(text(tool).contains("(<a href=\"../rules.html#E-2.2\">E-2.2</a>)"));
     // Links that scripts draw.
     let script = text(site.join("scripts/instance.js"));
     let drawn: Vec<&str> =

@@ -205,7 +205,7 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
         }
         check_name("the entry", entry).map_err(|bad| format!("column entry: {bad}"))?;
         check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
-        if let Some(shown) = note.chars().find_map(mcc_base::text::control) {
+        if let Some(shown) = note.chars().filter(|c| *c != '\n').find_map(mcc_base::text::control) {
             return Err(format!("column note contains the control character {shown}; remove it"));
         }
         if status == Status::Withdrawn && note.trim().is_empty() {

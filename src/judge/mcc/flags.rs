@@ -119,7 +119,7 @@ fn absences<'i>(
                 // These need not be instances that others ran, so their number is given separately.
                 let declined = match at.declined {
                     0 => String::new(),
-                    declined => format!("; instances on which it did not compete: {declined}"),
+                    declined => format!("; did-not-compete on {declined}"),
                 };
                 // A published table can list runs with neither a value nor an ending.
                 let missing = if at.ran > 0 { "neither value nor ending" } else { "no run" };
