@@ -129,10 +129,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let archive_name = given.file_name().unwrap_or_default().to_string_lossy();
     let archive = archive.as_ref().map(|(sha256, _)| (&*archive_name, sha256.as_str()));
     for (option, folder) in [("--instances", &args.instances), ("--certified", &args.certified)] {
-        if let Some(Err(error)) = folder.as_ref().map(std::fs::read_dir) {
-            let path = folder.as_deref().unwrap_or(given).display();
+        let Some(folder) = folder else { continue };
+        if let Err(error) = std::fs::read_dir(folder) {
             return Err(Failure::usage(anyhow::anyhow!(
-                "{option}: cannot read the folder {path}: {error}; correct the path"
+                "{option}: cannot read the folder {}: {error}; correct the path",
+                folder.display()
             )));
         }
     }

@@ -465,10 +465,12 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         YearCell { text, note, data, ..YearCell::default() }
     };
     let confidence = |_: &Year, tool: &ToolYear| {
-        let shown =
-            |text: &dyn Fn(&BigRational) -> String| tool.confidence.as_ref().map_or(String::new(), text);
-        let data = shown(&|confidence| show::decimal(confidence, 5));
-        YearCell { text: shown(&show::percent), data, ..YearCell::default() }
+        let Some(confidence) = &tool.confidence else { return YearCell::default() };
+        YearCell {
+            text: show::percent(confidence),
+            data: show::decimal(confidence, 5),
+            ..YearCell::default()
+        }
     };
     let tools = [
         (
