@@ -454,26 +454,28 @@ fn axe_finds_no_barrier_on_any_page() {
     }
 }
 
-/// Sends the width of the page, of the picture of the net and of its box to the surrounding frame when the picture is there.
-const NET: &str = "const look = () => {
-  const picture = document.querySelector('.net img');
-  if (!picture?.complete || !picture.naturalWidth) return setTimeout(look, 20);
-  const box = picture.closest('.scroll');
+/// Sends the width of the page, of its first picture and of the box of this to the surrounding frame when the picture is there.
+const PICTURE: &str = "const look = () => {
+  const picture = document.querySelector('.net img, .pictures img, .drawing > svg');
+  const width = picture?.naturalWidth ?? picture?.width.baseVal.value;
+  if (!width) return setTimeout(look, 20);
+  const box = picture.parentElement;
   parent.postMessage({
     page: `${document.documentElement.scrollWidth} of ${innerWidth}`,
-    full: picture.clientWidth === picture.naturalWidth,
+    full: Math.abs(picture.getBoundingClientRect().width - width) < 3,
     scrolls: box.scrollWidth > box.clientWidth,
   }, '*');
 };
 addEventListener('load', look);";
 
 #[test]
-fn the_names_in_the_picture_of_a_net_are_as_large_on_a_phone() {
+fn the_texts_in_pictures_are_as_large_on_a_phone() {
     let Some(chromium) = chromium() else { return };
     let dir = tempfile::tempdir().expect("a folder");
     let site = site_of(dir.path());
-    add_scripts(&site, &[("net.js", NET)]);
-    let pages = PAGES.iter().filter(|(name, ..)| ["instance", "value", "run"].contains(name));
+    add_scripts(&site, &[("picture.js", PICTURE)]);
+    let pages =
+        PAGES.iter().filter(|(name, ..)| ["instance", "value", "run", "pictures", "compare"].contains(name));
     let pages: Vec<String> = pages
         .map(|(_, page, fragment, _)| format!("file://{}{fragment}", site.join(page).display()))
         .collect();

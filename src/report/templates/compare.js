@@ -126,7 +126,7 @@ function pictureOf({ a, b, what, group, hasLine }, pairs) {
   pointAt(drawing, pairs, figure, panel, [first, second]);
   const ratio = line ? element("p", {}, `Regression over the runs in which both entries gave a right value: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
   return [element("p", {}, words), ...[ratio].filter(part => part),
-    element("div", { class: "scatter" }, element("figure", {}, drawing.picture, element("figcaption", {}, ...links)), panel)];
+    element("div", { class: "scatter" }, element("figure", {}, element("div", { class: "drawing", tabindex: "0", role: "region", "aria-label": "Picture of the compared runs" }, drawing.picture), element("figcaption", {}, ...links)), panel)];
 }
 
 /** The least squares line through the logarithms of both figures. */
