@@ -132,7 +132,12 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "index",
         "index.html",
         "#search=walk",
-        &[">StateSpace</a></caption>", "Provisional.", ">walk</a> <small>entry</small>"],
+        &[
+            ">StateSpace</a></caption>",
+            "Preliminary.",
+            "Runs without a result</a>",
+            ">walk</a> <small>entry</small>",
+        ],
     ),
     ("podium", "podiums/StateSpace.html", "", &["is first with", "Right only in the first"]),
     (
