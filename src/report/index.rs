@@ -9,7 +9,7 @@ use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::benchkit::FoundFailure;
-use mcc_edition::{ConfidenceReading, CpuReading, Status};
+use mcc_edition::{ConfidenceReading, CpuReading, Edition, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost};
 use num_rational::BigRational;
@@ -274,7 +274,7 @@ pub fn write(
             .notes
             .iter()
             .cloned()
-            .chain(judgement.edition.warnings())
+            .chain(edition_warnings(&judgement.edition))
             .filter(|note| !contest.names_hidden(note))
             .map(|note| visible(&note))
             .collect(),
@@ -305,6 +305,17 @@ pub fn write(
         data: data.to_vec(),
     };
     site.page("index.html", &page)
+}
+
+/// The warnings of the edition. The warning on confidence names the two readings of E-2.2, which are explained here.
+fn edition_warnings(edition: &Edition) -> impl Iterator<Item = String> {
+    edition.unknown.keys().zip(edition.warnings()).map(|(setting, warning)| match setting.as_str() {
+        "judging.confidence" => format!(
+            "{warning}. With `answered`, the confidence of an entry is its share of agreeing values among the common \
+             values that it answered; with `all-trusted`, its share among all common values"
+        ),
+        _ => warning,
+    })
 }
 
 fn entries(contest: &Contest) -> Vec<EntryRow> {

@@ -181,7 +181,8 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 None => (String::new(), "no result".to_owned()),
                 Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
                 Some(Score { points: Some(Points(points)), note, .. }) => {
-                    let note = if note.is_empty() { points.to_string() } else { format!("{points}; {note}") };
+                    let exact = exact(points, "scores.csv");
+                    let note = if note.is_empty() { exact } else { format!("{exact}; {note}") };
                     (show::decimal(points, decimals(points)), visible(&note))
                 }
             };
@@ -232,6 +233,13 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
     })
 }
 
+/// The exact points for a pointer on them, or the table of the judgement that has them. A fraction of many digits, as the sum
+/// of many quotients in CRV, cannot be read.
+fn exact(points: &BigRational, table: &str) -> String {
+    let exact = points.to_string();
+    if exact.len() <= 40 { exact } else { format!("rounded; data/{table} has the exact fraction") }
+}
+
 /// The decimals with which points are shown: none for an integer.
 fn decimals(points: &BigRational) -> u32 {
     if points.is_integer() { 0 } else { 2 }
@@ -253,7 +261,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
             entry: entry(judgement, place.entry),
             note: visible(&note.join(", ")),
             points: show::decimal(&place.points, places),
-            exact: place.points.to_string(),
+            exact: exact(&place.points, "podiums.csv"),
             negative: place.points.is_negative(),
         }
     };
@@ -312,5 +320,18 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         picture: scores.iter().find(|drawn| drawn.name == picture).map(PictureEntry::from_picture),
         data: last_part(&path(judgement, category, "js")),
         runs: runs.rows.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_fraction_is_not_shown_but_its_table_is_named() {
+        let short = BigRational::new((-5).into(), 3.into());
+        assert_eq!(exact(&short, "scores.csv"), "-5/3");
+        let long = BigRational::new(num_bigint::BigInt::from(10).pow(200), 7.into());
+        assert_eq!(exact(&long, "scores.csv"), "rounded; data/scores.csv has the exact fraction");
     }
 }

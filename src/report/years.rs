@@ -380,7 +380,7 @@ pub(super) fn setting_words(settings: &[String]) -> String {
         "judging.bonuses" => "bonuses".to_owned(),
         "judging.not_kept" => "points of answers where no value is trusted".to_owned(),
         "judging.family_factors" => "weights of some models".to_owned(),
-        other => format!("setting {other}"),
+        other => format!("the value of the setting “{other}”"),
     };
     settings.iter().map(word).collect::<Vec<_>>().join(", ")
 }
@@ -617,4 +617,15 @@ fn models_csv(years: &[Year]) -> Vec<Vec<String>> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_without_words_of_its_own_is_named_in_quotes() {
+        let settings = ["judging.scale", "judging.new"].map(str::to_owned);
+        assert_eq!(setting_words(&settings), "factor of all points, the value of the setting “judging.new”");
+    }
 }

@@ -96,6 +96,8 @@ fn a_site_of_a_table_shows_machines_as_unknown() {
         "Machine required by the rules",
         "unknown: the judged tables do not name them",
         "confidence could not be measured",
+        // The note on E-2.2 names its reading; the page explains it.
+        "With `answered`, the confidence of an entry is its share of agreeing values among the common values",
     ] {
         assert!(front.contains(expected), "{expected}");
     }
@@ -113,7 +115,7 @@ fn judge_prints_the_marks_of_degraded_machines() {
         command.current_dir(dir.path()).args(["judge", "results", "--out", "judged"]).args(arguments);
         String::from_utf8_lossy(&command.assert().code(1).get_output().stdout).into_owned()
     };
-    assert!(judge(&[]).contains("degraded:tcg: 45 of 45 runs"), "{}", judge(&[]));
+    assert!(judge(&[]).contains("emulated processor (degraded:tcg): 45 of 45 runs"), "{}", judge(&[]));
     let json: serde_json::Value = serde_json::from_str(&judge(&["--format", "json"])).expect("JSON");
     assert_eq!((&json["runs"], &json["marks"]["degraded:tcg"]), (&45.into(), &45.into()));
 }
