@@ -106,6 +106,11 @@ impl Mark {
         WORDS.iter().find(|(mark, ..)| mark == self).map(|(_, word, meaning)| (*word, *meaning))
     }
 
+    /// The name of the mark for people; of a mark of another version its word in files.
+    pub fn name(&self) -> &str {
+        self.in_words().map_or(self, |(name, _)| name)
+    }
+
     const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
     }

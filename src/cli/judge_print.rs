@@ -2,6 +2,7 @@
 
 use super::terminal::{Page, argument, next, note, warning};
 use super::{Failure, Format, print};
+use mcc_base::Mark;
 use mcc_judge::judgement::{Entry, FlagKind, Judgement, Podium, RunName, Status};
 use mcc_judge::mcc::sensitivity::Sensitivity;
 use mcc_judge::mcc::{Judge, JudgementTotals};
@@ -124,10 +125,16 @@ fn table(header: &Judgement, totals: &JudgementTotals) -> String {
     text
 }
 
-/// One line for every mark of the runs, so that the podium of a degraded campaign is recognized.
+/// One line for every mark of the runs, so that the podium of a degraded campaign is recognized: its name, and in brackets
+/// its word in the tables of the judgement.
 fn marks(judge: &Judge) -> String {
     let (marks, runs) = judge.marks();
-    marks.iter().map(|(mark, count)| format!("{mark}: {count} of {runs} runs\n")).collect()
+    let line = |(word, count): (&&str, &u64)| {
+        let mark = Mark::from(*word);
+        let key = if mark.name() == *word { String::new() } else { format!(" ({word})") };
+        format!("{}{key}: {count} of {runs} runs\n", mark.name())
+    };
+    marks.iter().map(line).collect()
 }
 
 fn json(

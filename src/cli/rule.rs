@@ -22,9 +22,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let rules = rules_of(&code);
     if rules.is_empty() {
-        let hint = nearest_rule(&code).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        let all = "`mcc-harness rule` lists all rules";
-        return Err(Failure::usage(anyhow::anyhow!("no rule `{code}`{hint}; {all}")));
+        let similar = nearest_rule(&code).map_or(String::new(), |near| {
+            format!("; `mcc-harness rule {near}` shows the rule with the most similar code")
+        });
+        return Err(Failure::usage(anyhow::anyhow!(
+            "there is no rule with the code `{code}`{similar}; `mcc-harness rule` lists all rules"
+        )));
     }
     print::result(args.format, &rules, || {
         let mut page = Page::new();

@@ -373,7 +373,7 @@ impl Basis {
         matches!(self, Self::Majority | Self::Confidence | Self::UnknownTie | Self::UnknownSplit)
     }
 
-    /// Returns the word for the basis in files and on pages.
+    /// Returns the word for the basis in files. `show::basis` has words for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Unanimous => "unanimous",

@@ -1,5 +1,6 @@
-//! Numbers, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
+//! Numbers, words, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
 
+use crate::judgement::Basis;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
@@ -32,6 +33,21 @@ pub fn decimals(points: &BigRational) -> String {
     let digits = format!("{digits:0>3}");
     let (whole, decimals) = digits.split_at(digits.len() - 2);
     format!("{sign}{whole}.{decimals}")
+}
+
+/// Returns the basis of a trusted value in words, as they are in columns with the heading `How decided`.
+pub fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Unanimous => "unanimous",
+        Basis::Single => "by one tool only",
+        Basis::Majority => "by majority",
+        Basis::Confidence => "by higher confidence",
+        Basis::UnknownNone => "unknown: no vote",
+        Basis::UnknownSingle => "unknown: one vote",
+        Basis::UnknownTie => "unknown: a tie",
+        Basis::UnknownSplit => "unknown: no majority",
+        Basis::Override => "set by the organizers",
+    }
 }
 
 /// Writes rows as columns that are as wide as their widest cell, with two blanks between them. The columns whose

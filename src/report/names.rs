@@ -37,7 +37,6 @@ pub struct SiteNames {
     penalty: String,
     /// Whether each variant has a vote of its own.
     variants_vote: bool,
-    provisional: bool,
     /// The style sheet of pictures.
     style: &'static str,
     /// Limits of the CPU time of a run, in ms.
@@ -120,7 +119,6 @@ pub fn names(contest: &Contest) -> SiteNames {
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,
         style: plots::STYLE,
-        provisional: !judgement.unresolved.is_empty(),
         time_limits: plots::time_limits(&judgement.edition, |_| true),
         memory_limits: [judgement.edition.machine.memory_mib.saturating_mul(1024)],
     }

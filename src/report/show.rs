@@ -3,7 +3,8 @@
 use mcc_base::Mark;
 pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
-use mcc_judge::judgement::{Basis, Weak};
+use mcc_judge::judgement::Weak;
+pub use mcc_judge::show::basis;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
@@ -40,19 +41,8 @@ pub fn value(value: &Value) -> String {
         Value::Rounded { digits, exponent } => {
             format!("{}.{:04} × 10^{exponent}", digits / 10_000, digits % 10_000)
         }
-        Value::Overflow => "Inf (too large for the program that wrote the table)".into(),
+        Value::Overflow => "too large for the program that wrote the table".into(),
         Value::NotKept => "not in the judged table".into(),
-    }
-}
-
-/// The basis of a trusted value in words.
-pub fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::UnknownNone => "unknown: no vote",
-        Basis::UnknownSingle => "unknown: one vote",
-        Basis::UnknownTie => "unknown: a tie",
-        Basis::UnknownSplit => "unknown: no majority",
-        known => known.word(),
     }
 }
 
@@ -66,8 +56,7 @@ pub fn weak(weak: Weak) -> &'static str {
 
 /// The marks of a run in words.
 pub fn marks(marks: &[Mark]) -> String {
-    let word = |mark: &Mark| mark.in_words().map_or_else(|| visible(mark), |(word, _)| word.to_owned());
-    marks.iter().map(word).collect::<Vec<_>>().join(", ")
+    marks.iter().map(|mark| visible(mark.name())).collect::<Vec<_>>().join(", ")
 }
 
 /// A text that is too long for a table, with its middle left out; None if it is short enough.

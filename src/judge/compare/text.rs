@@ -1,7 +1,7 @@
 //! Formats a comparison as text: for each kind of difference its number and the first ones.
 
 use super::*;
-use crate::show::{decimals, first_rows, short};
+use crate::show::{self, decimals, first_rows, short};
 
 /// Number of lines shown of each kind of difference; `--format json` has all.
 const SHOWN: usize = 15;
@@ -22,14 +22,15 @@ impl fmt::Display for Comparison {
         self.one_sided(out)?;
         if self.contest == "mcc" {
             let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
-                vec![values.to_string(), before.to_string(), "->".to_owned(), after.to_string()]
+                let [before, after] = [before, after].map(|basis| show::basis(*basis).to_owned());
+                vec![values.to_string(), before, "->".to_owned(), after]
             });
             section(out, "changes of how trusted values were decided", bases.collect(), &[0])?;
         }
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;
             let with = |value, basis: &Option<Basis>| {
-                let basis = basis.map_or(String::new(), |basis| format!(" ({basis})"));
+                let basis = basis.map_or(String::new(), |basis| format!(" ({})", show::basis(basis)));
                 shown(value, "unknown") + &basis
             };
             let place = [numbered(block, *position), with(before, basis_before)];

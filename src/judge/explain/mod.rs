@@ -5,7 +5,7 @@ mod certified;
 mod tool;
 
 use super::judgement::*;
-use super::show::{approximate, columns, short, wrapped};
+use super::show::{approximate, basis, columns, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::find;
 pub use certified::CertifiedPosition;
@@ -315,7 +315,8 @@ impl fmt::Display for Explanation {
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
-            let mut row = vec![format!("{:02}", position.position), value, position.basis.to_string()];
+            let basis = basis(position.basis).to_owned();
+            let mut row = vec![format!("{:02}", position.position), value, basis];
             row.extend(certified.into_iter().chain([backers]));
             row
         };
@@ -346,7 +347,8 @@ impl RunSummary {
             line += &format!(", {user} user instructions");
         }
         if !self.marks.is_empty() {
-            line += &format!(" [{}]", self.marks.join(" "));
+            let names: Vec<&str> = self.marks.iter().map(Mark::name).collect();
+            line += &format!(" [{}]", names.join(", "));
         }
         line
     }
@@ -382,7 +384,8 @@ impl Position {
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
-        writeln!(out, "{}", wrapped(&format!("Basis {}: {}{cite}", self.basis, self.rule), 80, 2))?;
+        let decided = format!("How the value was decided: {}{cite}", self.rule);
+        writeln!(out, "{}", wrapped(&decided, 80, 2))?;
         if let Some(weak) = self.weak {
             writeln!(out, "Weak evidence ({weak}): {} gave the value", weak_words(weak))?;
         }
@@ -435,7 +438,7 @@ mod tests {
             marks: vec![Mark::INSTRUCTIONS_COUNTED],
         };
         let counted = run(Some(2_720_486_993)).line();
-        assert!(counted.ends_with(", 2720486993 user instructions [instructions-counted]"), "{counted}");
+        assert!(counted.ends_with(", 2720486993 user instructions [instructions counted]"), "{counted}");
         assert!(!run(None).line().contains("user instructions"));
     }
 }

@@ -118,15 +118,15 @@ const counts = cell => {
   return [count("+"), count("-"), count("?"), count("."), cell.ending, cell.marks ?? 0, ...cell.cost];
 };
 
-/** The basis of a value with its notes, its meaning, and the kind of weak evidence. */
+/** The basis of a value: its key, its words with notes, its meaning, and the kind of weak evidence. */
 function basis(block, position) {
   const word = at(block.bases, position);
   const weak = (block.weak ?? []).find(([other]) => other === position);
   const reason = (block.reasons ?? []).find(([other]) => other === position);
   const certified = (block.certified ?? []).find(([other]) => other === position);
   const [words, rule] = names.bases[word] ?? [word, word];
-  const weakness = weak ? ` (${new Map(names.weak).get(weak[1])})` : "";
-  return { certified: certified?.[2], word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
+  const weakness = weak && word !== "single" ? ` (${new Map(names.weak).get(weak[1])})` : "";
+  return { certified: certified?.[2], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
 }
 
 /** Heads and rows of a table without the columns in which every cell is empty. */
@@ -251,16 +251,16 @@ function drawExamination({ instance, examination }, block) {
 /** The page of a value: why it is trusted, and the answer and verdict of each tool. */
 function drawValue({ instance, examination, position }, block) {
   if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "This examination does not have this position.")] };
-  const { word, rule, weak, certified } = basis(block, position);
+  const { key, word, rule, weak, certified } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
   const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const right = shareOf(block);
-  const explanation = [element("p", {}, element("strong", {}, word), ` — ${rule} (`, ruleLink("E-3.1"), ").")];
+  const explanation = [element("p", {}, "How the value was decided: ", element("strong", {}, word), ...(key === "override" ? ["."] : [` — ${rule} (`, ruleLink("E-3.1"), ")."]))];
   if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
-  if (names.variants_vote && trusted !== null && word !== "override") {
+  if (names.variants_vote && trusted !== null && key !== "override") {
     explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the voters that gave this value, ${confidence(voters)} of all voters that answered.`));
   }
   const rows = block.cells.map(cell => {
@@ -283,7 +283,6 @@ function drawValue({ instance, examination, position }, block) {
     section("Explanation", ...explanation),
     evidenceOf(block, position),
     netPicture(),
-    names.provisional ? element("p", { class: "banner" }, "The judgement is provisional: some runs are without a result (infrastructure failure, or not run yet).") : null,
     section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
     section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
     others({ instance, examination }),
@@ -441,7 +440,7 @@ function recordOf(run, part) {
     element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
-  const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] }),
+  const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("a", { href: `${run.picture[0]}.svg` }, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] })),
     element("figcaption", {}, element("a", { href: `${run.picture[0]}.csv` }, "CSV")))) : null;
   return [output, picture,
     section("Attempts", tableOf("All attempts at this run; the last one is judged", ["Attempt", "State", "Outcome", "Started", "Host", "Marks", "Raw outputs"], attempts)),

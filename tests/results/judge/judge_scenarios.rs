@@ -221,7 +221,7 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     let error = screen(&position, dir.path());
     for part in [
         "trusted value F",
-        "Basis majority",
+        "How the value was decided: the tools that gave the value have more than half",
         "3.999574 for the trusted value, 4.999487 for all values",
         "For the trusted value: ITS-Tools ITS-Tools.L LTSMin Tapaal\nFor other values: LoLA\n",
         "weight 0.082956 (55/663)",
