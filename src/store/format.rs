@@ -161,7 +161,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
 
 /// Rows that no version writes, each with the first format that has its columns: listings, summaries and counts would treat
 /// them differently. Facts that are no JSON are refused where they are read.
-const INVALID_ROWS: [(i64, &str, &str); 7] = [
+const INVALID_ROWS: [(i64, &str, &str); 8] = [
     (1, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
     (1, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
     (
@@ -190,6 +190,13 @@ const INVALID_ROWS: [(i64, &str, &str); 7] = [
         "SELECT 1 FROM runs
          WHERE CASE WHEN json_valid(facts) THEN model IS NOT json_extract(facts, '$.model') END",
         "the column `model` of a run differs from its facts",
+    ),
+    (
+        3,
+        "SELECT 1 FROM attempts
+         WHERE CASE WHEN json_valid(facts) THEN
+             ms IS NOT json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms') END",
+        "the column `ms` of an attempt differs from its facts",
     ),
 ];
 
@@ -329,7 +336,6 @@ pub(super) fn each_instance(
 mod tests {
     use super::*;
     use crate::Record;
-    use std::collections::BTreeMap;
 
     #[test]
     fn an_endless_query_is_interrupted() {
@@ -349,12 +355,8 @@ mod tests {
         let dir = folder.path().join("2018 #1, 100 %?é");
         let facts = CampaignFacts {
             campaign: "edition = \"mcc-2018\"".into(),
-            settings: BTreeMap::new(),
-            edition: "{}".into(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
             retries: 2,
+            ..CampaignFacts::default()
         };
         drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
         let path = dir.join("record.db");
