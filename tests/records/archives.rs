@@ -198,11 +198,11 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE runs SET recorded = -1".to_owned(), "is neither 0 nor 1"),
         ("UPDATE attempts SET number = -1 WHERE run = 1".to_owned(), "the number of an attempt"),
         // Summaries read the columns, and judgements the facts.
-        ("UPDATE attempts SET outcome = 'infrastructure' WHERE run = 1".to_owned(), "`outcome` of an attempt differs"),
+        ("UPDATE attempts SET outcome = 'infrastructure' WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("UPDATE runs SET model = 'other' WHERE position = 1".to_owned(), "`model` of a run differs"),
         ("UPDATE runs SET model = NULL WHERE position = 1".to_owned(), "`model` of a run differs"),
-        ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`ms` of an attempt differs"),
-        ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`ms` of an attempt differs"),
+        ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
+        ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
         // Its own rules, of which the archive has a copy that is shown.
         (
@@ -305,7 +305,7 @@ fn a_folder_for_temporary_files_that_cannot_be_used_is_an_error_of_the_host() {
             vec!["verify", text(unpacked.path())],
             vec!["judge", text(&archive), "--out", text(&out)],
             vec!["report", text(&archive), "--out", text(&out)],
-            vec!["replay", text(unpacked.path()), "--run", RUN, "--disk", text(folder.path())],
+            vec!["replay", text(&archive), "--run", RUN],
             vec!["export", text(unpacked.path()), "--archive", text(&out)],
         ] {
             let mut harness = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
