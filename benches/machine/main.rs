@@ -113,15 +113,8 @@ impl<'a> MachineSetup<'a> {
     }
 
     fn record(&self, name: &str, runs: &[Run]) -> Record {
-        let facts = CampaignFacts {
-            campaign: String::new(),
-            settings: Default::default(),
-            edition: serde_json::to_string(&self.edition).unwrap(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
-            retries: 0,
-        };
+        let edition = serde_json::to_string(&self.edition).unwrap();
+        let facts = CampaignFacts { edition, ..CampaignFacts::default() };
         let record = Record::create_or_open(&self.folder.join(name), &facts, |_| {}).unwrap();
         record.plan_runs(runs).unwrap();
         record

@@ -8,7 +8,6 @@ use mcc_harness::judge::record::{edition_of, read_unfinished};
 use mcc_harness::report::{SiteInput, write_site};
 use mcc_harness::store::{Attempt, CampaignFacts, Record, RecordPart, RecordSummary, SealKey};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Component, Path};
@@ -88,8 +87,9 @@ pub fn shard(data: &[u8]) {
     let (database, sealed) = SHARD.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("shard");
-        let record =
-            Record::create_or_open_shared(&results, &empty_facts()).expect("a record").sealed_with(key());
+        let record = Record::create_or_open_shared(&results, &CampaignFacts::default())
+            .expect("a record")
+            .sealed_with(key());
         record.plan_runs(std::slice::from_ref(&run)).expect("a plan");
         let attempt = record.begin_attempt(&run.id()).expect("an attempt");
         let committed: Attempt = serde_json::from_str(SEALED).expect("an attempt");
@@ -103,8 +103,8 @@ pub fn shard(data: &[u8]) {
     fs::create_dir_all(results.join("outputs").join(run.id().as_str()).join("1")).expect("a folder");
     fs::write(results.join("record.db"), changed(database, data)).expect("a file");
     let Ok(part) = Record::open_readonly(&results) else { return };
-    let whole =
-        Record::create_or_open_shared(&folder.path().join("whole"), &empty_facts()).expect("a record");
+    let whole = Record::create_or_open_shared(&folder.path().join("whole"), &CampaignFacts::default())
+        .expect("a record");
     whole.plan_runs(std::slice::from_ref(&run)).expect("a plan");
     let merged = whole.merge_parts(MODEL, &key(), &[RecordPart { record: &part, superseded: None }]);
     let attempts = whole.attempts(&run.id()).expect("a record without changes");
@@ -138,25 +138,12 @@ pub fn publication(data: &[u8]) {
     }
 }
 
-/// The facts of a campaign without entries and instances.
-fn empty_facts() -> CampaignFacts {
-    CampaignFacts {
-        campaign: String::new(),
-        settings: BTreeMap::new(),
-        edition: "{}".into(),
-        disks: vec![],
-        entries: vec![],
-        instances: vec![],
-        retries: 0,
-    }
-}
-
 fn write_record(text: &str, results: &Path) -> Result<(), Box<dyn std::error::Error>> {
     static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
     let empty = EMPTY.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let results = folder.path().join("results");
-        drop(Record::create_or_open_shared(&results, &empty_facts()).expect("a record"));
+        drop(Record::create_or_open_shared(&results, &CampaignFacts::default()).expect("a record"));
         fs::read(results.join("record.db")).expect("its database")
     });
     fs::create_dir(results)?;

@@ -4,6 +4,7 @@
 use mcc_base::evidence;
 use mcc_base::names::check_folder;
 use mcc_judge::schema::{self, Table};
+use mcc_store::RECORD_FILE;
 use std::fmt::Write as _;
 
 /// What an archive is of.
@@ -51,7 +52,7 @@ pub const LAYOUT: [Part; 44] = [
     all("SHA256SUMS.sig", "signature of SHA256SUMS, if the archive is signed").optional(),
     all("edition.json", "the rules of the judgement"),
     all("datapackage.json", "the columns, types and keys of the tables"),
-    all("record.db", "SQLite: campaign, planned runs, attempts with machine, host, times and digests"),
+    all(RECORD_FILE, "SQLite: campaign, planned runs, attempts with machine, host, times and digests"),
     contest("ro-crate-metadata.json", "what the archive has, and who made it"),
     contest("publication.json", "title, date, organizers, licence, DOI, authors of the entries").optional(),
     contest("CITATION.cff", "how to cite the archive").optional(),

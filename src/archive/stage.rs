@@ -11,10 +11,10 @@ use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{Cell, ValueVerdict};
 use mcc_judge::mcc::Judge;
-use mcc_judge::record::{RecordError, edition_of};
+use mcc_judge::record::edition_of;
 use mcc_judge::schema::{ANSWERS, ARCHIVE, ENTRIES, INSTANCES, JUDGEMENT, TEAM_VALUES, Table};
 use mcc_judge::write;
-use mcc_store::{CampaignFacts, Disk, Record};
+use mcc_store::{CampaignFacts, Disk, RECORD_FILE, Record};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -235,7 +235,7 @@ fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<Camp
     let of_removed = |text: &str| removed.iter().any(|entry| text.ends_with(&format!(" {entry}")));
     facts.settings.retain(|key, _| !of_removed(key));
     facts.disks.retain(|disk| !of_removed(&disk.role));
-    let bad = |reason: String| ArchiveError::Bad { path: record.dir().join("record.db"), reason };
+    let bad = |reason: String| ArchiveError::Bad { path: record.dir().join(RECORD_FILE), reason };
     // Written again without comments, which may mention a removed entry.
     let mut campaign: toml::Table =
         facts.campaign.parse().map_err(|error| bad(format!("its campaign.toml: {error}")))?;
@@ -245,6 +245,6 @@ fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<Camp
     facts.campaign = toml::to_string(&campaign).map_err(|error| bad(error.to_string()))?;
     let edition =
         edition_of(record)?.without_resigned(|entry| !removed.iter().any(|removed| removed == entry));
-    facts.edition = serde_json::to_string(&edition).map_err(RecordError::Edition)?;
+    facts.edition = serde_json::to_string(&edition).map_err(|error| bad(error.to_string()))?;
     Ok(facts)
 }

@@ -6,7 +6,7 @@ use super::layout::{Kind, part};
 use super::paths::ArchivePaths;
 use mcc_base::OnFile;
 use mcc_base::files::{self, is_full};
-use mcc_store::ARCHIVE_FILE;
+use mcc_store::{ARCHIVE_FILE, RECORD_FILE};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -106,7 +106,7 @@ pub fn unpack_part(
         }
         let most_of_record =
             bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_RECORD_BYTES));
-        if shown == "record.db" && size > most_of_record {
+        if part.file == RECORD_FILE && size > most_of_record {
             return Err(unsafe_entry(format!(
                 "of {size} bytes is larger than {most_of_record} bytes, and the archive has only {length}; get it again from \
                  its author"

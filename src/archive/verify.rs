@@ -4,7 +4,7 @@ use super::ArchiveError;
 use super::layout::{Kind, LAYOUT, part};
 use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 use mcc_base::names::RunId;
-use mcc_base::{OnFile, digest, files};
+use mcc_base::{OnFile, digest, files, temporary};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
@@ -110,7 +110,7 @@ impl Verified {
         self.check(
             "every answer, trusted value and point follows from the outputs by the rules",
             |verified| {
-                let recomputed = tempfile::tempdir().on("recompute", folder)?;
+                let recomputed = temporary::folder("mcc-verify-")?;
                 write::write(&Judge::new(edition, results)?, recomputed.path())?;
                 verified.same_files(recomputed.path(), folder)?;
                 verified.recomputed = true;
@@ -370,7 +370,7 @@ impl Verified {
             if facts.edition != edition.name {
                 verified.differs("archive.json", "names another edition than edition.json");
             }
-            let recomputed = tempfile::tempdir().on("recompute", paths.0)?;
+            let recomputed = temporary::folder("mcc-verify-")?;
             let answers = recomputed.path().join("answers.csv");
             let layout = Layout::Results(Form::Exact);
             export(&edition, results.clone(), &cores(&record)?, layout, &answers)?;

@@ -1,6 +1,8 @@
-//! Temporary files and folders beside those that they become, in the same file system, so that they can be renamed.
+//! Temporary folders, and temporary files and folders beside those that they become, in the same file system, so that they can
+//! be renamed.
 
 use super::{FileError, OnFile};
+use std::env;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -31,6 +33,34 @@ pub fn folder_beside(path: &Path, prefix: &str) -> Result<TempDir, FileError> {
     fs::create_dir_all(parent).on("create", parent)?;
     let folder = Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o777)).tempdir_in(parent);
     folder.map_err(without_temporary_path).on("create a folder in", parent)
+}
+
+/// Why there is no folder for temporary files: the cause of an `io::Error`, so that `is_unusable` finds it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; set TMPDIR to a folder in which you can create files")]
+struct Unusable(io::Error);
+
+/// Creates a private temporary folder in `TMPDIR`, or in `/tmp` if it is not set. It is removed with the value.
+///
+/// # Errors
+/// The folder cannot be created there; the error has the remedy.
+pub fn folder(prefix: &str) -> Result<TempDir, FileError> {
+    folder_in(&env::temp_dir(), prefix)
+}
+
+/// `folder` with this folder in the place of `TMPDIR`.
+///
+/// # Errors
+/// As `folder`.
+pub fn folder_in(parent: &Path, prefix: &str) -> Result<TempDir, FileError> {
+    let folder = Builder::new().prefix(prefix).tempdir_in(parent).map_err(without_temporary_path);
+    let unusable = |cause: io::Error| io::Error::new(cause.kind(), Unusable(cause));
+    folder.map_err(unusable).on("create a temporary folder in", parent)
+}
+
+/// Whether an error is one of `folder`: this host has no usable folder for temporary files.
+pub fn is_unusable(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|cause| cause.is::<Unusable>())
 }
 
 /// Removes the path of the temporary file from an error of `tempfile`: it says nothing to a user, whose file has another

@@ -66,6 +66,18 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// Checks a text of any number of lines that others wrote, such as a note or a reason. A line feed is the only control
+/// character that it may contain: tables that were exported have it.
+///
+/// # Errors
+/// It contains another one, or an invisible character. The problem is a predicate of the text, with the remedy.
+pub fn check_lines(text: &str) -> Result<(), String> {
+    match text.chars().filter(|c| *c != '\n').find_map(control) {
+        None => Ok(()),
+        Some(shown) => Err(format!("contains the control character {shown}; remove it")),
+    }
+}
+
 /// The visible name of a character that is invisible or changes how other characters are displayed; None for others.
 pub fn control(c: char) -> Option<String> {
     const C0: [&str; 32] = [
@@ -101,6 +113,24 @@ mod tests {
         let error = write(Path::new("/proc/self/nowhere.csv"), "x").unwrap_err();
         assert!(!error.to_string().contains('/'), "{error}");
         assert!(files::is_wrong_path(&error), "{error}");
+    }
+
+    #[test]
+    fn lines_contain_no_control_character_but_the_line_feed() {
+        for allowed in ["", "P-3: withdrawn by its author", "two\nlines, ⟨ESC⟩, é\n"] {
+            assert_eq!(check_lines(allowed), Ok(()));
+        }
+        for (refused, shown) in [
+            ("a\u{1b}[2Jb", "⟨ESC⟩"),
+            ("a\r\nb", "⟨CR⟩"),
+            ("a\tb", "⟨TAB⟩"),
+            ("a\nb\0", "⟨NUL⟩"),
+            ("\u{9b}", "⟨U+009B⟩"),
+            ("a\u{202e}b", "⟨U+202E⟩"),
+        ] {
+            let problem = format!("contains the control character {shown}; remove it");
+            assert_eq!(check_lines(refused), Err(problem));
+        }
     }
 
     #[test]

@@ -120,6 +120,8 @@ enum ChannelKind {
 struct Source<'a> {
     file: &'a Path,
     text: &'a str,
+    /// Whether the files of private keys must exist.
+    needs_keys: bool,
 }
 
 impl Source<'_> {
@@ -167,8 +169,21 @@ impl Campaign {
     /// # Errors
     /// A file cannot be read, or a key or value is not valid.
     pub fn load(path: &Path) -> Result<Self, CampaignError> {
+        Self::load_with(path, true)
+    }
+
+    /// Reads them as `load` does, but the files of private keys need not exist: a campaign that was made from an archive has
+    /// none.
+    ///
+    /// # Errors
+    /// As `load`.
+    pub fn load_without_keys(path: &Path) -> Result<Self, CampaignError> {
+        Self::load_with(path, false)
+    }
+
+    fn load_with(path: &Path, needs_keys: bool) -> Result<Self, CampaignError> {
         let text = read(path)?;
-        let source = Source { file: path, text: &text };
+        let source = Source { file: path, text: &text, needs_keys };
         let raw: RawCampaign = toml::from_str(&text).map_err(|error| {
             let line = source.line(error.span().map_or(0, |span| span.start));
             let written: String =
@@ -424,7 +439,7 @@ fn channel(source: &Source, tool: &RawTool, folder: &Path) -> Result<Channel, Ca
     let key_file = |name: &str, key: &Spanned<PathBuf>| {
         let path = folder.join(key.get_ref());
         let path = std::path::absolute(&path).unwrap_or(path);
-        if path.is_file() {
+        if path.is_file() || !source.needs_keys {
             Ok(path)
         } else {
             Err(source.wrong(key, format!("{name}: there is no file {}", path.display())))

@@ -3,6 +3,7 @@ use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print, word_of};
 use mcc_base::names::EntryName;
+use mcc_base::temporary;
 use mcc_campaign::benchkit::abridged;
 use mcc_campaign::{Kind, Start};
 use mcc_runner::qualify::paired::{CONFIDENCE, INSTRUCTIONS_LEVEL, POWER, PairedTest};
@@ -82,7 +83,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         show_inputs: &print::inputs,
         show: &|number, all, run| eprintln!("compare-runs: [{number}/{all}] {run}"),
     };
-    let temporary = tempfile::tempdir()?;
+    let temporary = temporary::folder("mcc-compare-")?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
     let report = comparison.run(repetitions, out)?;
     print::result(args.format, &report, || {

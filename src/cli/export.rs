@@ -5,6 +5,7 @@ use super::terminal::{argument, next};
 use super::{Exit, Failure, print, word_of};
 use anyhow::anyhow;
 use mcc_archive::ArchiveInputs;
+use mcc_base::temporary;
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_campaign::{Campaign, JobFileOptions, Kind, Plan};
 use mcc_edition::{Edition, Status};
@@ -141,7 +142,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     refuse_inputs(&read, [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let (edition, results) = args.inputs.read(&args.input)?;
-    let staged = tempfile::Builder::new().prefix("mcc-archive-").tempdir()?;
+    let staged = temporary::folder("mcc-archive-")?;
     let mut files = Vec::new();
     match &args.tool {
         Some(tool) => {

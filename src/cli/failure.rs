@@ -5,6 +5,7 @@ use super::Exit;
 use mcc_archive::ArchiveError;
 use mcc_base::FileError;
 use mcc_base::files::{is_full, is_wrong_path};
+use mcc_base::temporary::is_unusable;
 use mcc_certify::command::CertificationError;
 use mcc_certify::{ConvertError, EngineError};
 use mcc_judge::contest_table::ExportError;
@@ -18,6 +19,7 @@ use mcc_runner::{ImportError, RunnerError};
 use mcc_store::StoreError;
 use mcc_vm::build::BuildError;
 use std::error::Error;
+use std::io;
 
 /// An error with its exit code. The operator `?` gives an error that is not of a known type `Exit::Failed`.
 pub struct Failure {
@@ -39,9 +41,15 @@ impl Failure {
     }
 
     fn new(error: anyhow::Error, otherwise: Exit) -> Self {
-        let is_full_disk = error.chain().any(|cause| cause.downcast_ref().is_some_and(is_full));
-        let exit =
-            if is_full_disk { Exit::Failed } else { error.chain().find_map(known).unwrap_or(otherwise) };
+        let is_caused_by =
+            |is: fn(&io::Error) -> bool| error.chain().any(|cause| cause.downcast_ref().is_some_and(is));
+        let exit = if is_caused_by(is_full) {
+            Exit::Failed
+        } else if is_caused_by(is_unusable) {
+            Exit::HostCannot
+        } else {
+            error.chain().find_map(known).unwrap_or(otherwise)
+        };
         Self { exit, error }
     }
 }
@@ -264,9 +272,9 @@ fn build(error: &BuildError) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_base::temporary::folder_in;
     use mcc_vm::container::ContainerError;
-    use std::io;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     fn path() -> PathBuf {
         PathBuf::from("results")
@@ -311,6 +319,15 @@ mod tests {
         }
         let no_space = || ExecutorError::NoSpace { path: path(), free: 1, needed: 2 };
         for failure in [Failure::usage(no_space()), Failure::from(RunnerError::Executor(no_space()))] {
+            assert_eq!(failure.exit, Exit::HostCannot, "{}", failure.error);
+        }
+        let no_temporary = || folder_in(Path::new("/dev/null"), "").unwrap_err();
+        for failure in [
+            Failure::usage(no_temporary()),
+            Failure::from(ArchiveError::from(no_temporary())),
+            Failure::from(RunnerError::from(no_temporary())),
+            Failure::from(QualifyError::Runner(RunnerError::Archive(no_temporary().into()))),
+        ] {
             assert_eq!(failure.exit, Exit::HostCannot, "{}", failure.error);
         }
         let refused = || {

@@ -1,7 +1,7 @@
 use super::{Exit, Failure, print, submission};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
-use mcc_base::temporary::folder_of;
+use mcc_base::temporary::{self, folder_of};
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
@@ -172,7 +172,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 return Ok(Exit::Done);
             };
             progress("renaming");
-            let renamed = tempfile::tempdir()?;
+            let renamed = temporary::folder("mcc-inputs-")?;
             let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
             check_archives(&named, accept_errors, &print::inputs)?;
             show(&build(&named)?)?;

@@ -4,6 +4,7 @@ use super::run::stop_on_signal;
 use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress, word_of};
 use mcc_base::names::EntryName;
+use mcc_base::temporary;
 use mcc_campaign::{Kind, Start};
 use mcc_edition::Edition;
 use mcc_runner::qualify::{
@@ -130,7 +131,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let purpose = Purpose::Qualification;
     let settings = args.conditions.settings(purpose, &args.instances, args.repeat, args.oracle.clone())?;
     let qualification = Qualification::new(settings)?;
-    let temporary = tempfile::tempdir()?;
+    let temporary = temporary::folder("mcc-qualify-")?;
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {

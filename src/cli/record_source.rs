@@ -1,7 +1,8 @@
 use super::Failure;
 use super::terminal::argument;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use mcc_archive::{ArchiveLimits, unpack_part};
+use mcc_base::temporary;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -33,9 +34,7 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
     if path.is_dir() {
         return Ok(RecordSource { folder: path.to_owned(), _unpacked: None });
     }
-    let unpacked = tempfile::Builder::new().prefix("mcc-archive-").tempdir().context(
-        "cannot create a temporary folder for the archive's files; set TMPDIR to a folder with enough space",
-    )?;
+    let unpacked = temporary::folder("mcc-archive-")?;
     name_by_archive(unpacked.path(), path);
     unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;
     Ok(RecordSource { folder: unpacked.path().to_owned(), _unpacked: Some(unpacked) })

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use mcc_archive::{Comparison, Median, compare};
 use mcc_base::machine::Backend;
 use mcc_base::names::RunId;
+use mcc_base::temporary;
 use mcc_runner::{Host, Replay};
 use mcc_store::{Disk, Record};
 use std::num::NonZeroU32;
@@ -46,7 +47,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let record_source = open(&args.input)?;
     let record = Record::open_readonly(&record_source.folder).map_err(Failure::usage)?;
     let replay = Replay::from_record(&record, &args.run, &args.disk)?;
-    let temporary = tempfile::Builder::new().prefix("mcc-replay-").tempdir()?;
+    let temporary = temporary::folder("mcc-replay-")?;
     let out = args.out.as_deref().unwrap_or(temporary.path());
 
     for (path, disk) in replay.files() {

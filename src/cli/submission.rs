@@ -7,7 +7,7 @@ use super::{Exit, Failure, print, progress, word_of};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_base::names::EntryName;
-use mcc_base::temporary::folder_of;
+use mcc_base::temporary::{self, folder_of};
 use mcc_campaign::benchkit::Declaration;
 use mcc_campaign::{EntryPublication, Kind};
 use mcc_judge::record::{answers_of, edition_of};
@@ -106,7 +106,7 @@ pub fn write(
     let parent = folder_of(out);
     fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
     let packet = tempfile::Builder::new().prefix(".submission-").tempdir_in(parent)?;
-    let work = tempfile::tempdir()?;
+    let work = temporary::folder("mcc-submission-")?;
     let stop = stop_on_signal()?;
     let qualify = |name: &str, settings: Settings, image: &Path, ssh_key: Option<&Path>| {
         let machines = Machines {

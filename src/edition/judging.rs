@@ -1,6 +1,7 @@
 //! Settings of judging (E-2 to E-4).
 
 use super::{Pattern, fraction};
+use mcc_base::text::check_lines;
 use num_rational::BigRational;
 use num_traits::One;
 use serde::{Deserialize, Serialize};
@@ -257,13 +258,14 @@ struct WrittenStatusRule {
 }
 
 impl TryFrom<WrittenStatusRule> for StatusRule {
-    type Error = &'static str;
+    type Error = String;
 
     fn try_from(written: WrittenStatusRule) -> Result<Self, Self::Error> {
         let WrittenStatusRule { pattern, status, note } = written;
         if status == Status::Withdrawn && note.trim().is_empty() {
-            return Err("a withdrawn entry needs a `note` with the reason and the rule (P-3)");
+            return Err("a withdrawn entry needs a `note` with the reason and the rule (P-3)".to_owned());
         }
+        check_lines(&note).map_err(|problem| format!("the `note` {problem}"))?;
         Ok(Self { pattern, status, note })
     }
 }

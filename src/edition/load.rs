@@ -141,6 +141,11 @@ mod tests {
             ("\"97/100\"", &format!("\"0.{}\"", "9".repeat(30_000)), "exact number in quotes"),
             ("min_agreeing = 3", "min_agreeing = 1", "at least 2"),
             ("pattern = \"BVT*\"", "pattern = \"BVT[\"", "glob 'BVT[': unclosed character class"),
+            (
+                "pattern = \"BVT*\"",
+                "pattern = \"BVT*\"\nnote = \"a\\u001bb\"",
+                "the `note` contains the control character ⟨ESC⟩; remove it",
+            ),
             ("values = 4", "values = 5", "4 values"),
             ("name = \"UpperBounds\"", "name = \"StateSpace\"", "twice"),
             ("Irma = [\"Irma.full\"", "Irma = [\"ITS-Tools\"", "already"),

@@ -200,16 +200,12 @@ impl NewCampaign<'_> {
         let publication = mcc_archive::publication(self.archive)?;
         let table = self.campaign(publication)?;
         self.models()?;
-        let has_key = self.missing.iter().any(|missing| missing.sha256.is_none());
         self.images()?;
         self.inputs(&edition)?;
         let header = "# Made by `mcc-harness import` from the campaign file of an archive. README.txt has all steps.\n\n";
         let written = toml::to_string_pretty(&table).map_err(|error| self.content("record.db", error))?;
         self.text("campaign.toml", &format!("{header}{written}"))?;
-        // Campaign::load needs the keys of original disks.
-        if !has_key {
-            self.check(&edition)?;
-        }
+        self.check(&edition)?;
         let judge = self.judge_command()?;
         self.text("README.txt", &self.readme(&judge))?;
         let digests = self
@@ -478,10 +474,11 @@ impl NewCampaign<'_> {
     /// Checks that the campaign file is valid, and that its campaign is that of the record.
     fn check(&self, edition: &Edition) -> Result<(), ImportError> {
         let wrong = |reason: String| self.content("record.db", format!("its campaign.toml: {reason}"));
-        let campaign = Campaign::load(&self.folder.join("campaign.toml")).map_err(|error| match error {
-            CampaignError::Wrong { message, .. } => wrong(message),
-            error => wrong(error.to_string()),
-        })?;
+        let campaign =
+            Campaign::load_without_keys(&self.folder.join("campaign.toml")).map_err(|error| match error {
+                CampaignError::Wrong { message, .. } => wrong(message),
+                error => wrong(error.to_string()),
+            })?;
         if campaign.effective(edition) != *edition {
             return Err(wrong("its limits are not those of its runs".to_owned()));
         }

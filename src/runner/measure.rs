@@ -3,7 +3,7 @@
 
 use super::{Host, RunnerError};
 use mcc_base::guest::{Exit, GuestEvent, Job, Request};
-use mcc_base::{OnFile, clock};
+use mcc_base::{OnFile, clock, temporary};
 use mcc_edition::Machine as MachineRules;
 use mcc_store::measured_host::{
     Condition, InstructionCounts, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures,
@@ -138,7 +138,7 @@ impl Measurement<'_> {
 
     /// Runs the workloads under all conditions. The conditions alternate, so that a change of the host shifts all of them.
     fn measure(&self, specs: &[MachineSpec]) -> Result<(Vec<Series>, Vec<InstructionCounts>), RunnerError> {
-        let folder = tempfile::tempdir().on("use", "the folder for temporary files")?;
+        let folder = temporary::folder("mcc-measure-")?;
         let [measured, neighbours @ ..] = specs else { return Ok((vec![], vec![])) };
         let states = SavedStates::new(folder.path().join("states"));
         let saved = states.get_or_boot(measured, "", BOOT_TIMEOUT);
@@ -242,7 +242,7 @@ fn in_machine(
     script: &str,
     during: impl FnOnce(&mut Machine, &Path) -> Result<(), RunnerError>,
 ) -> Result<(Machine, tempfile::TempDir), RunnerError> {
-    let folder = tempfile::tempdir().on("use", "the folder for temporary files")?;
+    let folder = temporary::folder("mcc-measure-")?;
     let mut machine = Machine::start(spec, folder.path(), 1 << 20, BOOT_TIMEOUT).map_err(failed)?;
     if matches!(spec.start, Start::Restore(_)) {
         machine.send(&Request::Ready).map_err(failed)?;

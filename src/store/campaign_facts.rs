@@ -7,8 +7,8 @@ use mcc_edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The facts of a campaign, as its record keeps them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The facts of a campaign, as its record keeps them. The default has no entries and instances.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignFacts {
     /// The text of campaign.toml when the record was created.
     pub campaign: String,

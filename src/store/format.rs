@@ -7,6 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -159,34 +160,43 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
     }
 }
 
-/// Rows that no version writes, each with the first format that has its columns: listings, summaries and counts would treat
-/// them differently. Facts that are no JSON are refused where they are read.
-const INVALID_ROWS: [(i64, &str, &str); 7] = [
-    (1, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
-    (1, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
+/// Rows that no version writes, each with the formats that have its columns: listings, summaries and counts would treat them
+/// differently. Facts that are no JSON are refused where they are read. Facts of attempts, by far the largest part of a record,
+/// are read once.
+const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 8] = [
+    (1..=FORMAT, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
+    (1..=FORMAT, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
     (
-        1,
+        1..=FORMAT,
         "SELECT 1 FROM runs WHERE recorded NOT IN (0, 1)",
         "the column `recorded` of a run is neither 0 nor 1",
     ),
     (
-        1,
+        1..=FORMAT,
         "SELECT 1 FROM attempts WHERE number NOT BETWEEN 1 AND 4294967295",
         "the number of an attempt is less than 1 or too large",
     ),
     (
-        1,
+        1..=2,
         "SELECT 1 FROM attempts
          WHERE CASE WHEN json_valid(facts) THEN outcome IS NOT json_extract(facts, '$.outcome') END",
         "the column `outcome` of an attempt differs from its facts",
     ),
     (
-        2,
+        3..=FORMAT,
+        "SELECT 1 FROM attempts
+         WHERE CASE WHEN json_valid(facts) THEN
+             outcome IS NOT json_extract(facts, '$.outcome')
+             OR ms IS NOT json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms') END",
+        "the column `outcome` or `ms` of an attempt differs from its facts",
+    ),
+    (
+        2..=FORMAT,
         "SELECT 1 FROM reruns WHERE after NOT BETWEEN 1 AND 4294967295",
         "the number of an attempt before a rerun is less than 1 or too large",
     ),
     (
-        3,
+        3..=FORMAT,
         "SELECT 1 FROM runs
          WHERE CASE WHEN json_valid(facts) THEN model IS NOT json_extract(facts, '$.model') END",
         "the column `model` of a run differs from its facts",
@@ -207,7 +217,7 @@ pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreE
         return broken(found);
     }
     let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-    for (_, query, problem) in INVALID_ROWS.into_iter().filter(|(first, ..)| *first <= format) {
+    for (_, query, problem) in INVALID_ROWS.into_iter().filter(|(formats, ..)| formats.contains(&format)) {
         let is_found = db.prepare(query).and_then(|mut query| query.exists([])).map_err(failed)?;
         if is_found {
             return broken(problem.to_owned());
@@ -329,7 +339,6 @@ pub(super) fn each_instance(
 mod tests {
     use super::*;
     use crate::Record;
-    use std::collections::BTreeMap;
 
     #[test]
     fn an_endless_query_is_interrupted() {
@@ -349,12 +358,8 @@ mod tests {
         let dir = folder.path().join("2018 #1, 100 %?é");
         let facts = CampaignFacts {
             campaign: "edition = \"mcc-2018\"".into(),
-            settings: BTreeMap::new(),
-            edition: "{}".into(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
             retries: 2,
+            ..CampaignFacts::default()
         };
         drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
         let path = dir.join("record.db");

@@ -44,7 +44,7 @@ pub use hold::Hold;
 pub use list::{OpenRun, RunRecord, Summary};
 pub use measured_host::MeasuredHost;
 pub use merge::{MergeCounts, RecordPart};
-pub use record::{ARCHIVE_FILE, Record, RunState};
+pub use record::{ARCHIVE_FILE, RECORD_FILE, Record, RunState};
 pub use record_summary::{RecordSummary, RunCounts, RunningAttempt};
 pub use rerun::Rerun;
 pub use samples::FILE as SAMPLES;

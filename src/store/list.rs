@@ -6,6 +6,7 @@ use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::params;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Rows of one query: the database is not locked for a whole listing.
 const PAGE: usize = 500;
@@ -132,10 +133,20 @@ impl Record {
         number: u32,
         facts: &str,
     ) -> Result<Attempt, StoreError> {
-        if number == expected {
-            return self.attempt_of_row(run, number, facts);
+        self.check_number(format_args!("attempt {number} at {run}"), expected, number.into())?;
+        self.attempt_of_row(run, number, facts)
+    }
+
+    /// Checks that the number of an attempt is the one after that of the attempt before it. `row` is the attempt in messages.
+    pub(super) fn check_number(
+        &self,
+        row: impl fmt::Display,
+        expected: u32,
+        number: i64,
+    ) -> Result<(), StoreError> {
+        if number == i64::from(expected) {
+            return Ok(());
         }
-        let row = format!("attempt {number} at {run}");
         Err(self.bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))
     }
 

@@ -60,6 +60,8 @@ pub enum RunState {
     },
 }
 
+/// The database of a record, in its folder.
+pub const RECORD_FILE: &str = "record.db";
 /// The file that marks a folder as an unpacked archive.
 pub const ARCHIVE_FILE: &str = "archive.json";
 
@@ -92,7 +94,7 @@ impl Record {
         facts: &CampaignFacts,
         mut on_leftover: impl FnMut(&Path),
     ) -> Result<Self, StoreError> {
-        let path = dir.join("record.db");
+        let path = dir.join(RECORD_FILE);
         if dir.join(ARCHIVE_FILE).exists() {
             return Err(StoreError::IsArchive { dir: dir.to_owned() });
         }
@@ -182,7 +184,7 @@ impl Record {
         read: fn(&Connection, &Path) -> Result<CampaignFacts, StoreError>,
         dir: &Path,
     ) -> Result<Self, StoreError> {
-        let path = dir.join("record.db");
+        let path = dir.join(RECORD_FILE);
         if !path.exists() {
             return Err(StoreError::NoRecord { dir: dir.to_owned() });
         }
@@ -537,7 +539,7 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
 
 /// Checks that the files of a record that are opened by path are regular: SQLite would wait for the writer of a pipe.
 fn check_files(dir: &Path) -> Result<(), StoreError> {
-    ["record.db", "lock"].into_iter().chain(SQLITE_FILES).try_for_each(|name| {
+    [RECORD_FILE, "lock"].into_iter().chain(SQLITE_FILES).try_for_each(|name| {
         let path = dir.join(name);
         files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
     })

@@ -9,6 +9,7 @@ use mcc_campaign::{History, Remaining, Run};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
@@ -16,8 +17,8 @@ use std::time::SystemTime;
 /// Runs of one page: the database is not locked for the whole pass.
 const PAGE: i64 = 10_000;
 
-/// Outcome and duration of the attempts at some of the runs, without their facts, which have some kilobytes.
-const ENDS: &str = "SELECT run, outcome, ms FROM attempts INDEXED BY ends
+/// Number, outcome and duration of the attempts at some of the runs, without their facts, which have some kilobytes.
+const ENDS: &str = "SELECT run, number, outcome, ms FROM attempts INDEXED BY ends
                     WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number";
 
 /// Number of last attempts, and of last infrastructure failures, in a summary.
@@ -86,6 +87,23 @@ struct RunColumns<'a> {
     #[serde(borrow)]
     model: Cow<'a, str>,
     competes: bool,
+}
+
+/// The end of an attempt, as one index has it.
+struct End {
+    /// The position of its run.
+    run: i64,
+    number: i64,
+    outcome: String,
+    /// Boot time and wall time.
+    ms: Option<u64>,
+}
+
+/// The attempt, in messages.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "attempt {} at run {}", self.number, self.run)
+    }
 }
 
 impl RunningAttempt {
@@ -268,7 +286,8 @@ impl Record {
         );
         let ends = match self.format() {
             1 | 2 => {
-                "SELECT run, outcome, json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')
+                "SELECT run, number, outcome,
+                        json_extract(facts, '$.facts.boot_ms') + json_extract(facts, '$.facts.wall_ms')
                  FROM attempts WHERE run BETWEEN ?1 AND ?2 ORDER BY run, number"
             }
             _ => ENDS,
@@ -280,25 +299,25 @@ impl Record {
             let db = self.connection();
             let mut statement = db.prepare_cached(ends).map_err(|source| self.database(source))?;
             let mut rows = statement.query([first.0, last.0]).map_err(|source| self.database(source))?;
-            let mut next = || -> rusqlite::Result<Option<(i64, String, Option<u64>)>> {
+            let mut next = || -> rusqlite::Result<Option<End>> {
                 let Some(row) = rows.next()? else { return Ok(None) };
-                let ms: Option<i64> = row.get(2)?;
-                Ok(Some((row.get(0)?, row.get(1)?, ms.map(i64::unsigned_abs))))
+                let ms: Option<i64> = row.get(3)?;
+                let ms = ms.map(i64::unsigned_abs);
+                Ok(Some(End { run: row.get(0)?, number: row.get(1)?, outcome: row.get(2)?, ms }))
             };
             let mut end = next().map_err(|source| self.database(source))?;
             for (position, recorded, facts) in &page {
-                let (mut attempts, mut last) = (0, None);
-                while let Some(found) = end.take_if(|end| end.0 == *position) {
+                let (mut attempts, mut last) = (0_u32, None);
+                while let Some(found) = end.take_if(|end| end.run == *position) {
                     attempts += 1;
-                    let (_, _, ms) = &found;
-                    // Boot time and wall time.
-                    check_ms([("boot_ms + wall_ms", ms.map(|ms| ms / 2))])
-                        .map_err(|bad| self.bad_row(format!("attempt {attempts} at run {position}"), bad))?;
+                    self.check_number(&found, attempts, found.number)?;
+                    check_ms([("boot_ms + wall_ms", found.ms.map(|ms| ms / 2))])
+                        .map_err(|bad| self.bad_row(&found, bad))?;
                     last = Some(found);
                     end = next().map_err(|source| self.database(source))?;
                 }
                 let last = last.as_ref().filter(|_| *recorded);
-                take(facts, attempts, last.map(|(_, outcome, ms)| (outcome.as_str(), *ms)))?;
+                take(facts, attempts.into(), last.map(|end| (end.outcome.as_str(), end.ms)))?;
             }
             after = last.0;
         }
@@ -385,16 +404,7 @@ mod tests {
     #[test]
     fn summaries_of_a_million_runs_use_indices() {
         let folder = tempfile::tempdir().unwrap();
-        let facts = CampaignFacts {
-            campaign: String::new(),
-            settings: BTreeMap::new(),
-            edition: "{}".into(),
-            disks: vec![],
-            entries: vec![],
-            instances: vec![],
-            retries: 0,
-        };
-        let record = Record::create_or_open(folder.path(), &facts, |_| {}).unwrap();
+        let record = Record::create_or_open(folder.path(), &CampaignFacts::default(), |_| {}).unwrap();
         for (query, how) in [
             (ENDS, "SEARCH attempts USING COVERING INDEX ends"),
             (OPEN, "SEARCH runs USING INDEX open_runs"),

@@ -5,6 +5,7 @@ use super::disk_header::{DiskError, check_disk, format_of};
 use super::image::{Image, ImageError, ImageFacts};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
+use mcc_base::temporary;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
@@ -117,7 +118,7 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
     // An absolute path: qemu-img would take a relative `nbd:...` for an address.
     let disk = std::fs::canonicalize(path).on("find", path)?;
-    let folder = tempfile::tempdir().on("create", std::env::temp_dir())?;
+    let folder = temporary::folder("mcc-disk-")?;
     let first = folder.path().join("first");
     let named = |option: &str, path: &Path| {
         let mut named = OsString::from(option);

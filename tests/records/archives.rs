@@ -198,10 +198,19 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE runs SET recorded = -1".to_owned(), "is neither 0 nor 1"),
         ("UPDATE attempts SET number = -1 WHERE run = 1".to_owned(), "the number of an attempt"),
         // Summaries read the columns, and judgements the facts.
-        ("UPDATE attempts SET outcome = 'infrastructure' WHERE run = 1".to_owned(), "`outcome` of an attempt differs"),
+        ("UPDATE attempts SET outcome = 'infrastructure' WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("UPDATE runs SET model = 'other' WHERE position = 1".to_owned(), "`model` of a run differs"),
         ("UPDATE runs SET model = NULL WHERE position = 1".to_owned(), "`model` of a run differs"),
+        ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
+        ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
+        // Its own rules, of which the archive has a copy that is shown.
+        (
+            "UPDATE facts SET value = json_set(value, '$.edition', json_set(json_extract(value, '$.edition'), \
+             '$.status[0].note', 'a' || char(27) || '[2Jb') || '') WHERE key = 'campaign'"
+                .to_owned(),
+            "the `note` contains the control character ⟨ESC⟩; remove it",
+        ),
         // Short words need far more memory than their text.
         (
             "INSERT INTO facts SELECT 'old', value FROM facts WHERE key = 'campaign'; \
@@ -282,6 +291,33 @@ fn a_changed_output_is_not_judged() {
     assert!(said.contains(&format!("the output of {RUN} has sha256 ")), "{said}");
     assert!(said.contains("it was changed after it was recorded: restore the file"), "{said}");
     assert!(!out.exists());
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_cannot_be_used_is_an_error_of_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, unpacked, out) = (archive(), unpacked(), folder.path().join("out"));
+    let (file, missing) = (folder.path().join("file"), folder.path().join("missing"));
+    fs::write(&file, "").unwrap();
+    for unusable in [file, missing] {
+        for command in [
+            vec!["verify", text(&archive)],
+            vec!["verify", text(unpacked.path())],
+            vec!["judge", text(&archive), "--out", text(&out)],
+            vec!["report", text(&archive), "--out", text(&out)],
+            vec!["replay", text(&archive), "--run", RUN],
+            vec!["export", text(unpacked.path()), "--archive", text(&out)],
+        ] {
+            let mut harness = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+            let ended = harness.args(&command).env("TMPDIR", &unusable).output().unwrap();
+            let said = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(69), "{command:?}: {said}");
+            let place = format!("cannot create a temporary folder in {}: ", unusable.display());
+            assert_eq!(said.matches(&place).count(), 1, "{command:?}: {said}");
+            assert_eq!(said.matches("; set TMPDIR to a folder").count(), 1, "{command:?}: {said}");
+            assert!(!out.exists(), "{command:?}");
+        }
+    }
 }
 
 #[test]

@@ -181,6 +181,8 @@ fn change_campaign(folder: &Path, from: &str, to: &str) {
 
 #[test]
 fn a_forged_campaign_file_gives_no_path_and_no_other_runs() {
+    const ENTRY: &str = "entry = \"depth-first\"\n";
+    const SSH: &str = "entry = \"depth-first\"\nchannel = \"ssh\"\nssh_key = \"/root/key\"\n";
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("again");
     let forged = unpacked();
@@ -202,6 +204,8 @@ fn a_forged_campaign_file_gives_no_path_and_no_other_runs() {
     for (from, to, reason) in [
         ("\"CTL*\"", "\"*\"", "its setting `not_competing of random-walk` is not that of its runs"),
         ("cpu_s = 12", "cpu_s = 13", "its limits are not those of its runs"),
+        // A key that is missing hides nothing.
+        (ENTRY, SSH, "its setting `channel of depth-first` is not that of its runs"),
         ("entry = \"depth-first\"", "entry = \"other\"", "no [[tool]] of the entry depth-first"),
     ] {
         let new = folder.path().join("new");
@@ -210,6 +214,20 @@ fn a_forged_campaign_file_gives_no_path_and_no_other_runs() {
         assert!(said.contains(reason) && !new.exists(), "{reason}: {said}");
         change_campaign(forged.path(), to, from);
     }
+    // With the settings of an original disk, its key is missing.
+    change_campaign(forged.path(), ENTRY, SSH);
+    let db = rusqlite::Connection::open(forged.path().join("record.db")).unwrap();
+    let set =
+        "json_set(value, '$.settings.\"channel of depth-first\"', 'ssh as mcc, disk virtio, nic virtio')";
+    db.execute(&format!("UPDATE facts SET value = {set} WHERE key = 'campaign'"), []).unwrap();
+    drop(db);
+    forge_sums(forged.path());
+    let said = import(&folder.path().join("with-key"), 1);
+    assert!(said.contains("images/depth-first/ssh_key: ssh_key of depth-first: a private key"), "{said}");
+    change_campaign(forged.path(), "cpu_s = 12", "cpu_s = 13");
+    let new = folder.path().join("new");
+    let said = import(&new, 2);
+    assert!(said.contains("its limits are not those of its runs") && !new.exists(), "{said}");
 }
 
 /// A million instances could share one file, and an import of a small archive would fill the disk.

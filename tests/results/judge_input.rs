@@ -105,6 +105,23 @@ fn overrides_accept_the_words_of_the_protocol() {
 }
 
 #[test]
+fn control_characters_in_notes_and_reasons_are_refused_with_their_line() {
+    let tools = "entry,tool,status,note\na,a,withdrawn,\"P-3,\ntwo lines\"\n";
+    let overrides =
+        "instance,examination,position,value,reason\nF-PT-1,ReachabilityDeadlock,00,T,\"in\ntwo lines\"\n";
+    let folder = Folder::with(&[("in.csv", &three("T")), ("tools.csv", tools), ("overrides.csv", overrides)]);
+    let judge = "judge in.csv --edition mcc-2018 --tools tools.csv --overrides overrides.csv --out out";
+    folder.run(judge, 0);
+    for (file, text, column) in [("tools.csv", tools, "note"), ("overrides.csv", overrides, "reason")] {
+        fs::write(folder.path().join(file), text.replace("lines", "li\u{1b}[2Jnes")).unwrap();
+        let error = folder.run(judge, 2);
+        let part = format!("{file}:2: column {column} contains the control character ⟨ESC⟩; remove it");
+        assert!(error.contains(&part), "{error}");
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+}
+
+#[test]
 fn a_contest_without_competing_entry_is_not_silent() {
     let tools = "entry,tool,status\na,a,resigned\nb,b,resigned\nc,c,resigned\n";
     let folder = Folder::with(&[("in.csv", &three("T")), ("tools.csv", tools)]);

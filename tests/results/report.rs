@@ -662,6 +662,30 @@ fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() 
 }
 
 #[test]
+fn a_folder_of_instances_or_evidence_that_cannot_be_read_is_an_error() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| dir.path().join(name);
+    let program = || {
+        let mut program = Command::cargo_bin("mcc-harness").expect("the program");
+        program.current_dir(dir.path());
+        program
+    };
+    let answers = "tool,instance,examination,answers,wrong\na,F-PT-03,ReachabilityDeadlock,T,\n";
+    fs::write(path("answers.csv"), answers).expect("a table");
+    program().args(["judge", "answers.csv", "--edition", "mcc-2018", "--out", "judged"]).assert().success();
+    std::os::unix::fs::symlink("nowhere", path("broken")).expect("a link");
+    for option in ["--instances", "--certified"] {
+        for folder in ["missing", "broken", "answers.csv", "answers.csv/inside"] {
+            let ended =
+                program().args(["report", "judged", "--out", "site", option, folder]).assert().code(2);
+            let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+            assert!(said.contains(&format!("{option}: cannot read the folder {folder}: ")), "{said}");
+            assert!(said.contains("; correct the path") && !path("site").exists(), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_judgement_of_another_record_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();

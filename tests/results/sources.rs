@@ -104,4 +104,25 @@ fn an_archive_is_a_source_with_its_record_s_judgement() {
     run(folder.path(), "judge results field.csv --out both", 0);
     let error = run(folder.path(), "judge results campaign.tar.zst --out both", 2);
     assert!(error.contains("entry absent is in results and in campaign.tar.zst"), "{error}");
+    // Of another model with the name of the instance.
+    let together = "judge results campaign.tar.zst --out together";
+    let replace = runs::ENTRIES.map(|(entry, _)| format!(" --replace {entry}=results")).concat();
+    let all = |code| run(folder.path(), &format!("{together}{replace}"), code);
+    all(0);
+    let db = rusqlite::Connection::open(folder.path().join("results/record.db")).unwrap();
+    let state = |sha256: &str| {
+        db.execute("UPDATE instances SET facts = json_set(facts, '$.sha256', ?1)", [sha256]).unwrap();
+    };
+    state(&"33".repeat(32));
+    fs::remove_dir_all(folder.path().join("together")).unwrap();
+    let error = all(2);
+    let both = format!("sha256 {} in results, but {} in campaign.tar.zst", "33".repeat(32), "22".repeat(32));
+    assert!(
+        error.contains("the archive of instance TokenLoop-PT-03 has") && error.contains(&both),
+        "{error}"
+    );
+    assert!(!folder.path().join("together").exists());
+    // A record that does not state it.
+    state("");
+    all(0);
 }

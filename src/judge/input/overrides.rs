@@ -5,6 +5,7 @@
 use super::run_results::{NONE, NOT_KEPT, Override, RunResults};
 use super::values::{SourceError, digest, value_number};
 use crate::table_words::OVERRIDES_HEADER;
+use mcc_base::text::check_lines;
 use mcc_campaign::benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeSet;
@@ -39,9 +40,7 @@ pub fn read_overrides(edition: &Edition, results: &mut RunResults, path: &Path) 
         if reason.is_empty() {
             return Err("column reason is empty; give the reason of the override".to_owned());
         }
-        if let Some(shown) = reason.chars().filter(|c| *c != '\n').find_map(mcc_base::text::control) {
-            return Err(format!("column reason contains the control character {shown}; remove it"));
-        }
+        check_lines(reason).map_err(|problem| format!("column reason {problem}"))?;
         // The words of the answer protocol (E-1.7) have the same meaning as those of the tables.
         let value = match (value, edition.examinations[examination].answers) {
             ("TRUE", AnswerKind::Boolean) => "T",

@@ -11,7 +11,7 @@ use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
-use mcc_store::{Arrivals, Attempt, Instructions, Outcome, Record, RunRecord, StoreError};
+use mcc_store::{Arrivals, Attempt, Instructions, Outcome, RECORD_FILE, Record, RunRecord, StoreError};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -54,8 +54,13 @@ pub enum RecordError {
         recorded: String,
     },
     /// The edition in the record is not one of this version.
-    #[error("the record's edition cannot be read: {0}; name one with --edition")]
-    Edition(#[source] serde_json::Error),
+    #[error("{}: the edition of the record cannot be read: {source}; name one with --edition", path.display())]
+    Edition {
+        /// The database of the record.
+        path: PathBuf,
+        /// The error of the JSON parser.
+        source: serde_json::Error,
+    },
     /// The campaign file in the record states something about its publication that is not valid.
     #[error("the record's campaign.toml line {line}: {problem}")]
     Publication {
@@ -87,7 +92,8 @@ pub enum RecordError {
 /// # Errors
 /// The edition in the record is not one of this version.
 pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
-    serde_json::from_str(&record.facts().edition).map_err(RecordError::Edition)
+    serde_json::from_str(&record.facts().edition)
+        .map_err(|source| RecordError::Edition { path: record.dir().join(RECORD_FILE), source })
 }
 
 /// Reads all runs of a record whose campaign is finished. Outputs are read on all cores.
@@ -183,6 +189,9 @@ fn read_recorded(
     for instance in &facts.instances {
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
         results.describe_instance(&instance.name, facts);
+        if !instance.sha256.is_empty() {
+            results.archives.insert(instance.name.to_string(), instance.sha256.clone());
+        }
     }
     for examination in edition.examinations.iter().filter(|examination| examination.values == 0) {
         let name = &examination.name;

@@ -124,6 +124,8 @@ pub struct RunResults {
     /// Entries that a tools file or a record describes, by name.
     pub(crate) known_entries: BTreeMap<String, Entry>,
     pub(crate) known_instances: HashMap<String, InstanceFacts>,
+    /// SHA-256 of the archive of each instance, where the source states it.
+    pub(crate) archives: BTreeMap<String, String>,
     pub(crate) overrides: Vec<Override>,
     /// None: the values are not certified.
     pub(crate) certified: Option<CertifiedValues>,
@@ -411,6 +413,8 @@ impl RunResults {
                 id.clone_from(new);
             }
         }
+        // The archive of a renamed instance is not the one with its original name.
+        self.archives.retain(|instance, _| !instances.contains_key(instance));
         let known = std::mem::take(&mut self.known_instances);
         self.known_instances = known
             .into_iter()

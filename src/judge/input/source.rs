@@ -6,6 +6,7 @@ pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
 use crate::judgement::{Ending, Entry};
 use mcc_base::names::check_name;
+use mcc_base::text::check_lines;
 use mcc_campaign::benchkit::contest_table::{HEADER, column};
 use mcc_campaign::benchkit::published::{COMPACT_HEADER, Table, TableError, cells, check_wrong};
 use mcc_edition::{AnswerKind, Edition, NotKept, Status};
@@ -205,9 +206,7 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
         }
         check_name("the entry", entry).map_err(|bad| format!("column entry: {bad}"))?;
         check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
-        if let Some(shown) = note.chars().filter(|c| *c != '\n').find_map(mcc_base::text::control) {
-            return Err(format!("column note contains the control character {shown}; remove it"));
-        }
+        check_lines(note).map_err(|problem| format!("column note {problem}"))?;
         if status == Status::Withdrawn && note.trim().is_empty() {
             return Err(format!(
                 "{entry} is withdrawn; give the rule and the reason in the column note (P-3)"

@@ -61,6 +61,23 @@ pub enum CombineError {
         /// Name of the source.
         source_name: String,
     },
+    /// Two sources state different archives of an instance.
+    #[error(
+        "the archive of instance {instance} has sha256 {first_sha256} in {first}, but {second_sha256} in {second}: their answers \
+         may be of different models; give sources whose runs have the same archive of it"
+    )]
+    Archives {
+        /// Name of the instance.
+        instance: String,
+        /// The first source.
+        first: String,
+        /// The digest that it states.
+        first_sha256: String,
+        /// The second source.
+        second: String,
+        /// The digest that it states.
+        second_sha256: String,
+    },
     /// The property ids of a source are those of another year than the edition.
     #[error(
         "{source_name} has property ids of {year}, such as {id}, and the edition is {edition}: the formulas of a year are \
@@ -133,6 +150,7 @@ pub fn combine(
         });
     }
     nothing_in_common(&sources)?;
+    other_archives(&sources)?;
     let mut combined = RunResults::new(edition);
     for Source { name, results } in sources {
         let counts = |entry: &str| replace.get(entry).is_none_or(|source| *source == name);
@@ -148,6 +166,26 @@ fn nothing_in_common(sources: &[Source]) -> Result<(), CombineError> {
         let mut others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
         if sources.len() > 1 && others.all(|(_, other)| other.is_disjoint(own)) {
             return Err(CombineError::NothingInCommon { source_name: sources[at].name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses sources that state different archives of an instance. A table of answers states none.
+fn other_archives(sources: &[Source]) -> Result<(), CombineError> {
+    let mut known: BTreeMap<&str, (&str, &Source)> = BTreeMap::new();
+    for source in sources {
+        for (instance, sha256) in &source.results.archives {
+            let (first_sha256, first) = *known.entry(instance.as_str()).or_insert((sha256.as_str(), source));
+            if first_sha256 != sha256 {
+                return Err(CombineError::Archives {
+                    instance: instance.clone(),
+                    first: first.name.clone(),
+                    first_sha256: first_sha256.to_owned(),
+                    second: source.name.clone(),
+                    second_sha256: sha256.clone(),
+                });
+            }
         }
     }
     Ok(())
@@ -209,6 +247,7 @@ impl RunResults {
                 None => self.describe_instance(&instance, facts),
             }
         }
+        self.archives.extend(other.archives);
         let stated = other.known_entries.into_iter().filter(|(entry, _)| counts(entry));
         self.known_entries.extend(stated);
         self.inputs.extend(other.inputs);
@@ -226,6 +265,7 @@ impl RunResults {
 mod tests {
     use super::super::run_results::RunResult;
     use super::*;
+    use std::collections::HashMap;
 
     const DEADLOCK: &str = "ReachabilityDeadlock";
 
@@ -254,5 +294,33 @@ mod tests {
         assert!(error.contains("other property ids in two"), "{error}");
         let error = combined(&["x"], "surprise").unwrap_err();
         assert!(error.contains("family F and status known in one source"), "{error}");
+    }
+
+    #[test]
+    fn sources_with_different_archives_of_an_instance_are_refused() {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let combined = |stated: [&str; 3], names: &HashMap<String, String>| {
+            let named = ["one", "two", "three"].into_iter().zip(["a", "b", "c"]).zip(stated);
+            let sources = named.map(|((name, entry), sha256)| {
+                let mut source = source(&edition, name, entry, &[], "known");
+                if !sha256.is_empty() {
+                    source.results.archives.insert("F-PT-1".to_owned(), sha256.to_owned());
+                }
+                if !names.is_empty() {
+                    source.results.rename(names, &HashMap::new()).unwrap();
+                }
+                source
+            });
+            combine(&edition, sources.collect(), &BTreeMap::new()).map_err(|error| error.to_string())
+        };
+        for stated in [["", "", ""], ["11", "", "11"], ["", "", "22"]] {
+            assert_eq!(combined(stated, &HashMap::new()).unwrap().entry_names().count(), 3, "{stated:?}");
+        }
+        // A source between them that states none does not hide it.
+        let error = combined(["11", "", "22"], &HashMap::new()).err().unwrap();
+        assert!(error.contains("instance F-PT-1 has sha256 11 in one, but 22 in three"), "{error}");
+        // Archives of obfuscated instances differ although the models are the same.
+        let original = HashMap::from([("F-PT-1".to_owned(), "Original-PT-1".to_owned())]);
+        assert!(combined(["11", "", "22"], &original).is_ok());
     }
 }

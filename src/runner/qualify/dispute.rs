@@ -4,7 +4,7 @@
 
 use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
-use mcc_base::temporary::folder_beside;
+use mcc_base::temporary::{self, folder_beside};
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
@@ -80,7 +80,7 @@ impl Dispute<'_> {
         let coloured = if is_coloured {
             // Its errors name the place in the file.
             archive.symmetric_net()?;
-            let unpacked = tempfile::tempdir().on("create", out)?;
+            let unpacked = temporary::folder("mcc-shrink-")?;
             native::unpack(archive, unpacked.path()).on("read", archive.path())?;
             let model = unpacked.path().join(archive.instance.as_str()).join(MODEL);
             let text = fs::read_to_string(&model).on("read", &model)?;
@@ -97,7 +97,7 @@ impl Dispute<'_> {
             fixed: self.examination.values == 1,
         };
         let nodes_before = start.nodes();
-        let folder = tempfile::tempdir().on("create", out)?;
+        let folder = temporary::folder("mcc-shrink-")?;
         let instance = folder.path().join(archive.instance.as_str());
         // The second program is not run if the first one does not give the value that it must give.
         let values = |candidate: &Reducible, first_must_be: Option<&str>| -> Result<_, QualifyError> {

@@ -9,7 +9,7 @@ use crate::executor::leased_memory_mib;
 use crate::{CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings, RunnerError};
 use mcc_base::OnFile;
 use mcc_base::names::{EntryName, ExaminationName};
-use mcc_base::{Mark, digest};
+use mcc_base::{Mark, digest, temporary};
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{
     self as campaign, Campaign, History, InstanceFacts, Kind, Run, Start, qualification_wall_s,
@@ -182,7 +182,7 @@ impl Qualification {
         }
         let (sha256, _) = digest::file(&head).on("read", &head)?;
         checks.report.disks.insert("BenchKit_head.sh".to_owned(), sha256);
-        let temporary = tempfile::tempdir().on("create", "the folder for temporary files")?;
+        let temporary = temporary::folder("mcc-qualify-")?;
         let home = temporary.path().join("home");
         let grace = Duration::from_secs(grace_s(self.settings.limit_s.get()).into());
         let (mut started, all) = (0, self.runs.len() * self.settings.repeat.get() as usize);

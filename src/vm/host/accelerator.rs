@@ -6,6 +6,7 @@ use super::program::run_with_deadline;
 use super::{HostError, Policy, Qemu};
 use mcc_base::Mark;
 use mcc_base::child_process::{self, Purpose};
+use mcc_base::temporary;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -90,9 +91,9 @@ impl Accelerator {
     /// As `probe`; `change` adds to the command.
     pub(crate) fn probe_with(self, qemu: &Qemu, change: impl FnOnce(&mut Command)) -> Probe {
         let unusable = |evidence: String| Probe { usable: false, evidence, cpu_flags: None };
-        let folder = match tempfile::tempdir() {
+        let folder = match temporary::folder("mcc-probe-") {
             Ok(folder) => folder,
-            Err(error) => return unusable(format!("no temporary folder for the probe: {error}")),
+            Err(error) => return unusable(error.to_string()),
         };
         let disk = folder.path().join("disk.img");
         if let Err(error) = write_disk(&disk) {
