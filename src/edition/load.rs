@@ -142,8 +142,8 @@ mod tests {
             ("min_agreeing = 3", "min_agreeing = 1", "at least 2"),
             ("pattern = \"BVT*\"", "pattern = \"BVT[\"", "glob 'BVT[': unclosed character class"),
             (
-                "pattern = \"BVT*\"",
-                "pattern = \"BVT*\"\nnote = \"a\\u001bb\"",
+                "[[status]]",
+                "[[status]]\nnote = \"a\\u001bb\"",
                 "the `note` contains the control character ⟨ESC⟩; remove it",
             ),
             ("values = 4", "values = 5", "4 values"),
