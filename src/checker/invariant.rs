@@ -30,9 +30,7 @@ impl Context<'_> {
         dead: &[bool],
     ) -> Result<Vec<Rc<Condition>>, CheckError> {
         if !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(CheckError::refused(format!(
-                "the depth of an invariant is {depth}, not 1 to {MAX_DEPTH}"
-            )));
+            return Err(CheckError::refused(format!("the depth is {depth}, not 1 to {MAX_DEPTH}")));
         }
         let clauses: Vec<Clause> =
             clauses.iter().map(|clause| self.clause(clause)).collect::<Result<_, _>>()?;
@@ -41,8 +39,8 @@ impl Context<'_> {
             Rc::new(Condition::Any(cases.collect()))
         };
         let known: Vec<Rc<Condition>> = clauses.iter().map(any).collect();
-        let last = clauses.iter().map(|clause| self.last_firings(clause, dead));
-        let last: Vec<Vec<Rc<Condition>>> = last.collect::<Result<_, _>>()?;
+        let last: Vec<_> =
+            clauses.iter().map(|clause| self.last_firings(clause, dead)).collect::<Result<_, _>>()?;
         let firings: usize = last.iter().map(Vec::len).sum();
         if firings == 0 {
             // No transition falsifies a clause, so those that hold initially hold always.
@@ -50,30 +48,30 @@ impl Context<'_> {
         }
         let flats = if depth > 1 { dead.len() } else { 0 };
         self.meter.steps(KEPT.saturating_mul(flats as u64))?;
-        let living: Vec<usize> = (0..flats).filter(|flat| !dead[*flat]).collect();
+        let living: Vec<_> = (0..flats).filter(|flat| !dead[*flat]).collect();
         // The sequences are counted before they are made. Each needs a node, so a small file cannot demand many.
-        let starts = (1..depth).fold(1_usize, |starts, _| starts.saturating_mul(living.len()));
-        if firings.saturating_mul(starts) > proof.len() {
-            return Err(CheckError::refused("the proof of an invariant has fewer nodes than conditions"));
+        if (1..depth).fold(firings, |number, _| number.saturating_mul(living.len())) > proof.len() {
+            return Err(CheckError::refused("the proof has fewer nodes than conditions"));
         }
-        let mut runs: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut runs = vec![Vec::new()];
         for _ in 1..depth {
-            runs =
-                runs.iter().flat_map(|run| living.iter().map(|flat| [run, &[*flat][..]].concat())).collect();
+            let longer = |run: &Vec<_>| living.iter().map(|flat| [run, &[*flat][..]].concat()).collect();
+            runs = runs.iter().flat_map::<Vec<_>, _>(longer).collect();
         }
-        let all = Rc::new(Condition::All(known.iter().chain(&facts.clauses).cloned().collect()));
+        let own = Rc::new(Condition::All(known.clone()));
+        let earlier = if firings > 0 { facts.clauses.clone() } else { Vec::new() };
+        self.meter.steps(KEPT.saturating_mul((known.len() + earlier.len()) as u64))?;
+        let earlier = Rc::new(Condition::All(earlier));
         let mut starts = Vec::new();
         for run in &runs {
             let (mut enabled, mut holding, mut fires) = (Vec::new(), Vec::new(), true);
             for length in 0..=run.len() {
                 let (before, after) = run.split_at(length);
-                let clauses = self.after(before, &all, dead)?;
+                let clauses = self.after(before, &own, dead)?;
                 if fires && !self.is_initial(&clauses)? {
-                    return Err(CheckError::refused(format!(
-                        "a clause does not hold after {length} firings"
-                    )));
+                    return Err(CheckError::refused(format!("a clause is false after {length} firings")));
                 }
-                holding.push(clauses);
+                holding.extend([clauses, self.after(before, &earlier, dead)?]);
                 if let Some(next) = after.first() {
                     let next = self.after(before, &Rc::new(self.enabled(vec![*next], true)?), dead)?;
                     fires = fires && self.is_initial(&next)?;
