@@ -133,7 +133,7 @@ TRAP = each(record({"place": is_text}, colour=optional(is_colour)))
 FACTORS = record({"lemmas": each(is_pair), "assumptions": each(is_pair)})
 RUN = record({"steps": each(is_step)}, loop=optional(is_index), repeat=optional(is_index))
 PROOF = each(one_of(contradiction=FACTORS, cases=is_index, split=SUM, closed=is_index))
-LEMMA = one_of(inequality=SUM, trap=TRAP, invariant=record({"clauses": each(each(SUM)), "proof": PROOF}),
+LEMMA = one_of(inequality=SUM, trap=TRAP, invariant=record({"clauses": each(each(SUM)), "proof": PROOF}, depth=optional(is_count)),
                closed=record({"places": TRAP, "markings": each(each(is_count))}))
 PART = record({"part": is_index, "value": is_value}, run=optional(RUN), proof=optional(PROOF))
 WITNESS = record({**HEAD, "runs": each(RUN)})
@@ -848,21 +848,39 @@ class Facts:
 
 
 def lemma_invariant(net, invariant, living, facts):
+    depth = 1 if invariant.get("depth") is None else invariant["depth"]
+    demand(1 <= depth <= 3, "a depth that is not 1 to 3")
     clauses = [[(named_weights(net, part["weights"]), Fraction(part["bound"])) for part in clause] for clause in invariant["clauses"]]
     known = [("any", [("at most", literal) for literal in clause]) for clause in clauses]
+    markings = [net.initial]
+    for _ in range(depth):
+        for clause, marking in itertools.product(clauses, markings):
+            demand(any(weighted(weights, marking) <= bound for weights, bound in clause), "false after less firings than the depth")
+        markings = [{at: marking.get(at, 0) - taken.get(at, 0) + put.get(at, 0) for at in {**marking, **put}}
+                    for marking in markings for taken, put in living
+                    if all(marking.get(at, 0) >= count for at, count in taken.items())]
     refuted = []
     for clause in clauses:
         demand(all(number.denominator == 1 for weights, bound in clause for number in [bound, *weights.values()]), "not an integer")
-        demand(any(weighted(weights, net.initial) <= bound for weights, bound in clause), "initially false")
-        for taken, put in living:
-            effects = [weighted(weights, put) - weighted(weights, taken) for weights, _ in clause]
-            if any(effect > 0 for effect in effects):
-                enabled = [at_least([at], count) for at, count in in_order(net, taken)]
-                violated = [("at most", ({at: -weight for at, weight in weights.items()}, effect - bound - 1))
-                            for (weights, bound), effect in zip(clause, effects)]
-                refuted.append(("all", [("all", enabled), *violated, *known, *facts.clauses]))
+        for run in itertools.product(living, repeat=depth):
+            taken, put = run[-1]
+            if any(weighted(weights, put) > weighted(weights, taken) for weights, _ in clause):
+                before = [run[:length] for length in range(depth)]
+                enabled = [after(start, at_least([at], count)) for start, (taken, _) in zip(before, run) for at, count in in_order(net, taken)]
+                violated = [after(run, ("at most", ({at: -weight for at, weight in weights.items()}, -bound - 1))) for weights, bound in clause]
+                holding = [after(start, condition) for start in before for condition in known + facts.clauses]
+                refuted.append(("all", enabled + violated + holding))
     check_proof(net, refuted, facts, invariant["proof"])
     return known
+
+
+def after(run, condition):
+    """The condition on a marking that a condition holds after the firings of a run from it."""
+    kind, inside = condition
+    if kind == "at most":
+        weights, bound = inside
+        return kind, (weights, bound - sum(weighted(weights, put) - weighted(weights, taken) for taken, put in run))
+    return kind, [after(run, part) for part in inside]
 
 
 def lemma_closed(net, closed, living):

@@ -269,7 +269,7 @@ impl Naming<'_> {
                     bound: rational(&BigInt::from(-literal.bound)),
                 };
                 let clauses = clauses.iter().map(|clause| clause.iter().map(literal).collect()).collect();
-                Lemma::Invariant { clauses, proof: self.proof(proofs) }
+                Lemma::Invariant { clauses, proof: self.proof(proofs), depth: None }
             }
             Fact::Closed(places, markings) => {
                 let name = |place: &u32| {

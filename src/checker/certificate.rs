@@ -75,14 +75,19 @@ pub enum Lemma {
     /// them puts a token on one of them, except transitions that the lemmas before show to be never enabled.
     #[serde(deserialize_with = "crate::objects")]
     Trap(Vec<PlaceName>),
-    /// In each of the clauses one inequality holds. It is so initially, and the proof shows that no transition falsifies a
-    /// clause. It counts as the inequality 0 <= 0.
+    /// In each of the clauses one inequality holds. It is so in all markings that less than `depth` firings reach, and the
+    /// proof shows that no transition falsifies a clause after `depth` markings in which all hold. It counts as the
+    /// inequality 0 <= 0.
     #[serde(deserialize_with = "clauses")]
     Invariant {
         /// Disjunctions of inequalities between integers.
         clauses: Vec<Vec<AtMost>>,
-        /// For each clause and each transition that increases one of its sums, that the clause stays true.
+        /// For each clause and each sequence of `depth` transitions whose last one increases one of its sums, that the clause
+        /// stays true.
         proof: Vec<ProofStep>,
+        /// The depth of the induction, 1 to 3; None: 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<u64>,
     },
     /// These places have together one of these markings: one of them is the initial one, and each firing leads from one to
     /// one. It counts as the inequality 0 <= 0.
@@ -166,7 +171,7 @@ fn sum<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Vec<Weight>, Ratio
     Ok((weights, bound))
 }
 
-type Clauses = (Vec<Vec<AtMost>>, Vec<ProofStep>);
+type Clauses = (Vec<Vec<AtMost>>, Vec<ProofStep>, Option<u64>);
 
 /// Reads the object of an invariant.
 fn clauses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clauses, D::Error> {
@@ -175,10 +180,12 @@ fn clauses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clauses, D::Err
     struct Invariant {
         clauses: Vec<Vec<Object<AtMost>>>,
         proof: Vec<ProofStep>,
+        #[serde(default)]
+        depth: Option<u64>,
     }
-    let Object(Invariant { clauses, proof }) = Object::deserialize(deserializer)?;
+    let Object(Invariant { clauses, proof, depth }) = Object::deserialize(deserializer)?;
     let clause = |clause: Vec<Object<AtMost>>| clause.into_iter().map(|Object(literal)| literal).collect();
-    Ok((clauses.into_iter().map(clause).collect(), proof))
+    Ok((clauses.into_iter().map(clause).collect(), proof, depth))
 }
 
 type ClosedSet = (Vec<PlaceName>, Vec<Vec<u64>>);

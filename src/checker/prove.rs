@@ -334,8 +334,8 @@ impl Context<'_> {
                 facts.traps.push(trap.weights.keys().copied().collect());
                 return Ok(trap);
             }
-            Lemma::Invariant { clauses, proof } => {
-                let clauses = self.invariant(clauses, proof, facts, dead)?;
+            Lemma::Invariant { clauses, proof, depth } => {
+                let clauses = self.invariant(clauses, depth.unwrap_or(1), proof, facts, dead)?;
                 facts.clauses.extend(clauses);
             }
             Lemma::Closed { places, markings } => {

@@ -180,6 +180,16 @@ MODELS = {
     "Both-PT-1": plain_net(
         "Both-PT-1", {"p": 1, "q": 1},
         {"t": ([("p", 1), ("q", 1)], [("p", 1), ("q", 1)]), "u": ([("p", 1)], [("p", 1)]), "v": ([("q", 1)], [("q", 1)])}),
+    # One token goes from a to b and back; c and bad are never marked, because nothing puts a token on d. In Steps-COL-1, swap moves the
+    # token between the colours a and b, and fall takes a token of the colour c.
+    "Steps-PT-1": plain_net(
+        "Steps-PT-1", {"a": 1, "b": 0, "c": 0, "d": 0, "bad": 0},
+        {"t0": ([("a", 1)], [("b", 1)]), "t1": ([("b", 1)], [("a", 1)]), "t2": ([("d", 1)], [("c", 1)]), "t3": ([("c", 1)], [("bad", 1)])}),
+    "Steps-COL-1": coloured_net(
+        "Steps-COL-1", {"at": "a", "bad": ""},
+        {"swap": (of_terms("and", of_terms("inequality", X, Y), of_terms("inequality", X, CONSTANT["c"]), of_terms("inequality", Y, CONSTANT["c"])),
+                  [("at", X)], [("at", Y)]),
+         "fall": (of_terms("equality", X, CONSTANT["c"]), [("at", X)], [("bad", X)])}),
     "Turn-COL-1": coloured_net("Turn-COL-1", {"at": "a"}, {"move": ("", [("at", X)], [("at", of_terms("successor", X))])}),
     "Never-COL-1": coloured_net(
         "Never-COL-1", {"at": "a"},
@@ -288,6 +298,13 @@ FORMULAS = {
     },
  "Both-PT-1": {}, "Never-COL-1": {},
     "Choice-PT-1": {"ReachabilityDeadlock": {"dead": invariant(no(DEADLOCK))}, "ReachabilityFireability": {"j0": reachable(fireable("t0"))}},
+    "Steps-PT-1": {
+        "ReachabilityCardinality": {
+            "k0": reachable(le(1, tokens("c"))), "k1": reachable(le(1, tokens("bad"))), "k2": reachable(le(1, tokens("b"))),
+            "k3": invariant(le(tokens("c", "bad", "bad"), 0))},
+        "CTLCardinality": {"k4": both(no(reachable(le(1, tokens("c")))), some(following(le(1, tokens("b")))))},
+    },
+    "Steps-COL-1": {"ReachabilityCardinality": {"k5": reachable(le(1, tokens("bad"))), "k6": invariant(le(tokens("at"), 1))}},
     "Turn-COL-1": {"ReachabilityCardinality": {"t0": invariant(le(tokens("at"), 1))}, "UpperBounds": {"t1": bound("at")}},
     "Source-PT-1": {
         "ReachabilityFireability": {
@@ -1247,6 +1264,121 @@ def undecided():
         add(f"terms-quasi-{name}", file, "accepted" if shown else "refused", reason)
 
 
+def deep_invariants():
+    """Invariants with a depth: k-induction."""
+    rc = "ReachabilityCardinality"
+    steps = lambda key, value, exam=rc: ("Steps-PT-1", exam, key, value)
+    deep = lambda depth, clauses, proof: {"invariant": {"clauses": clauses, "proof": proof, "depth": depth}}
+    none = lambda *weights: clause(at_most(0, *weights))
+    shared = at_most(1, *(weight(place) for place in ("a", "b", "c", "d", "bad")))
+    final = [closed([], [0, 1])]
+    # Two firings: the assumptions 0 and 1 are the enabled transitions, 2 the violated clause, 3 and 4 the clause before each firing.
+    two = closed([0], [0, 1])
+    kept = [two, two, closed([], [4]), closed([], [0, 3])]
+    good = certificate("invariant-depth", *steps("k0", "FALSE"), "t2 after each transition; before t2 alone, d may have a token",
+                       [shared, deep(2, [none(weight("c"))], kept)], final)
+    # Three firings: 0 to 2 are the enabled transitions, 3 the violated clause, 4 to 6 the clause before each firing.
+    ends = closed([0], [0, 2])
+    three = [ends, ends, two, two] * 2 + [two, two, closed([0], [1]), closed([], [6])] + [closed([], [5])] * 4
+    thrice = certificate("invariant-depth-3", *steps("k1", "FALSE"), "t3 after each two transitions", [shared, deep(3, [none(weight("bad"))], three)], final)
+    # Two transitions increase the sum.
+    sums, after = none(weight("c"), weight("bad", 2)), closed([], [1, 4])
+    pairs = [two, after, two, after, closed([], [4]), after, closed([], [0, 3]), after]
+    ordered = certificate("invariant-depth-order", *steps("k3", "TRUE"), "t2 and t3 after t0, then both after t1",
+                          [shared, deep(2, [sums], pairs)], final)
+    by_marking = [two, two, closed([], [5]), closed([], [0, 3])] + [closed([], [1, 5])] * 4
+    several = certificate("invariant-depth-clauses", *steps("k1", "FALSE"), "all clauses before the first firing, then all before the second one",
+                          [shared, deep(2, [none(weight("c")), none(weight("bad"))], by_marking)], [closed([], [0, 2])])
+    earlier = certificate("invariant-depth-earlier", *steps("k1", "FALSE"), "clauses of earlier invariants hold before each firing, too",
+                          [shared, good["lemmas"][1], deep(2, [none(weight("bad"))], [closed([], [1, 6])] * 4)], [closed([], [0, 2])])
+    # A clause of two inequalities, the second one of which is never true, is a disjunction before each firing.
+    options = clause(at_most(0, weight("c")), at_most(-1, weight("b")))
+    certificate("invariant-depth-disjunction", *steps("k0", "FALSE"), "t0 and t2 increase a sum of the clause",
+                [shared, deep(2, [options], [closed([0], [1, 2]), two, ends, two, two, cases(1), closed([], [4]), closed([], [4]),
+                                             two, cases(0), closed([], [0, 4]), closed([], [4])])],
+                [cases(0), closed([], [0, 1]), closed([], [1])])
+    certificate("invariant-depth-closed", *steps("k0", "FALSE"), "a closed set is about the marking before the first firing",
+                [closed_set(["a", "b", "c", "d"], (1, 0, 0, 0), (0, 1, 0, 0)), deep(2, [none(weight("c"))], [{"closed": 0}] * 4)], final)
+    unmarked = at_most(0, weight("d"))
+    dead = certificate("invariant-depth-dead", *steps("k1", "FALSE"), "sequences with t2, which is never enabled, are left out",
+                       [shared, unmarked, deep(2, [none(weight("bad"))], [two, two, closed([], [4])])], final)
+    file = certificate("parts-invariant-depth", *steps("k4", "TRUE", "CTLCardinality"), "in the proof of a part", good["lemmas"], [],
+                       parts=[part(0, "FALSE", final), part(1, "TRUE", run("t0"))])
+    add("parts-invariant-depth-1", changed(file, (["lemmas", 1, "invariant", "depth"], 1)), "refused", "with one firing, the clause is not kept")
+    finish = lambda key, value: ("Finish-PT-1", rc, key, value)
+    moved = at_most(2, weight("s"), weight("d"))
+    last = certificate("invariant-depth-chain", *finish("a1", "TRUE"), "before the third firing, s had three tokens",
+                       [moved, deep(3, [clause(at_most(2, weight("d")))], [closed([0], [2])])], final)
+    most = 2**31 * MOST + MOST
+    certificate("invariant-depth-large", "Large-PT-1", "UpperBounds", "w0", str(most), "sums above 2^64",
+                [at_most(MOST * (MOST + 2**33), weight("a", MOST), weight("b", 2**33)),
+                 deep(2, [clause(at_most(most, weight("b")))], [closed([0], [(1, str(MOST)), (2, str(2**33))])])], final)
+    certificate("invariant-depth-empty", "Empty-PT-1", "OneSafe", "OneSafe", "TRUE", "no transition", [deep(3, [clause(at_most(1, weight("p")))], [])], final)
+    col = lambda key, value: ("Steps-COL-1", rc, key, value)
+    total = at_most(1, weight("at"), weight("bad"))
+    colours = certificate("invariant-depth-colours", *col("k5", "FALSE"), "fall after each binding of swap, then after itself",
+                          [total, deep(2, [none(weight("bad"))], [two, two, closed([], [4])])], final)
+    later = certificate("invariant-depth-bindings", *col("k6", "TRUE"), "swap from a to b after a to b, b to a, and fall",
+                        [total, deep(2, [clause(at_most(1, weight("at", 1, "b"), weight("at", 1, "c")))], [closed([0], [1]), closed([0], [2]), two])],
+                        [closed([0], [0])])
+    swapped = [closed([], [5]), closed([], [0, 3]), two]
+    add("invariant-depth-colours-base", changed(colours, (["lemmas"], [*colours["lemmas"], deep(2, [none(weight("at", 1, "b"))], swapped)])), "refused",
+        "swap puts a token of the colour b, after which the clause is kept")
+    # A clause that fails after few firings, and is kept after firings between which it holds.
+    kept_late = [closed([], [4]), closed([], [0, 3]), two, two]
+    for name, claim, lemmas, reason in [
+        ("base", steps("k2", "FALSE"), [shared, deep(2, [none(weight("b"))], kept_late)], "t0 puts a token on b"),
+        ("base-2", finish("a0", "FALSE"), [moved, deep(3, [clause(at_most(1, weight("d")))], [closed([0], [2])])], "two firings put two tokens on d"),
+        ("initially", steps("k0", "FALSE"), [shared, deep(2, [none(weight("c")), clause(at_most(-1, weight("d")))], by_marking[:4])], "initially false, and no transition increases d"),
+        ("empty-clause", steps("k0", "FALSE"), [shared, deep(2, [[]], [])], "an empty clause is false"),
+    ]:
+        instance, exam, key, value = claim
+        add(f"invariant-depth-{name}", {"version": 1, "instance": instance, "examination": exam, "property": key, "value": value, "lemmas": lemmas, "proof": final},
+            "refused", reason)
+    plain = json.loads(FILES["invariant"][4])
+    at = ["lemmas", 1, "invariant"]
+    depth, proof, clauses = [*at, "depth"], [*at, "proof"], [*at, "clauses"]
+    for name, base, changes, verdict, reason in [
+        ("one", plain, [(depth, 1)], "accepted", "the default"), ("null", plain, [(depth, None)], "accepted", "null means that the field is absent"),
+        ("two", plain, [(depth, 2)], "refused", "two sequences of 16"),
+        ("too-small", good, [(depth, 1), (proof, [two])], "refused", "before t2 alone, d may have a token"),
+        ("default", good, [(at, {"clauses": [none(weight("c"))], "proof": [two]})], "refused", "the default is 1"),
+        ("too-large", good, [(depth, 3)], "refused", "4 sequences of 16"),
+        ("3-too-small", thrice, [(depth, 2), (proof, [two, two, two, closed([], [4])])], "refused", "t2 puts a token on c"),
+        ("zero", good, [(depth, 0), (proof, [])], "refused", "no firing"), ("zero-proof", good, [(depth, 0)], "refused", "no firing"),
+        ("above", thrice, [(depth, 4)], "refused", "above the limit"), ("above-trivial", good, [(depth, 4), (clauses, []), (proof, [])], "refused", "above the limit"),
+        ("most", good, [(depth, MOST)], "refused", "above the limit"),
+        ("no-clause", good, [(["lemmas"], [*good["lemmas"], deep(2, [], [])])], "accepted", "an invariant without clauses"),
+        ("never", good, [(["lemmas"], [*good["lemmas"], deep(3, [none(weight("d"))], [])])], "accepted", "no transition increases d"),
+        ("never-proof", good, [(["lemmas"], [*good["lemmas"], deep(2, [none(weight("d"))], [closed([], [0, 3])] * 4)])], "refused", "t2 decreases d, so no sequence ends with it"),
+        ("missing", good, [(proof, kept[:-1])], "refused", "t2 after t3 is missing"), ("more", good, [(proof, [*kept, two])], "refused", "a node after the end"),
+        ("first", good, [(proof, kept[1:])], "refused", "t2 after t0 is missing"), ("reverse", good, [(proof, kept[::-1])], "refused", "t0 before t3"),
+        ("exchanged", good, [(proof, [two, two, kept[3], kept[2]])], "refused", "t2 before t3"),
+        ("by-last", ordered, [(proof, pairs[::2] + pairs[1::2])], "refused", "ordered by the first transition, then by the last one"),
+        ("unshifted-clause", good, [([*proof, 2], closed([], [3]))], "refused", "before the first firing, c may be empty"),
+        ("unshifted-enabled", last, [([*proof, 0], closed([0], [1]))], "refused", "before the second firing, s had two tokens"),
+        ("unshifted-large", last, [([*clauses, 0, 0, "bound"], "1")], "refused", "two firings put two tokens on d"),
+        ("by-clause", several, [(proof, by_marking[4:] + by_marking[:4])], "refused", "the sequences of the first clause come first"),
+        ("earlier-first", earlier, [(["lemmas", 2, "invariant", "proof"], [closed([], [1, 4])] * 4)], "refused", "t2 puts a token on c after it held"),
+        ("earlier-own", earlier, [(["lemmas", 2, "invariant", "proof"], [closed([], [1, 5])] * 4)], "refused", "its own clauses come first"),
+        ("earlier-later", earlier, [(["lemmas"], [earlier["lemmas"][0], earlier["lemmas"][2], earlier["lemmas"][1]])], "refused", "only the lemmas before count"),
+        ("dead-refuted", dead, [(["lemmas", 2, "invariant", "proof"], [two, two, two, closed([], [4])])], "refused", "a node for a sequence that is left out"),
+        ("dead-later", dead, [(["lemmas"], [dead["lemmas"][0], dead["lemmas"][2], dead["lemmas"][1]])], "refused", "only the lemmas before count"),
+        ("fraction", good, [([*clauses, 0, 0, "bound"], "1/2")], "refused", "not an integer"),
+        ("colours-order", colours, [([*proof], [closed([], [4]), two, two])], "refused", "swap comes before fall"),
+        ("colours-missing", colours, [([*proof], [two, closed([], [4])])], "refused", "swap has two bindings"),
+        ("bindings-order", later, [([*proof], [closed([0], [2]), closed([0], [1]), two])], "refused", "the binding a, b comes before b, a"),
+        ("bindings-alone", later, [(depth, 1), (proof, [closed([0], [1])])], "refused", "with one firing the second assumption is another one"),
+    ]:
+        add(f"invariant-depth-{name}", changed(base, *changes), verdict, reason)
+    for name, path, value, reason in [
+        ("text", depth, "2", "a text"), ("fraction", depth, 1.5, "no integer"), ("negative", depth, -1, "below 0"), ("truth", depth, True, "no number"),
+        ("list", depth, [2], "a list"), ("large", depth, 2**64, "above 2^64 - 1"), ("other", ["lemmas", 0, "inequality", "depth"], 2, "an inequality has no depth"),
+    ]:
+        add(f"invariant-depth-form-{name}", changed(good, (path, value)), "unreadable", reason)
+    add("text-invariant-depth", good, "unreadable", "a number with a fraction", json.dumps(changed(good, (depth, 2.0)), separators=(",", ":")))
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1270,6 +1402,7 @@ def main():
     headers()
     sharper()
     undecided()
+    deep_invariants()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:
