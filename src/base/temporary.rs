@@ -60,7 +60,8 @@ pub fn folder_in(parent: &Path, prefix: &str) -> Result<TempDir, FileError> {
 
 /// Whether an error is one of `folder`: this host has no usable folder for temporary files.
 pub fn is_unusable(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|cause| cause.is::<Unusable>())
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<Unusable>());
+    cause.is_some()
 }
 
 /// Removes the path of the temporary file from an error of `tempfile`: it says nothing to a user, whose file has another

@@ -359,7 +359,7 @@ fn check_run(
     }
     // A campaign of this size begins with a canary of some entries, which is an attempt of its run.
     let canaries = folder.record().superseded_for("canary: passed").unwrap();
-    let canaries = canaries.iter().filter(|(run, ..)| run.to_string() == id).count();
+    let canaries = canaries.iter().filter(|(run, ..)| *run == *id).count();
     if run.attempts as usize != 1 + canaries {
         problem(format!("{} attempts, {canaries} of them canaries", run.attempts));
     }
