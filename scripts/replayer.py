@@ -855,7 +855,7 @@ def lemma_invariant(net, invariant, living, facts):
     markings = [net.initial]
     for _ in range(depth):
         for clause, marking in itertools.product(clauses, markings):
-            demand(any(weighted(weights, marking) <= bound for weights, bound in clause), "false after less firings than the depth")
+            demand(any(weighted(weights, marking) <= bound for weights, bound in clause), "false after fewer firings than the depth")
         markings = [{at: marking.get(at, 0) - taken.get(at, 0) + put.get(at, 0) for at in {**marking, **put}}
                     for marking in markings for taken, put in living
                     if all(marking.get(at, 0) >= count for at, count in taken.items())]

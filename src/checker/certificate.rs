@@ -75,7 +75,7 @@ pub enum Lemma {
     /// them puts a token on one of them, except transitions that the lemmas before show to be never enabled.
     #[serde(deserialize_with = "crate::objects")]
     Trap(Vec<PlaceName>),
-    /// In each of the clauses one inequality holds. It is so in all markings that less than `depth` firings reach, and the
+    /// In each of the clauses one inequality holds. It is so in all markings that fewer than `depth` firings reach, and the
     /// proof shows that no transition falsifies a clause after `depth` markings in which all hold. It counts as the
     /// inequality 0 <= 0.
     #[serde(deserialize_with = "clauses")]

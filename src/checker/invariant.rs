@@ -1,5 +1,5 @@
 //! Inductive invariants: conjunctions of clauses, each a disjunction of inequalities. With a depth k above 1, all markings that
-//! less than k firings reach are examined, and the proof may assume the clauses in the k markings before a firing (Sheeran,
+//! fewer than k firings reach are examined, and the proof may assume the clauses in the k markings before a firing (Sheeran,
 //! Singh and Stålmarck: Checking safety properties using induction and a SAT-solver, FMCAD 2000).
 
 use crate::certificate::{AtMost, ProofStep};
@@ -19,7 +19,7 @@ const MAX_DEPTH: u64 = 3;
 type Clause = Vec<Rc<Inequality>>;
 
 impl Context<'_> {
-    /// Checks that the clauses hold in all markings that less than `depth` firings reach, and by their proof that no firing
+    /// Checks that the clauses hold in all markings that fewer than `depth` firings reach, and by their proof that no firing
     /// falsifies one if all held in the `depth` markings before it. Returns them.
     pub fn invariant(
         &self,
