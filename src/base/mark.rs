@@ -28,7 +28,7 @@ marks! {
     TCG = "degraded:tcg", "emulated processor",
         "the machine ran without hardware virtualization (TCG), which is much slower";
     /// The guest lacked CPU flags that the edition requires.
-    CPU_FLAGS = "degraded:cpu-flags", "other processor",
+    CPU_FLAGS = "degraded:cpu-flags", "processor features missing",
         "the guest lacked CPU flags that the edition requires";
     /// Machines shared cores of the host.
     SHARED_CORES = "degraded:shared-cores", "shared cores", "the machine shared cores of the host, with other machines or between its own vCPUs";
@@ -36,13 +36,13 @@ marks! {
     OVERCOMMITTED_MEMORY = "degraded:overcommitted-memory", "too little memory on the host",
         "the machines that ran at once had more memory in all than the host had free";
     /// The governor of the host's CPUs was not `performance`, or is unknown.
-    GOVERNOR = "degraded:governor", "unsteady clock rate",
+    GOVERNOR = "degraded:governor", "clock rate may vary",
         "the frequency governor of the host's CPUs was not “performance”, or is unknown";
     /// The host used swap space.
     SWAP = "degraded:swap", "swap space", "the host used swap space";
     /// The leased cores were slower during the run, by more than the threshold of the campaign.
     DISTURBED = "disturbed", "disturbed",
-        "the cores of the run were slower than at their best while it ran; in records of older versions: or other programs used them";
+        "the cores of the run were slower than at their best while it ran; in records of older versions, the mark may also mean that other programs used the cores";
     /// A setting of the host changed during the attempt.
     HOST_CHANGED = "host-changed", "host changed", "a setting of the host changed during the run";
     /// The runs on the model of this instance took place on several hosts (E-5.1 requires one host).

@@ -42,6 +42,8 @@ struct FrontPage {
     confidence: Vec<ConfidenceRow>,
     /// |V| of rule E-2.2.
     common_values: String,
+    /// The least number of tools that agree on a common value.
+    min_agreeing: usize,
     /// Whether confidence is the share of the common values that the entry answered, not of all common values.
     is_of_answered: bool,
     /// The confidence from which a value given by one entry only is trusted (E-3.1).
@@ -268,6 +270,7 @@ pub fn write(
             .collect(),
         confidence: confidence(contest),
         common_values: show::thousands(judgement.common_values),
+        min_agreeing: judgement.edition.judging.min_agreeing,
         is_of_answered: judgement.edition.judging.confidence == ConfidenceReading::Answered,
         threshold: show::percent(&judgement.edition.judging.single_threshold),
         notes: judgement
@@ -365,9 +368,9 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "rank lost if {} {} different",
-                show::counted(values, "value", "values"),
-                show::plural(values, "is", "are")
+                "loses this rank if {} {} out to be wrong",
+                show::counted(values, "trusted value", "trusted values"),
+                show::plural(values, "turns", "turn")
             ),
             None => String::new(),
         }

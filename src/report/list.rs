@@ -68,7 +68,7 @@ fn instances(contest: &Contest) -> List {
         columns: vec![
             ("Instance", "instance"),
             ("Model", "text"),
-            ("Status", "text"),
+            ("Known or surprise", "text"),
             ("Values", "number"),
             ("Trusted", "number"),
             ("Complete runs", "number"),

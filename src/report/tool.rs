@@ -182,11 +182,8 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         ("Right", values(tally.right), String::new()),
         ("Right in no other tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
-        (
-            "Not computed",
-            values(tally.missed),
-            format!("{} to gain with all values right", points(&tally.missing)),
-        ),
+        ("Trusted values not given", values(tally.missed), String::new()),
+        ("Missing", points(&tally.missing), "compared with every trusted value right".to_owned()),
         arrival_tile(contest, entry),
     ]
 }
@@ -202,7 +199,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     let time = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),
         None => "unknown".to_owned(),
-        Some(_) => format!("half after {}, all after {}", shown(half), shown(all)),
+        Some(_) => format!("half of them after {}, all after {}", shown(half), shown(all)),
     };
     let unknown = times.len() - known(1).len();
     let runs = show::counted(times.len() as u64, "run", "runs");

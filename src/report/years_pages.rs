@@ -263,15 +263,15 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
         notes: vec![],
         tables: vec![
             Table {
-                caption: "How hard the model was: the share of its values that a competing tool has right, its number \
-                          among the models of the year, the hardest first, and how many tools have a value right on average"
+                caption: "How hard the model was: the share of its values that a competing tool has right, its rank \
+                          among the models of the year, and how many tools have a value right on average"
                     .into(),
                 heads: heads([
                     "Year",
                     "Instances",
                     "Values",
                     "Solved",
-                    "Hardness",
+                    "Rank by difficulty (1: hardest)",
                     "Tools right per value",
                     "Values on which tools differ",
                 ]),
@@ -374,7 +374,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
             },
             Table {
                 caption: format!("The {} models with the least share of solved values", HARDEST.min(models.len())),
-                heads: heads(["Model", "Hardness", "Instances", "Values", "Solved", "Tools right per value"]),
+                heads: heads(["Model", "Rank by difficulty (1: hardest)", "Instances", "Values", "Solved", "Tools right per value"]),
                 rows: model_rows.collect(),
             },
         ],

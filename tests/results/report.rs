@@ -61,7 +61,7 @@ fn the_front_page_shows_podiums_confidence_and_state() {
         "SandyBridge, 16 GiB of memory",
         "1 h of CPU time per vCPU",
         "values that only this entry gave are not trusted",
-        "Enough tools agree on 44 values",
+        "The common values are the 44 values on which at least 3 entries agree",
         "out of competition",
     ] {
         let expected_here = expected != "out of competition";
@@ -292,7 +292,7 @@ fn times_of_arrival_are_on_the_pages_of_run_and_tool() {
     assert_eq!((&shown[0][0][0], &shown[0][0][15]), (&serde_json::Value::Null, &46_000.into()));
     assert_eq!(shown[0][1], serde_json::json!([53_000, null]));
     let page = |entry: &str| text(site.join(format!("tools/{entry}.html")));
-    assert!(page(&tool).contains("half after 53 s, all after unknown"), "{}", page(&tool));
+    assert!(page(&tool).contains("half of them after 53 s, all after unknown"), "{}", page(&tool));
     assert!(page(&other).contains("<dt>Arrival of its values</dt><dd>unknown</dd>"), "{}", page(&other));
     let pictures = text(site.join("pictures.html"));
     assert!(pictures.contains("pictures/arrived-CTLCardinality.svg"), "{pictures}");

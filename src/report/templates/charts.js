@@ -134,7 +134,7 @@ const CHARTS = {
     return [lineChart({ title: `Complete runs by ${unit.name}, ${where}`, description, xName: "complete runs", unit, lines }),
       [["column", "complete_runs", unit.column], ...lines.flatMap(line => line.points.map(point => [line.name, ...point]))]];
   } },
-  points: { name: "Points and gaps", measured: false, draw: (columns, unit, where) => {
+  points: { name: "Points, with the leads between tools", measured: false, draw: (columns, unit, where) => {
     const bars = columns.map(({ name, number, points }) => {
       const exact = total(points.filter(points => points !== null));
       const [p, q] = exact.split("/").map(BigInt);
@@ -144,7 +144,7 @@ const CHARTS = {
     return [barChart({ title: `Points, ${where}`, description: "The points of each column with the weights of the instances, and the distance to the next one.", bars, text: thousands }),
       [["column", "points", "points_exact"], ...bars.map(bar => [bar.name, decimal(bar.exact).replaceAll(",", ""), bar.exact])]];
   } },
-  values: { name: "Values and gaps", measured: false, draw: (columns, unit, where) => {
+  values: { name: "Values, with the leads between tools", measured: false, draw: (columns, unit, where) => {
     const bars = columns.map(({ name, number, runs }) => ({ name, number, value: runs.reduce((sum, run) => sum + (run?.[RIGHT] ?? 0), 0) }));
     return [barChart({ title: `Right values, ${where}`, description: "The right values of each column, and the distance to the next one.", bars, text: thousands }),
       [["column", "right"], ...bars.map(bar => [bar.name, bar.value])]];
@@ -154,7 +154,7 @@ const CHARTS = {
     return [barChart({ title: `Sum of ${unit.name}, ${where}`, description: `The ${unit.name} of all runs of each column.`, bars, text: unit.exact }),
       [["column", unit.column], ...bars.map(bar => [bar.name, bar.value])]];
   } },
-  scatter: { name: "Two columns", measured: true, draw: (columns, unit, where) => {
+  scatter: { name: "Two columns compared", measured: true, draw: (columns, unit, where) => {
     const [first, second] = [columns[0], columns[1] ?? columns[0]];
     const pairs = first.runs.map((run, at) => [run, second.runs[at]])
       .filter(pair => pair.every(run => run?.[RIGHT] && run[unit.at] != null)).map(pair => pair.map(run => run[unit.at]));

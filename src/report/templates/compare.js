@@ -217,7 +217,7 @@ function listOf(pairs, figure, first, second, follow) {
     rows,
     columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column("In", pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
-      column("Ratio", pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
+      column(`${second.name} / ${first.name}`, pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
       column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
     hint: "Type any words of a row; a minus before a word excludes the rows that it finds. The picture shows only the rows that are left.",
     follow,

@@ -85,7 +85,7 @@ function mcc_matrix(data) {
       rows: data.rows,
       find,
       advice,
-      hint: `Type parts of names, or “surprise”, to find rows; type “${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong” to find runs of one column, or “:wrong”, “:cpu”, “:nothing”, “:complete”, “:marked” to find runs of any column. A minus before a word excludes the rows that it finds.`,
+      hint: `Type parts of names, or “surprise”, to find rows; type “${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong” to find runs of one column, or “:wrong”, “:cpu”, “:nothing” (no value), “:complete” (every value right), “:marked” to find runs of any column. A minus before a word excludes the rows that it finds.`,
       views: Object.entries(MEASURES).filter(([value]) => data.costs || value === "verdict").map(([value, { name }]) => [value, name]),
       view: value => {
         measure = MEASURES[value];
