@@ -115,7 +115,7 @@ fn run_total(args: &Args) -> Result<Exit, Failure> {
     let input = TotalInput { instances: &args.instances, examinations: &args.total, budget: args.budget() };
     let stop = stop_on_signal()?;
     let show = |instance: &str, decided, values| {
-        eprintln!("certify: {instance}: {decided} of {values} values");
+        eprintln!("certify: {instance}: {decided} of {values} values decided");
     };
     let summary = certify_total(&input, &args.out, &stop, show)?;
     print::result(args.format, &summary, || {
@@ -133,7 +133,9 @@ fn show(progress: Progress) {
     let kept = if kept { ", already certified" } else { "" };
     match skipped {
         None => {
-            eprintln!("certify: {done} of {all} instances; {instance}: {decided} of {values} values{kept}");
+            eprintln!(
+                "certify: {done} of {all} instances; {instance}: {decided} of {values} values decided{kept}"
+            );
         }
         Some(reason) => {
             eprintln!("certify: {done} of {all} instances; {instance}: skipped: {}", print::escaped(&reason));
@@ -174,6 +176,7 @@ fn shares(examinations: &[Share]) -> String {
         rows.push(row);
     }
     let mut text = columns(&rows, &[1, 2, 3, 4, 5, 6]);
+    text += "re-explored: by two explorations; explored: by one exploration; open: none of these\n";
     if all.at_least > 0 {
         text += &format!("open values with a lower bound: {}\n", all.at_least);
     }
@@ -199,9 +202,10 @@ fn text(summary: &Summary, args: &Args) -> String {
             &format!("instances without an archive, not examined: {}\n", summary.instances_without_archive);
     }
     text += &format!(
-        "answers that evidence contradicts: {} ({out}/alarms.csv); trusted values: {}; proposed overrides: {} \
-         ({out}/overrides.csv)\n",
-        summary.alarms, summary.refuted, summary.overrides
+        "Evidence contradicts {} ({out}/alarms.csv)\nand {}; {} proposed ({out}/overrides.csv)\n",
+        counted(summary.alarms, "answer of a tool", "answers of tools"),
+        counted(summary.refuted, "trusted value", "trusted values"),
+        counted(summary.overrides, "override is", "overrides are")
     );
     if let Some(ToolEvidence { accepted, bound_only, refused, not_checked }) = summary.tool_evidence {
         text += &format!(
@@ -210,6 +214,11 @@ fn text(summary: &Summary, args: &Args) -> String {
         );
     }
     text
+}
+
+/// A count with its noun.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A share in percent, rounded down to one decimal.

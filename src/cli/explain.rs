@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", requires = "instance", conflicts_with = "tool")]
     examination: Option<String>,
     /// The position, counted from 00 [default: all].
-    #[arg(long, value_name = "N", requires = "instance", conflicts_with = "tool")]
+    #[arg(long, value_name = "N", value_parser = whole_number, requires = "instance", conflicts_with = "tool")]
     position: Option<usize>,
     /// The tool or variant as submitted, such as LoLA.
     #[arg(long, value_name = "NAME", conflicts_with = "instance")]
@@ -32,6 +32,10 @@ pub struct Args {
     /// How results are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+fn whole_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it is not a whole number".to_owned())
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {

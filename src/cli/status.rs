@@ -3,6 +3,7 @@ use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
+use mcc_judge::show::wrapped;
 use mcc_runner::cluster::{
     Cluster, ClusterError, JobEnd, ModelState, ModelStatus, TaskEnd, batch_system, job_ends, model_statuses,
 };
@@ -251,7 +252,7 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
     outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
     if report.disturbed.marked > 0 {
-        writeln!(out, "{}", report.disturbed)?;
+        writeln!(out, "{}", wrapped(&report.disturbed.to_string(), 80, 2))?;
     }
     if *retried > 0 {
         writeln!(out, "  {:<20} {retried}", "repeated attempts")?;
@@ -306,15 +307,15 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     if report.entries.len() > 1 {
         writeln!(
             out,
-            "{:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
-            "entry", "recorded", "finished", "limit", "crash", "infra"
+            "{:<24} {:>11} {:>8} {:>7} {:>7} {:>6} {:>11}",
+            "entry", "recorded", "finished", "limit", "crash", "infra", "not started"
         )?;
     }
     for (entry, tally) in report.entries.iter().filter(|_| report.entries.len() > 1) {
         let count = |words: &[&str]| words.iter().filter_map(|word| tally.outcomes.get(*word)).sum::<u64>();
         writeln!(
             out,
-            "{entry:<30} {:>15} {:>9} {:>9} {:>9} {:>9}",
+            "{entry:<24} {:>11} {:>8} {:>7} {:>7} {:>6} {:>11}",
             format!("{}/{}", tally.recorded, tally.planned),
             count(&["finished"]),
             count(&[
@@ -326,8 +327,12 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
                 "instruction-limit"
             ]),
             count(&["tool-crash"]),
-            count(&["infrastructure"])
+            count(&["infrastructure"]),
+            count(&["not-competing"])
         )?;
+    }
+    if report.entries.len() > 1 {
+        writeln!(out, "infra: infrastructure failures; not started: the entry does not compete there")?;
     }
     Ok(out)
 }

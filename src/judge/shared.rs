@@ -20,17 +20,32 @@ pub fn find<'k>(
     name: &str,
     known: impl ExactSizeIterator<Item = &'k String> + Clone,
 ) -> Result<usize, ExplainError> {
-    known.clone().position(|known| known == name).ok_or_else(|| {
-        let names = || known.clone().map(String::as_str);
-        let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
-        let mut near: Vec<&str> = names().filter(close).take(5).collect();
-        if near.is_empty() {
-            near = names().take(9).collect();
-        }
-        // The most similar name may be another than those that contain the given one.
-        let hint = format!("there are {}, such as {}{}", known.len(), near.join(", "), hint(name, names()));
-        ExplainError::Unknown { what, name: name.to_owned(), hint }
-    })
+    known
+        .clone()
+        .position(|known| known == name)
+        .ok_or_else(|| unknown(what, name, &known.map(String::as_str).collect::<Vec<_>>()))
+}
+
+/// Number of known names of which an error shows all.
+const ALL_SHOWN: usize = 9;
+
+/// The error that `name` is none of `known`. It suggests similar names.
+pub(crate) fn unknown(what: &'static str, name: &str, known: &[&str]) -> ExplainError {
+    let close = |known: &&str| known.to_lowercase().contains(&name.to_lowercase());
+    let mut near: Vec<&str> = known.iter().copied().filter(close).take(5).collect();
+    if near.is_empty() || known.len() <= ALL_SHOWN {
+        near = known.iter().copied().take(ALL_SHOWN).collect();
+    }
+    let names = near.join(", ");
+    let listed = match known.len() {
+        0 => "there is none".to_owned(),
+        1 => format!("there is 1: {names}"),
+        count if count == near.len() => format!("there are {count}: {names}"),
+        count => format!("there are {count}, such as {names}"),
+    };
+    // The most similar name may be another than those that contain the given one.
+    let hint = listed + &hint(name, known.iter().copied());
+    ExplainError::Unknown { what, name: name.to_owned(), hint }
 }
 
 /// Number of lines shown of each list; `--format json` has all.

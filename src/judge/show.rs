@@ -1,6 +1,6 @@
 //! Numbers, words, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
 
-use crate::judgement::Basis;
+use crate::judgement::{Basis, Ending};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
@@ -48,6 +48,30 @@ pub fn basis(basis: Basis) -> &'static str {
         Basis::UnknownSplit => "unknown: no majority",
         Basis::Override => "set by the organizers",
     }
+}
+
+/// Every ending with its code in the cells of tables and its text, in the order of the legend. The code is empty for an
+/// answer and where the source does not state the ending. Every ending has its own number and text (promise R6).
+pub const ENDINGS: [(Ending, &str, &str); 13] = [
+    (Ending::Answered, "", "answered"),
+    (Ending::DidNotCompete, "DNC", "did not compete"),
+    (Ending::CannotCompute, "CC", "cannot compute"),
+    (Ending::NoAnswer, "NONE", "no well-formed answer"),
+    (Ending::CpuLimit, "CPU", "stopped at the CPU-time limit"),
+    (Ending::WallLimit, "WALL", "stopped at the wall-clock limit"),
+    (Ending::MemoryLimit, "MEM", "killed for lack of memory"),
+    (Ending::OutputLimit, "OUT", "stopped at the output limit"),
+    (Ending::DiskLimit, "DISK", "stopped at the disk limit"),
+    (Ending::InstructionLimit, "INSTR", "stopped at the instruction limit"),
+    (Ending::ToolCrash, "CRASH", "tool crashed"),
+    (Ending::Infrastructure, "INFRA", "infrastructure failure, or not run yet; not scored"),
+    (Ending::NotStated, "", "not stated in the judged table"),
+];
+
+/// The ending of a run in words.
+pub fn ending(ending: Ending) -> &'static str {
+    let found = ENDINGS.iter().find(|(known, ..)| *known == ending);
+    found.map(|(_, _, words)| *words).expect("ENDINGS has every ending")
 }
 
 /// Writes rows as columns that are as wide as their widest cell, with two blanks between them. The columns whose

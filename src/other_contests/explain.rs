@@ -3,7 +3,6 @@
 use super::*;
 use mcc_judge::explain::ExplainError;
 use mcc_judge::shared::find;
-use mcc_judge::show::approximate;
 use std::fmt;
 
 /// The explanation of one instance in one category.
@@ -91,6 +90,24 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     })
 }
 
+impl Measure {
+    /// The measurement with its name and unit in words. `Display` has the words of the tables.
+    fn in_words(&self) -> String {
+        let (name, unit) = match self.what.as_str() {
+            "cpu_s" => ("CPU time", " s"),
+            "time_s" => ("execution time", " s"),
+            "memory_mb" => ("memory", " MB"),
+            other => (other, ""),
+        };
+        let mut text = format!("{name} {}{unit}", decimal(&self.mean));
+        if let Some((least, most)) = &self.spread {
+            let (least, most) = (decimal(&least.0), decimal(&most.0));
+            text += &format!(" (mean of {}, {least} to {most})", self.experiments);
+        }
+        text
+    }
+}
+
 impl fmt::Display for Measure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}={}", self.what, decimal(&self.mean))?;
@@ -132,12 +149,15 @@ impl fmt::Display for Explanation {
             for answer in answers {
                 let mut why: Vec<String> = vec![];
                 why.extend((!answer.why.is_empty()).then(|| answer.why.clone()));
-                why.extend(
-                    answer.parts.iter().map(|(part, points)| format!("{part} {}", approximate(points))),
-                );
-                why.extend(answer.measured.iter().map(ToString::to_string));
+                let parts: Vec<String> = answer
+                    .parts
+                    .iter()
+                    .map(|(part, points)| format!("{part} {}", shown_points(points)))
+                    .collect();
+                why.extend((!parts.is_empty()).then(|| format!("points: {}", parts.join(", "))));
+                why.extend(answer.measured.iter().map(Measure::in_words));
                 let shown = if answer.answer.is_empty() { "-" } else { &answer.answer };
-                let points = answer.points.parse().map_or(answer.points.clone(), |exact| rounded(&exact, 2));
+                let points = shown_points(&answer.points);
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
                     answer.entry,
@@ -149,6 +169,11 @@ impl fmt::Display for Explanation {
         }
         Ok(())
     }
+}
+
+/// Exact points with two decimals.
+fn shown_points(exact: &str) -> String {
+    exact.parse().map_or_else(|_| exact.to_owned(), |exact| rounded(&exact, 2))
 }
 
 /// Formats a number rounded to `places` decimals, half away from zero. The written files have the exact number.

@@ -11,6 +11,7 @@ use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
 use mcc_judge::places::{Places, Position};
+use mcc_judge::show::ENDINGS;
 use mcc_model::{Net, SymmetricNet};
 use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -469,32 +470,9 @@ impl CellCounts {
     }
 }
 
-/// Every ending with its code in the cells of tables and its text, in the order of the legend. The code is empty for an
-/// answer and where the source does not state the ending. Every ending has its own number and text (promise R6).
-pub const ENDINGS: [(Ending, &str, &str); 13] = [
-    (Ending::Answered, "", "answered"),
-    (Ending::DidNotCompete, "DNC", "did not compete"),
-    (Ending::CannotCompute, "CC", "cannot compute"),
-    (Ending::NoAnswer, "NONE", "no well-formed answer"),
-    (Ending::CpuLimit, "CPU", "stopped at the CPU-time limit"),
-    (Ending::WallLimit, "WALL", "stopped at the wall-clock limit"),
-    (Ending::MemoryLimit, "MEM", "killed for lack of memory"),
-    (Ending::OutputLimit, "OUT", "stopped at the output limit"),
-    (Ending::DiskLimit, "DISK", "stopped at the disk limit"),
-    (Ending::InstructionLimit, "INSTR", "stopped at the instruction limit"),
-    (Ending::ToolCrash, "CRASH", "tool crashed"),
-    (Ending::Infrastructure, "INFRA", "infrastructure failure, or not run yet; not scored"),
-    (Ending::NotStated, "", "not stated in the judged table"),
-];
-
 /// The number of an ending in the data of pages.
 pub fn ending_number(ending: Ending) -> usize {
     ENDINGS.iter().position(|(known, ..)| *known == ending).expect("ENDINGS has every ending")
-}
-
-/// The ending as text.
-pub fn ending_text(ending: Ending) -> &'static str {
-    ENDINGS[ending_number(ending)].2
 }
 
 /// The status of an entry as text; empty for a competing one.

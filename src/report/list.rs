@@ -160,7 +160,7 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
                 Field::from(contest.instance_number(block.instance)),
                 Field::from(block.examination),
                 Field::Text(
-                    if cell.was_made() { contest::ending_text(cell.ending) } else { "not run yet" }.into(),
+                    if cell.was_made() { mcc_judge::show::ending(cell.ending) } else { "not run yet" }.into(),
                 ),
                 Field::Text(show::marks(&cell.marks)),
                 Field::from(tries),

@@ -1,11 +1,12 @@
 //! `contest.js`: the names to which data of pages refer by number.
 
-use super::contest::{self, Contest, ENDINGS};
+use super::contest::{self, Contest};
 use super::plots;
 use super::show::{self, visible};
 use mcc_edition::Votes;
 use mcc_judge::explain;
 use mcc_judge::judgement::{Basis, Weak};
+use mcc_judge::show::ENDINGS;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The page of an examination: its points, and the table of tools by instances.
 
-use super::contest::{self, Contest, ENDINGS, Frame};
+use super::contest::{self, Contest, Frame};
 use super::matrix::{self, Matrix};
 use super::show::{self, visible};
 use super::site::{NewSite, last_part};
@@ -9,6 +9,7 @@ use askama::Template;
 use mcc_base::Mark;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Cell, Ending, Score};
+use mcc_judge::show::ENDINGS;
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 

@@ -66,25 +66,34 @@ impl fmt::Display for DisturbedRuns {
         };
         let [low, high] = slower.map(|factor| (factor.saturating_sub(1000) + 5) / 10);
         let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
-        write!(
-            out,
-            "{} of {} runs had cores {range} % slower than at their best",
-            self.marked - self.not_slower,
-            self.runs
-        )?;
+        let slow = self.marked - self.not_slower;
+        match self.runs {
+            1 => out.write_str("In the run that used a machine")?,
+            runs if runs == slow => write!(out, "In all {runs} runs that used a machine")?,
+            runs => write!(out, "In {slow} of the {runs} runs that used a machine")?,
+        }
+        write!(out, ", the cores were {range} % slower than at their best")?;
         if self.not_slower > 0 {
             write!(out, " (runs that an earlier version marked by other signals: {})", self.not_slower)?;
         }
         let named: Vec<&str> = self.at_limit.iter().take(NAMED).map(|run| &**run).collect();
         let more = self.at_limit.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let none = match slow {
+            1 => "it did not end at a time limit with a value missing",
+            2 => "neither ended at a time limit with a value missing",
+            _ => "none of these runs ended at a time limit with a value missing",
+        };
         match self.at_limit.len() {
-            0 => out.write_str(
-                "; outcomes that could depend on it: none, as none of these runs ended at a limit of time",
+            0 => write!(out, ". No result can depend on it: {none}."),
+            1 => write!(
+                out,
+                ". The result of a run that ended at a time limit can depend on it: {}.",
+                named.join(", ")
             ),
             count => write!(
                 out,
-                "; outcomes that could depend on it: {count} at a limit of time ({}{more})",
+                ". The results of {count} runs that ended at a time limit can depend on it: {}{more}.",
                 named.join(", ")
             ),
         }
@@ -141,16 +150,17 @@ mod tests {
         let text = disturbed.to_string();
         assert!(
             text.starts_with(
-                "2 of 4 runs had cores 9 to 66 % slower than at their best (runs that an earlier version marked by other \
-                 signals: 1)"
+                "In 2 of the 4 runs that used a machine, the cores were 9 to 66 % slower than at their best (runs that an \
+                 earlier version marked by other signals: 1). No result can depend on it: neither ended"
             ),
             "{text}"
         );
-        assert!(text.contains("could depend on it: none"), "{text}");
         disturbed.add(&run("A-PT-6"), "cpu-limit", Some(&state(1090, &[SLOWER])));
         let text = disturbed.to_string();
         assert!(
-            text.ends_with("could depend on it: 1 at a limit of time (LoLA/A-PT-6/StateSpace)"),
+            text.ends_with(
+                "The result of a run that ended at a time limit can depend on it: LoLA/A-PT-6/StateSpace."
+            ),
             "{text}"
         );
     }

@@ -262,11 +262,12 @@ fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
 fn the_front_page_says_what_disturbed_runs_mean_for_the_results() {
     let (_dir, site, _) = small_site();
     let page = text(site.join("index.html"));
-    let line = "3 of 3 runs had cores 23 % slower than at their best; outcomes that could depend on it: 3 at a limit of time (";
+    let line = "In all 3 runs that used a machine, the cores were 23 % slower than at their best. The results of 3 runs that ended at \
+                a time limit can depend on it: ";
     assert!(page.contains(line), "{page}");
     // Without the record the factors are unknown.
     let (_other, site) = self::site(&contest::small());
-    assert!(!text(site.join("index.html")).contains("had cores"));
+    assert!(!text(site.join("index.html")).contains("runs that used a machine"));
 }
 
 #[test]

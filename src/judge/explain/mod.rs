@@ -5,15 +5,16 @@ mod certified;
 mod tool;
 
 use super::judgement::*;
-use super::show::{approximate, basis, columns, short, wrapped};
+use super::show::{approximate, basis, columns, ending, short, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
-use crate::shared::find;
+use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
 use mcc_edition::Edition;
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 pub use tool::{ToolExplanation, explain_tool};
 
@@ -159,7 +160,12 @@ pub fn explain(
     examination: &str,
     position: Option<usize>,
 ) -> Result<Explanation, ExplainError> {
-    let number = find("examination", examination, judgement.examinations.iter())?;
+    // The judgement has the examinations of the edition; only those with runs are suggested.
+    let number = judgement.examinations.iter().position(|known| known == examination).ok_or_else(|| {
+        let judged: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
+        let names: Vec<&str> = judged.into_iter().map(|number| &*judgement.examinations[number]).collect();
+        unknown("examination", examination, &names)
+    })?;
     let place = find("instance", instance, judgement.instances.iter().map(|known| &known.instance))?;
     let block = judgement.blocks.iter().find(|block| block.examination == number && block.instance == place);
     let block = block.ok_or_else(|| {
@@ -249,7 +255,9 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
         Basis::Unanimous => "all tools that answered agree".to_owned(),
         Basis::Single => format!("one tool answered, with a confidence of at least {threshold}"),
         Basis::Majority => {
-            format!("the tools that gave the value have more than {majority} of all voters' confidence")
+            format!(
+                "the tools that gave this value have more than {majority} of the confidence of the tools that answered"
+            )
         }
         Basis::Confidence => {
             "two tools differ, and the value of the tool with the higher confidence is trusted".to_owned()
@@ -259,7 +267,9 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
             format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
         }
         Basis::UnknownTie => "two tools of equal confidence differ".to_owned(),
-        Basis::UnknownSplit => format!("no known value has more than {majority} of all voters' confidence"),
+        Basis::UnknownSplit => {
+            format!("no known value has more than {majority} of the confidence of the tools that answered")
+        }
         Basis::Override => format!("set by the organizers: {}", trusted.reason),
     }
 }
@@ -315,7 +325,7 @@ impl fmt::Display for Explanation {
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
-            let basis = basis(position.basis).to_owned();
+            let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
             let mut row = vec![format!("{:02}", position.position), value, basis];
             row.extend(certified.into_iter().chain([backers]));
             row
@@ -326,22 +336,22 @@ impl fmt::Display for Explanation {
         }
         writeln!(out)?;
         for run in &self.runs {
-            writeln!(out, "{}", run.line())?;
+            writeln!(out, "{}", run.lines())?;
         }
         Ok(())
     }
 }
 
 impl RunSummary {
-    fn line(&self) -> String {
+    /// The name of the entry, and its results in a column of their own.
+    fn lines(&self) -> String {
         let points = approximate(&self.points);
-        let mut line =
-            format!("{:<20} {} right, {} wrong, {points} points", self.entry, self.right, self.wrong);
+        let mut line = format!("{} right, {} wrong, {points} points", self.right, self.wrong);
         if self.status != Status::Competing {
             line += &format!(", {}", self.status.word());
         }
         if self.ending != Ending::NotStated {
-            line += &format!(", {}", self.ending);
+            line += &format!(", {}", ending(self.ending));
         }
         if let Some(user) = self.cost.and_then(|cost| cost.instructions_user) {
             line += &format!(", {user} user instructions");
@@ -350,7 +360,12 @@ impl RunSummary {
             let names: Vec<&str> = self.marks.iter().map(Mark::name).collect();
             line += &format!(" [{}]", names.join(", "));
         }
-        line
+        let indent = " ".repeat(21);
+        format!(
+            "{:<20} {}",
+            self.entry,
+            wrapped(&line, 80 - indent.len(), 0).replace('\n', &format!("\n{indent}"))
+        )
     }
 }
 
@@ -365,9 +380,13 @@ impl Explanation {
         let runs: Vec<&RunSummary> =
             self.runs.iter().filter(|run| wrong.contains(&run.entry.as_str())).collect();
         if !runs.is_empty() {
-            writeln!(out, "\nEntries with a wrong value here, and their results in {}:", self.examination)?;
+            let title = format!(
+                "Entries that are wrong at this position, and all their {} values on {}:",
+                self.examination, self.instance
+            );
+            writeln!(out, "\n{}", wrapped(&title, 80, 2))?;
         }
-        runs.iter().try_for_each(|run| writeln!(out, "{}", run.line()))
+        runs.iter().try_for_each(|run| writeln!(out, "{}", run.lines()))
     }
 }
 
@@ -384,7 +403,10 @@ impl Position {
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
-        let decided = format!("How the value was decided: {}{cite}", self.rule);
+        let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
+        let sums =
+            if self.basis == Basis::Majority { format!(": {backing} of {voting}") } else { String::new() };
+        let decided = format!("How the value was decided: {}{sums}{cite}", self.rule);
         writeln!(out, "{}", wrapped(&decided, 80, 2))?;
         if let Some(weak) = self.weak {
             writeln!(out, "Weak evidence ({weak}): {} gave the value", weak_words(weak))?;
@@ -392,9 +414,11 @@ impl Position {
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;
         }
-        let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
-        let sums = format!("Sum of confidence: {backing} for the trusted value, {voting} for all values");
-        writeln!(out, "{}", wrapped(&sums, 80, 2))?;
+        if self.basis != Basis::Majority {
+            let sums =
+                format!("Sum of confidence: {backing} for the trusted value, {voting} for all given values");
+            writeln!(out, "{}", wrapped(&sums, 80, 2))?;
+        }
         for (what, verdict) in
             [("For the trusted value:", ValueVerdict::Right), ("For other values:", ValueVerdict::Wrong)]
         {
@@ -437,8 +461,13 @@ mod tests {
             cost: Some(Cost { cpu_ms: 7, wall_ms: 8, instructions_user, ..Cost::default() }),
             marks: vec![Mark::INSTRUCTIONS_COUNTED],
         };
-        let counted = run(Some(2_720_486_993)).line();
-        assert!(counted.ends_with(", 2720486993 user instructions [instructions counted]"), "{counted}");
-        assert!(!run(None).line().contains("user instructions"));
+        let counted = run(Some(2_720_486_993)).lines();
+        let words = counted.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.ends_with(", answered, 2720486993 user instructions [instructions counted]"),
+            "{counted}"
+        );
+        assert!(counted.lines().all(|line| line.chars().count() <= 80), "{counted}");
+        assert!(!run(None).lines().contains("user instructions"));
     }
 }

@@ -230,7 +230,7 @@ impl fmt::Display for ToolExplanation {
         )?;
         writeln!(
             out,
-            "Confidence {}: agreed on {agreed} of {answered} values (E-2.2)\n",
+            "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)\n",
             approximate(confidence)
         )?;
         self.table(out)?;
@@ -265,9 +265,13 @@ impl fmt::Display for ToolExplanation {
     }
 }
 
+/// The meaning of the columns of the table.
+const COLUMN_WORDS: &str = "unjudged: no value is trusted; none: not computed; unique: right, and in no other tool; best: \
+                            points of the best virtual tool, which has every right value of a competing entry";
+
 impl ToolExplanation {
     fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "possible"];
+        let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "best"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(self.examinations.iter().map(|examination| {
             let mut row = vec![examination.examination.clone()];
@@ -282,6 +286,7 @@ impl ToolExplanation {
             row.extend([decimals(&examination.points), decimals(&examination.possible)]);
             row
         }));
-        writeln!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))
+        write!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))?;
+        writeln!(out, "{}\n", wrapped(COLUMN_WORDS, 80, 2))
     }
 }

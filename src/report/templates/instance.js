@@ -261,7 +261,7 @@ function drawValue({ instance, examination, position }, block) {
   if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && key !== "override") {
-    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the voters that gave this value, ${confidence(voters)} of all voters that answered.`));
+    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the tools that gave this value, ${confidence(voters)} of all tools that answered.`));
   }
   const rows = block.cells.map(cell => {
     const entry = names.entries[cell.entry];

@@ -221,8 +221,8 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     let error = screen(&position, dir.path());
     for part in [
         "trusted value F",
-        "How the value was decided: the tools that gave the value have more than half",
-        "3.999574 for the trusted value, 4.999487 for all values",
+        "How the value was decided: the tools that gave this value have more than half",
+        ": 3.999574 of 4.999487 (E-3.1)",
         "For the trusted value: ITS-Tools ITS-Tools.L LTSMin Tapaal\nFor other values: LoLA\n",
         "weight 0.082956 (55/663)",
         "14 right, 2 wrong, 0.829563 (550/663) points",
@@ -231,7 +231,7 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     }
     let lola = screen(&["--tool", "LoLA"], dir.path());
     for part in [
-        "Confidence 0.999913 (22913/22915): agreed on 68739 of 68745",
+        "Confidence 0.999913 (22913/22915): agreed on 68739 of the 68745",
         "UpperBounds: rank 1, gold",
         "Wrong values: 15; points lost by them: ",
     ] {
