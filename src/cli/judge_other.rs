@@ -91,29 +91,13 @@ fn table(judgement: &Judgement) -> String {
             text.push('\n');
         }
     }
-    if let Some(words) = tie_words(judgement) {
+    if let Some(words) = mcc_other_contests::tie_words(judgement) {
         text += &format!("{words}\n");
     }
     for warning in judgement.edition.warnings() {
         text += &format!("{warning}\n");
     }
     text
-}
-
-/// The rule of ties if ranks depend on it: SV-COMP ranks equal points by time (SV-16), and in CRV close totals are a draw
-/// (CRV-10).
-fn tie_words(judgement: &Judgement) -> Option<String> {
-    let pairs = || judgement.podiums.iter().flat_map(|podium| podium.places.windows(2));
-    let mut ranked = pairs().filter(|pair| pair[1].rank.is_some());
-    match &judgement.edition {
-        OtherEdition::Svcomp(_) => ranked.any(|pair| pair[0].points == pair[1].points).then(|| {
-            "Equal points: ranked by CPU time; without times the rank is shared (SV-16).".to_owned()
-        }),
-        OtherEdition::Crv(edition) => ranked.any(|pair| pair[0].rank == pair[1].rank).then(|| {
-            let margin = decimals(&edition.tie_margin);
-            format!("Totals at most {margin} below the first of a rank share it (CRV-10).")
-        }),
-    }
 }
 
 fn json(judgement: &Judgement) -> String {

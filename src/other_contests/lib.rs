@@ -13,7 +13,7 @@ mod write;
 pub use mcc_judge::shared::{Points, RunVerdict};
 
 pub use explain::{Explanation, explain, rounded};
-pub use rank::{Contender, Ties, podium};
+pub use rank::{Contender, Ties, podium, tie_words};
 pub use tool::{ToolExplanation, explain_tool};
 pub use write::{tables, write};
 

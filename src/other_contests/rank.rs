@@ -1,7 +1,7 @@
 //! Ranking the entries of a category.
 
-use super::{CategoryPlace, Podium, Points};
-use mcc_edition::Status;
+use super::{CategoryPlace, Judgement, Podium, Points, rounded};
+use mcc_edition::{OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Medal};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -78,6 +78,22 @@ fn better(a: &Contender, b: &Contender) -> Ordering {
         (contender.success_cpu_s.is_none(), contender.success_cpu_s.clone().unwrap_or_else(BigRational::zero))
     };
     b.points.cmp(&a.points).then_with(|| time(a).cmp(&time(b)))
+}
+
+/// The rule of ties if ranks depend on it: SV-COMP ranks equal points by time (SV-16), and in CRV close totals are a draw
+/// (CRV-10).
+pub fn tie_words(judgement: &Judgement) -> Option<String> {
+    let pairs = || judgement.podiums.iter().flat_map(|podium| podium.places.windows(2));
+    let mut ranked = pairs().filter(|pair| pair[1].rank.is_some());
+    match &judgement.edition {
+        OtherEdition::Svcomp(_) => ranked.any(|pair| pair[0].points == pair[1].points).then(|| {
+            "Equal points: ranked by CPU time; without times the rank is shared (SV-16).".to_owned()
+        }),
+        OtherEdition::Crv(edition) => ranked.any(|pair| pair[0].rank == pair[1].rank).then(|| {
+            let margin = rounded(&edition.tie_margin, 2);
+            format!("Totals at most {margin} below the first of a rank share it (CRV-10).")
+        }),
+    }
 }
 
 #[cfg(test)]

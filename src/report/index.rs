@@ -397,7 +397,9 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
             behind: match before.filter(|_| place.rank.is_some()) {
                 None => String::new(),
                 Some(before) if *before == place.points => "tied".to_owned(),
-                Some(before) => format!("{} behind", show::distance(before, &place.points, decimals)),
+                Some(before) => {
+                    format!("{} behind the rank before", show::distance(before, &place.points, decimals))
+                }
             },
             decided: decided(place.entry),
             points: show::decimal(&place.points, decimals),

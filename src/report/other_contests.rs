@@ -10,7 +10,6 @@ use super::site::{NewSite, last_part};
 use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
-use mcc_edition::OtherEdition;
 use mcc_judge::judgement::JudgementError;
 use mcc_other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
@@ -27,8 +26,8 @@ struct OtherFrontPage {
     frame: Frame,
     size: String,
     notes: Vec<String>,
-    /// When entries share a rank.
-    ranks: String,
+    /// The rule of ties, if ranks depend on it.
+    ties: Option<String>,
     podiums: Vec<CategoryCard>,
     /// Link, parts of the name and number of tasks.
     categories: Vec<(String, Vec<String>, String)>,
@@ -201,7 +200,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
             let warnings = judgement.edition.warnings();
             judgement.notes.iter().cloned().chain(warnings).map(|note| visible(&note)).collect()
         },
-        ranks: ranks(&judgement.edition),
+        ties: mcc_other_contests::tie_words(judgement),
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
         categories: shown
             .iter()
@@ -247,20 +246,6 @@ fn exact(points: &BigRational, table: &str) -> String {
 /// The decimals with which points are shown: none for an integer.
 fn decimals(points: &BigRational) -> u32 {
     if points.is_integer() { 0 } else { 2 }
-}
-
-/// When entries of a category share a rank.
-fn ranks(edition: &OtherEdition) -> String {
-    match edition {
-        OtherEdition::Svcomp(_) => "Of equal points, the smaller CPU time of right results ranks first. Entries with equal or unknown \
-             times share a rank (SV-16)."
-            .to_owned(),
-        OtherEdition::Crv(edition) => format!(
-            "Entries share the rank of the first entry that has at most {} points more than they have; the next rank \
-             follows (CRV-10).",
-            show::points(&edition.tie_margin)
-        ),
-    }
 }
 
 fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {

@@ -307,7 +307,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
             count("bronze"),
             tool.all_points().map_or("no rank".to_owned(), |points| show::decimal(&points, 0)),
             tool.cpu_text().0,
-            confidence.map_or(String::new(), |confidence| show::decimal(confidence, 5)),
+            confidence.map_or(String::new(), show::percent),
         ];
         (link(name, &pages.tool(name)), cells)
     });
@@ -344,7 +344,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
     PartPage {
         frame: frame(&year.shown_name(), "../"),
         name: year.shown_name(),
-        about: "the contest of this year".into(),
+        about: "its tools, examinations and models".into(),
         lead,
         notes: vec![],
         tables: vec![

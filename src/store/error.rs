@@ -72,7 +72,7 @@ pub enum StoreError {
         problem: String,
     },
     /// The folder has no `record.db`.
-    #[error("{} holds no record (no record.db); give the folder that `mcc-harness run --out` wrote", dir.display())]
+    #[error("{} {}; give the folder that `mcc-harness run --out` wrote", dir.display(), if dir.exists() { "holds no record (no record.db)" } else { "does not exist" })]
     NoRecord {
         /// The folder.
         dir: PathBuf,

@@ -230,6 +230,9 @@ fn every_edition_key_that_the_rules_name_exists() {
                 assert!(known, "{}: no edition has the key {key}", rule.code);
             }
             assert!(rule.key.is_empty() || rule.key.starts_with('`'), "{}: {}", rule.code, rule.key);
+            // `mcc-harness rule` and the page of rules show no links of Markdown.
+            let is_link = |text: &str| text.contains("](");
+            assert!(!is_link(rule.content) && !rule.fields().any(|(_, text)| is_link(text)), "{}", rule.code);
         }
     }
 }

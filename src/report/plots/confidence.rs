@@ -36,7 +36,7 @@ pub fn confidence(judgement: &Judgement) -> Option<Picture> {
     drawing.level(&axis, (TOP, bottom));
     drawing.path("g", &format!("M{} {TOP}V{bottom}", LEFT + 8));
     drawing.text((LEFT + 8, bottom + 18), "s m", "none");
-    drawing.text((RIGHT, bottom + 38), "e", "different values in a million common values");
+    drawing.text((RIGHT, bottom + 38), "e", "disagreements per million common values");
     for (number, tool) in (0..).zip(&tools) {
         let y = TOP + 16 + ROW * number;
         drawing.text((LEFT - 10, y + 4), "e", &fitting(&entry(tool).entry, 26));

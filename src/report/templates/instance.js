@@ -259,7 +259,7 @@ function drawValue({ instance, examination, position }, block) {
   const right = shareOf(block);
   const explanation = [element("p", {}, "How the value was decided: ", element("strong", {}, word), ...(key === "override" ? ["."] : [` — ${rule} (`, ruleLink("E-3.1"), ")."]))];
   if (certified) explanation.push(element("p", {}, certified, "."));
-  if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
+  if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry with a vote gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && key !== "override") {
     explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the tools that gave this value, ${confidence(voters)} of all tools that answered.`));
   }
