@@ -152,12 +152,12 @@ impl fmt::Display for Explanation {
                 let parts: Vec<String> = answer
                     .parts
                     .iter()
-                    .map(|(part, points)| format!("{part} {}", shown_points(points)))
+                    .map(|(part, points)| format!("{part} {}", shown_points(points, 6)))
                     .collect();
                 why.extend((!parts.is_empty()).then(|| format!("points: {}", parts.join(", "))));
                 why.extend(answer.measured.iter().map(Measure::in_words));
                 let shown = if answer.answer.is_empty() { "-" } else { &answer.answer };
-                let points = shown_points(&answer.points);
+                let points = shown_points(&answer.points, 2);
                 let line = format!(
                     "{:<22} {shown:<20} {:<14} {points:<10} {}",
                     answer.entry,
@@ -171,9 +171,9 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Exact points with two decimals.
-fn shown_points(exact: &str) -> String {
-    exact.parse().map_or_else(|_| exact.to_owned(), |exact| rounded(&exact, 2))
+/// Exact points with at most `places` decimals.
+fn shown_points(exact: &str, places: u32) -> String {
+    exact.parse().map_or_else(|_| exact.to_owned(), |exact| rounded(&exact, places))
 }
 
 /// Formats a number rounded to `places` decimals, half away from zero. The written files have the exact number.

@@ -157,7 +157,7 @@ fn explain_shows_the_parts_of_the_points_of_2014() {
         .assert()
         .success()
         .stdout(
-            predicates::str::is_match("(?m)^MonPoly +F +right +10.12 +correctness 10; overhead 0.0037")
+            predicates::str::is_match("(?m)^MonPoly +F +right +10.12 +points: correctness 10, overhead 0\\.003746, memory [0-9.]+; execution time 3405 s; memory 2675 MB$")
                 .unwrap(),
         );
 }
@@ -170,6 +170,18 @@ fn verdict(out: &Path, tool: &str) -> String {
     let [verdict, correctness, points, measured] =
         ["verdict", "correctness", "points", "measured"].map(|column| row[column].as_str());
     format!("{verdict} {correctness} {points} {measured}")
+}
+
+#[test]
+fn a_draw_is_printed_with_its_rule() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("m.csv");
+    std::fs::write(&input, format!("{HEADER}java,1,a,T,10,2,T,ok,1\njava,1,b,T,10,2,T,ok,1\n")).unwrap();
+    let mut command = harness();
+    command.arg("judge").arg(&input).args(["--edition", "crv-2014", "--out"]).arg(dir.path().join("out"));
+    let shown = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
+    assert!(shown.contains("   1  b"), "{shown}");
+    assert!(shown.contains(" below the first of a rank share it (CRV-10).\n"), "{shown}");
 }
 
 #[test]

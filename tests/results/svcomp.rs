@@ -199,7 +199,7 @@ fn the_example_of_the_rules_is_reproduced_from_result_files() {
         .assert()
         .success()
         .stdout(predicates::str::contains("the right answer is true"))
-        .stdout(predicates::str::is_match("(?m)^B +true +right +2 +cpu_s=1.5$").unwrap())
+        .stdout(predicates::str::is_match("(?m)^B +true +right +2 +CPU time 1.5 s$").unwrap())
         .stdout(predicates::str::is_match("(?m)^A +unknown +unknown +0 ").unwrap());
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
@@ -323,6 +323,21 @@ fn a_new_category_with_fewer_than_three_teams_is_not_held() {
     judge(input.path(), &teams, out.path(), &[]);
     assert_eq!(podium(out.path(), "Category2"), []);
     assert_eq!(score(out.path(), "D", "Overall", "points"), "16");
+}
+
+#[test]
+fn ranks_of_equal_points_are_printed_with_their_rule() {
+    let rule = "Equal points: ranked by CPU time; without times the rank is shared (SV-16).\n";
+    for (answer, category, is_equal) in [("true", "correct", true), ("unknown", "unknown", false)] {
+        let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let runs = [("a.c", "true", "true", "correct", "1", "1")];
+        write(input.path(), "fast.xml", &result("fast", "SV.Loops", "Loops", &runs));
+        let runs = [("a.c", "true", answer, category, "2", "2")];
+        write(input.path(), "slow.xml", &result("slow", "SV.Loops", "Loops", &runs));
+        let (shown, _) = judge(input.path(), "svcomp-2013", out.path(), &[]);
+        assert!(shown.contains("   1  fast") && shown.contains("   2  slow"), "{shown}");
+        assert_eq!(shown.contains(rule), is_equal, "{shown}");
+    }
 }
 
 #[test]

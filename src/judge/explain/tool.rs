@@ -228,11 +228,11 @@ impl fmt::Display for ToolExplanation {
             "{}",
             wrapped(&format!("{entry} ({edition}): {}{variant}{note}", status.word()), 80, 2)
         )?;
-        writeln!(
-            out,
-            "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)\n",
+        let agreement = format!(
+            "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)",
             approximate(confidence)
-        )?;
+        );
+        writeln!(out, "{}\n", wrapped(&agreement, 80, 2))?;
         self.table(out)?;
         let place = |PodiumResult { category, rank, medal, points }: &PodiumResult| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));

@@ -261,6 +261,25 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     assert!(message.contains("no tool `LoLa`") && message.contains("LoLA"), "{message}");
 }
 
+#[test]
+fn explain_names_the_examinations_of_the_judgement() {
+    let dir = table(&format!("{HEADER}a,F-PT-1,ReachabilityDeadlock,?,\nb,F-PT-1,ReachabilityDeadlock,?,\n"));
+    judge(&dir, &[]).success();
+    let judged = dir.path().join("out");
+    let shown = screen(&["--instance", "F-PT-1", "--examination", "ReachabilityDeadlock"], &judged);
+    assert!(shown.contains("00  unknown  no vote\n"), "{shown}");
+    for (examination, position, message) in [
+        ("Reachabilitydeadlock", "0", "there is 1: ReachabilityDeadlock; did you mean"),
+        ("ReachabilityDeadlock", "x", "--position <N>': it is not a whole number"),
+    ] {
+        let mut refused = harness();
+        refused.arg("explain").arg(&judged).args(["--instance", "F-PT-1"]);
+        refused.args(["--examination", examination, "--position", position]);
+        let stderr = refused.assert().code(2).get_output().stderr.clone();
+        assert!(String::from_utf8_lossy(&stderr).contains(message), "{message}");
+    }
+}
+
 /// A contest of three tools: they answer T, T and F on one instance, and all T on another.
 fn three_tools() -> TempDir {
     table(&format!(
