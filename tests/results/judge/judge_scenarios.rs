@@ -266,8 +266,6 @@ fn explain_names_the_examinations_of_the_judgement() {
     let dir = table(&format!("{HEADER}a,F-PT-1,ReachabilityDeadlock,?,\nb,F-PT-1,ReachabilityDeadlock,?,\n"));
     judge(&dir, &[]).success();
     let judged = dir.path().join("out");
-    let shown = screen(&["--instance", "F-PT-1", "--examination", "ReachabilityDeadlock"], &judged);
-    assert!(shown.contains("00  unknown  no vote\n"), "{shown}");
     for (examination, position, message) in [
         ("Reachabilitydeadlock", "0", "there is 1: ReachabilityDeadlock; did you mean"),
         ("ReachabilityDeadlock", "x", "--position <N>': it is not a whole number"),
