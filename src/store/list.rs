@@ -56,6 +56,7 @@ impl Record {
     pub fn open_runs(&self) -> impl Iterator<Item = Result<OpenRun, StoreError>> {
         pages(0_i64, move |after| {
             let rows: Vec<(i64, String, String, u32)> = self.rows(OPEN, params![after, PAGE as i64])?;
+            self.check_order(after, rows.iter().map(|(position, ..)| position))?;
             rows.into_iter()
                 .map(|(position, id, run, attempts)| {
                     let run = self.run_of_row(position, &id, &run)?;
@@ -90,6 +91,7 @@ impl Record {
         pages(String::new(), move |after| {
             let rows: Vec<(i64, String, String, u32, String)> =
                 self.rows(page, params![after, PAGE as i64])?;
+            self.check_order(after, rows.iter().map(|(_, id, ..)| id))?;
             rows.into_iter()
                 .map(|(position, id, run, attempts, last)| {
                     let run = self.run_of_row(position, &id, &run)?;
@@ -148,6 +150,18 @@ impl Record {
             return Ok(());
         }
         Err(self.bad_row(row, format!("attempts are numbered 1, 2, ..., and {expected} is missing")))
+    }
+
+    /// Checks that the keys of a page ascend from `after`: a damaged table can give the same rows again without end.
+    pub(super) fn check_order<'k, K: Ord + 'k>(
+        &self,
+        after: &'k K,
+        keys: impl Iterator<Item = &'k K>,
+    ) -> Result<(), StoreError> {
+        if std::iter::once(after).chain(keys).is_sorted_by(|key, next| key < next) {
+            return Ok(());
+        }
+        Err(self.bad_row("the table `runs`", "its rows are not in the order of their keys"))
     }
 
     /// Counts the runs by outcome.

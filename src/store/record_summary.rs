@@ -296,6 +296,7 @@ impl Record {
         loop {
             let page: Vec<(i64, bool, String)> = self.rows(&runs, [after])?;
             let (Some(first), Some(last)) = (page.first(), page.last()) else { return Ok(()) };
+            self.check_order(&after, page.iter().map(|(position, ..)| position))?;
             let db = self.connection();
             let mut statement = db.prepare_cached(ends).map_err(|source| self.database(source))?;
             let mut rows = statement.query([first.0, last.0]).map_err(|source| self.database(source))?;
