@@ -853,12 +853,13 @@ def lemma_invariant(net, invariant, living, facts):
     clauses = [[(named_weights(net, part["weights"]), Fraction(part["bound"])) for part in clause] for clause in invariant["clauses"]]
     known = [("any", [("at most", literal) for literal in clause]) for clause in clauses]
     markings = [net.initial]
-    for _ in range(depth):
+    for firings in range(depth):
+        if firings > 0:
+            markings = [{at: marking.get(at, 0) - taken.get(at, 0) + put.get(at, 0) for at in {**marking, **put}}
+                        for marking in markings for taken, put in living
+                        if all(marking.get(at, 0) >= count for at, count in taken.items())]
         for clause, marking in itertools.product(clauses, markings):
             demand(any(weighted(weights, marking) <= bound for weights, bound in clause), "false after fewer firings than the depth")
-        markings = [{at: marking.get(at, 0) - taken.get(at, 0) + put.get(at, 0) for at in {**marking, **put}}
-                    for marking in markings for taken, put in living
-                    if all(marking.get(at, 0) >= count for at, count in taken.items())]
     refuted = []
     for clause in clauses:
         demand(all(number.denominator == 1 for weights, bound in clause for number in [bound, *weights.values()]), "not an integer")

@@ -8,7 +8,7 @@ use mcc_certify::command::{
     certify_total,
 };
 use mcc_judge::judgement::Judgement;
-use mcc_judge::show::columns;
+use mcc_judge::show::{columns, plural};
 use mcc_model::Total;
 use mcc_store::Record;
 use std::num::NonZero;
@@ -201,6 +201,7 @@ fn text(summary: &Summary, args: &Args) -> String {
         text +=
             &format!("instances without an archive, not examined: {}\n", summary.instances_without_archive);
     }
+    let counted = |count: usize, one, many| format!("{count} {}", plural(count as u64, one, many));
     text += &format!(
         "Evidence contradicts {} ({out}/alarms.csv)\nand {}; {} proposed ({out}/overrides.csv)\n",
         counted(summary.alarms, "answer of a tool", "answers of tools"),
@@ -214,11 +215,6 @@ fn text(summary: &Summary, args: &Args) -> String {
         );
     }
     text
-}
-
-/// A count with its noun.
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A share in percent, rounded down to one decimal.

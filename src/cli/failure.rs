@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn an_error_has_the_same_exit_code_on_every_route() {
-        let missing = || StoreError::NoRecord { dir: path() };
+        let missing = || StoreError::no_record(&path());
         for failure in [
             Failure::from(missing()),
             Failure::usage(missing()),

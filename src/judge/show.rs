@@ -35,6 +35,11 @@ pub fn decimals(points: &BigRational) -> String {
     format!("{sign}{whole}.{decimals}")
 }
 
+/// The singular for a count of 1, else the plural.
+pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
 /// Returns the basis of a trusted value in words, as they are in columns with the heading `How decided`.
 pub fn basis(basis: Basis) -> &'static str {
     match basis {

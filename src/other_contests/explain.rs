@@ -99,23 +99,19 @@ impl Measure {
             "memory_mb" => ("memory", " MB"),
             other => (other, ""),
         };
-        let mut text = format!("{name} {}{unit}", decimal(&self.mean));
-        if let Some((least, most)) = &self.spread {
-            let (least, most) = (decimal(&least.0), decimal(&most.0));
-            text += &format!(" (mean of {}, {least} to {most})", self.experiments);
-        }
-        text
+        format!("{name} {}{unit}{}", decimal(&self.mean), self.spread_text())
+    }
+
+    /// The number of experiments and their range in brackets; empty for one experiment.
+    fn spread_text(&self) -> String {
+        let Some((least, most)) = &self.spread else { return String::new() };
+        format!(" (mean of {}, {} to {})", self.experiments, decimal(&least.0), decimal(&most.0))
     }
 }
 
 impl fmt::Display for Measure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}={}", self.what, decimal(&self.mean))?;
-        if let Some((least, most)) = &self.spread {
-            let (least, most) = (decimal(&least.0), decimal(&most.0));
-            write!(out, " (mean of {}, {least} to {most})", self.experiments)?;
-        }
-        Ok(())
+        write!(out, "{}={}{}", self.what, decimal(&self.mean), self.spread_text())
     }
 }
 

@@ -4,7 +4,7 @@ use mcc_base::Mark;
 pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
 use mcc_judge::judgement::Weak;
-pub use mcc_judge::show::basis;
+pub use mcc_judge::show::{basis, plural};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
@@ -209,11 +209,6 @@ pub fn bytes(bytes: u64) -> String {
 /// A size given in KiB.
 pub fn kib(size: u64) -> String {
     bytes(size.saturating_mul(1024))
-}
-
-/// The singular for a count of 1, else the plural.
-pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
-    if count == 1 { one } else { many }
 }
 
 #[cfg(test)]

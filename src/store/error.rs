@@ -72,10 +72,12 @@ pub enum StoreError {
         problem: String,
     },
     /// The folder has no `record.db`.
-    #[error("{} {}; give the folder that `mcc-harness run --out` wrote", dir.display(), if dir.exists() { "holds no record (no record.db)" } else { "does not exist" })]
+    #[error("{} {problem}; give the folder that `mcc-harness run --out` wrote", dir.display())]
     NoRecord {
         /// The folder.
         dir: PathBuf,
+        /// Whether the folder exists, as a predicate of it.
+        problem: &'static str,
     },
     /// The file `record.db` is not a record.
     #[error("{} is not a record of mcc-harness; give another folder, or move that file away", path.display())]
@@ -263,6 +265,12 @@ fn disk_full_hint(needed: bool) -> &'static str {
 }
 
 impl StoreError {
+    /// There is no record in this folder, or the folder does not exist.
+    pub fn no_record(dir: &Path) -> Self {
+        let problem = if dir.exists() { "holds no record (no record.db)" } else { "does not exist" };
+        Self::NoRecord { dir: dir.to_owned(), problem }
+    }
+
     /// An error of SQLite. A full or failing disk does not damage the record.
     pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DiskFull, NotADatabase, OperationInterrupted, SystemIoFailure};

@@ -186,14 +186,14 @@ impl Record {
     ) -> Result<Self, StoreError> {
         let path = dir.join(RECORD_FILE);
         if !path.exists() {
-            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+            return Err(StoreError::no_record(dir));
         }
         check_files(dir)?;
         let is_archived = dir.join(ARCHIVE_FILE).exists();
         let db = if is_archived { open_archived(dir, &path)? } else { open_shared(dir, &path)? };
         limit_work(&db, &path)?;
         let Some(format) = format_of(&db, &path)? else {
-            return Err(StoreError::NoRecord { dir: dir.to_owned() });
+            return Err(StoreError::no_record(dir));
         };
         if is_archived {
             check_integrity(&db, &path)?;

@@ -1,6 +1,7 @@
 //! Malicious and invalid input: one error with place and remedy, exit code 2, in bounded time and memory (R7).
 
 use crate::support::contest;
+use crate::support::recorded_runs::{FINISHED, infrastructure_failure, make, open, run};
 
 use assert_cmd::Command;
 use flate2::Compression;
@@ -8,6 +9,7 @@ use flate2::write::GzEncoder;
 use mcc_harness::base::names::is_reserved;
 use mcc_harness::judge::judgement::{Cost, Status};
 use mcc_harness::judge::{RunResult, RunResults};
+use mcc_harness::store::{Record, RecordSummary};
 use mcc_harness::{edition::Edition, judge};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -556,4 +558,34 @@ fn pages_of_a_site_exist_on_systems_that_ignore_case() {
         }
     }
     assert_eq!(fs::read_dir(site.join("tools")).unwrap().count(), 10, "a page and data of each entry");
+}
+
+#[test]
+fn attempts_that_no_controller_numbers_so_are_not_counted() {
+    for (change, part) in [
+        (
+            "SET number = 7 WHERE number = 2",
+            "attempt 7 at run 1: attempts are numbered 1, 2, ..., and 2 is missing",
+        ),
+        (
+            "SET number = -1 WHERE number = 1",
+            "attempt -1 at run 1: attempts are numbered 1, 2, ..., and 1 is missing",
+        ),
+    ] {
+        let results = tempfile::tempdir().unwrap();
+        let record = open(results.path());
+        let runs = ["StateSpace", "UpperBounds"].map(run);
+        record.plan_runs(&runs).unwrap();
+        make(&record, &runs[0].id(), infrastructure_failure(), "");
+        for run in &runs {
+            make(&record, &run.id(), FINISHED, "");
+        }
+        assert_eq!(record.summary().unwrap().retried, 1);
+        let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
+        db.execute(&format!("UPDATE attempts {change}"), []).unwrap();
+        let read = Record::open_readonly(results.path()).unwrap();
+        let error = read.summary().unwrap_err();
+        assert!(error.to_string().contains(part) && error.is_usage(), "{error}");
+        assert!(RecordSummary::at(results.path()).is_err());
+    }
 }

@@ -371,36 +371,6 @@ fn a_record_of_format_4_is_read_and_takes_a_disk_limit() {
 }
 
 #[test]
-fn attempts_that_no_controller_numbers_so_are_not_counted() {
-    for (change, part) in [
-        (
-            "SET number = 7 WHERE number = 2",
-            "attempt 7 at run 1: attempts are numbered 1, 2, ..., and 2 is missing",
-        ),
-        (
-            "SET number = -1 WHERE number = 1",
-            "attempt -1 at run 1: attempts are numbered 1, 2, ..., and 1 is missing",
-        ),
-    ] {
-        let results = tempfile::tempdir().unwrap();
-        let record = open(results.path());
-        let runs = ["StateSpace", "UpperBounds"].map(run);
-        record.plan_runs(&runs).unwrap();
-        make(&record, &runs[0].id(), infrastructure_failure(), "");
-        for run in &runs {
-            make(&record, &run.id(), FINISHED, "");
-        }
-        assert_eq!(record.summary().unwrap().retried, 1);
-        let db = rusqlite::Connection::open(results.path().join("record.db")).unwrap();
-        db.execute(&format!("UPDATE attempts {change}"), []).unwrap();
-        let read = Record::open_readonly(results.path()).unwrap();
-        let error = read.summary().unwrap_err();
-        assert!(error.to_string().contains(part) && error.is_usage(), "{error}");
-        assert!(RecordSummary::at(results.path()).is_err());
-    }
-}
-
-#[test]
 fn the_state_of_a_host_is_kept_and_its_figures_checked() {
     let results = tempfile::tempdir().unwrap();
     let id = run("StateSpace").id();

@@ -1,4 +1,4 @@
-//! Input files of `judge` and `export`: what is refused, what is flagged, and that no output replaces an input.
+//! Input files of `judge`, `report` and `export`: what is refused, what is flagged, and that no output replaces an input.
 
 use assert_cmd::Command;
 use std::fs;
@@ -180,4 +180,19 @@ fn a_count_with_decimals_is_refused() {
 fn a_missing_input_is_named_before_its_edition() {
     let message = Folder::with(&[]).run("judge nowhere --out out", 2);
     assert!(message.contains("cannot read nowhere: No such file"), "{message}");
+}
+
+#[test]
+fn a_folder_of_instances_or_evidence_that_cannot_be_read_is_an_error() {
+    let answers = format!("{COMPACT}a,F-PT-03,ReachabilityDeadlock,T,\n");
+    let folder = Folder::with(&[("answers.csv", &answers)]);
+    folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
+    std::os::unix::fs::symlink("nowhere", folder.path().join("broken")).unwrap();
+    for option in ["--instances", "--certified"] {
+        for given in ["missing", "broken", "answers.csv", "answers.csv/inside"] {
+            let said = folder.run(&format!("report judged --out site {option} {given}"), 2);
+            assert!(said.contains(&format!("{option}: cannot read the folder {given}: ")), "{said}");
+            assert!(said.contains("; correct the path") && !folder.path().join("site").exists(), "{said}");
+        }
+    }
 }

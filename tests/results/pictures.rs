@@ -1,7 +1,10 @@
 //! The pictures of a contest: their SVG, their figures as CSV, and the podiums as LaTeX.
 
 use crate::support::contest;
+use crate::support::data;
+use crate::support::site_data::{data_of, text};
 
+use assert_cmd::Command;
 use mcc_harness::edition::Status;
 use mcc_harness::judge::judgement::{Block, Cost, Ending, Judgement, VariantRank};
 use mcc_harness::report::plots::{self, Picture, RecordedRun, Runs};
@@ -339,4 +342,30 @@ fn the_results_are_cited_in_bibtex_and_tabled_in_latex() {
     let rows: Vec<&str> = points.lines().filter(|line| line.starts_with("breadth-first")).collect();
     assert_eq!(rows.iter().map(|row| row.matches(" & ").count()).collect::<Vec<_>>(), [3], "{points}");
     assert!(read("data/medals.tex").contains("Tool & Gold & Silver & Bronze \\\\"));
+}
+
+#[test]
+fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let program = || {
+        let mut program = Command::cargo_bin("mcc-harness").expect("the program");
+        program.current_dir(dir.path());
+        program
+    };
+    let answers =
+        "tool,instance,examination,answers,wrong\na,PhilosophersDyn-COL-03,ReachabilityDeadlock,T,\n";
+    fs::write(dir.path().join("answers.csv"), answers).expect("a table");
+    program().args(["judge", "answers.csv", "--edition", "mcc-2025", "--out", "judged"]).assert().success();
+    let models = data::published("mcc/2025/models");
+    program().args(["report", "judged", "--out", "site", "--instances"]).arg(models).assert().success();
+    let data = data_of(dir.path().join("site/instances/PhilosophersDyn-COL-03.js"));
+    let (path, description) = (data["picture"][0].as_str(), data["picture"][1].as_str());
+    let description = description.expect("a description");
+    assert!(description.contains("Sorts: "), "{description}");
+    let svg = text(dir.path().join(format!("site/{}.svg", path.expect("a path"))));
+    let net = roxmltree::Document::parse(&svg).expect("XML");
+    let texts: Vec<&str> = net.descendants().filter_map(|node| node.text()).collect();
+    for shown in ["Think", "3 Philosopher", "Philosopher: Philosopher1, Philosopher2"] {
+        assert!(texts.iter().any(|text| text.contains(shown)), "{shown}: {texts:?}");
+    }
 }

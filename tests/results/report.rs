@@ -637,56 +637,6 @@ fn the_real_contest_of_2018_shows_its_podiums_and_its_errors() {
 }
 
 #[test]
-fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let program = || {
-        let mut program = Command::cargo_bin("mcc-harness").expect("the program");
-        program.current_dir(dir.path());
-        program
-    };
-    let answers =
-        "tool,instance,examination,answers,wrong\na,PhilosophersDyn-COL-03,ReachabilityDeadlock,T,\n";
-    fs::write(dir.path().join("answers.csv"), answers).expect("a table");
-    program().args(["judge", "answers.csv", "--edition", "mcc-2025", "--out", "judged"]).assert().success();
-    let models = data::published("mcc/2025/models");
-    program().args(["report", "judged", "--out", "site", "--instances"]).arg(models).assert().success();
-    let data = data_of(dir.path().join("site/instances/PhilosophersDyn-COL-03.js"));
-    let (path, description) = (data["picture"][0].as_str(), data["picture"][1].as_str());
-    let description = description.expect("a description");
-    assert!(description.contains("Sorts: "), "{description}");
-    let svg = text(dir.path().join(format!("site/{}.svg", path.expect("a path"))));
-    let net = roxmltree::Document::parse(&svg).expect("XML");
-    let texts: Vec<&str> = net.descendants().filter_map(|node| node.text()).collect();
-    for shown in ["Think", "3 Philosopher", "Philosopher: Philosopher1, Philosopher2"] {
-        assert!(texts.iter().any(|text| text.contains(shown)), "{shown}: {texts:?}");
-    }
-}
-
-#[test]
-fn a_folder_of_instances_or_evidence_that_cannot_be_read_is_an_error() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| dir.path().join(name);
-    let program = || {
-        let mut program = Command::cargo_bin("mcc-harness").expect("the program");
-        program.current_dir(dir.path());
-        program
-    };
-    let answers = "tool,instance,examination,answers,wrong\na,F-PT-03,ReachabilityDeadlock,T,\n";
-    fs::write(path("answers.csv"), answers).expect("a table");
-    program().args(["judge", "answers.csv", "--edition", "mcc-2018", "--out", "judged"]).assert().success();
-    std::os::unix::fs::symlink("nowhere", path("broken")).expect("a link");
-    for option in ["--instances", "--certified"] {
-        for folder in ["missing", "broken", "answers.csv", "answers.csv/inside"] {
-            let ended =
-                program().args(["report", "judged", "--out", "site", option, folder]).assert().code(2);
-            let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
-            assert!(said.contains(&format!("{option}: cannot read the folder {folder}: ")), "{said}");
-            assert!(said.contains("; correct the path") && !path("site").exists(), "{said}");
-        }
-    }
-}
-
-#[test]
 fn a_judgement_of_another_record_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let judgement = contest::small();

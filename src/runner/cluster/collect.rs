@@ -91,5 +91,5 @@ fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
         }
     }
     shards.sort();
-    if shards.is_empty() { Err(StoreError::NoRecord { dir: folder.to_owned() }.into()) } else { Ok(shards) }
+    if shards.is_empty() { Err(StoreError::no_record(folder).into()) } else { Ok(shards) }
 }
