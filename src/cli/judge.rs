@@ -57,7 +57,7 @@ pub struct Args {
     /// some are new, new.
     #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed.
+    /// Folder for the result files; required without --compare. It is created if missing; files of an earlier judgement are replaced or removed.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.

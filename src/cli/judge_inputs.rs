@@ -10,7 +10,7 @@ use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::sources::{Source, combine};
 use mcc_judge::{RunResults, source};
-use mcc_store::Record;
+use mcc_store::{Record, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -205,7 +205,12 @@ impl Opened {
         let unpacked = is_archive(given).then(|| record_source::open_part(given, &no_disk)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
-        let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(Failure::usage)?;
+        let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(|error| match error {
+            StoreError::NoRecord { .. } => Failure::usage(anyhow!(
+                "{error}; results of SV-COMP or CRV need an --edition of that contest (`mcc-harness edition list`)"
+            )),
+            error => Failure::usage(error),
+        })?;
         Ok(Self { given: given.to_owned(), path, record, unpacked })
     }
 

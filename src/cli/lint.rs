@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let findings = check_output(&answers, &run_questions);
     match args.format {
         Format::Text => {
-            page(&answers, &findings).print()?;
+            page(&answers, &findings, run_questions.questions.ids.is_some()).print()?;
             if let Some(finding) = findings.first() {
                 next(&format!("`mcc-harness rule {}` prints a rule by its code", finding.rule));
             }
@@ -178,7 +178,8 @@ fn unreadable(args: &Args, error: io::Error) -> Failure {
     Failure::usage(error)
 }
 
-fn page(answers: &Answers, findings: &[Finding]) -> Page {
+/// `ids_are_known`: without the ids of the contest, the printed ones have no positions.
+fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
     let mut page = Page::new();
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
@@ -189,7 +190,8 @@ fn page(answers: &Answers, findings: &[Finding]) -> Page {
         let value = value.unwrap_or_else(|| no_value.to_owned());
         let line = answers.line(position).map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
-        let row = format!("{position:02}  {id:width$}  {value:12}  {line:11}  {techniques}");
+        let position = if ids_are_known { format!("{position:02}  ") } else { String::new() };
+        let row = format!("{position}{id:width$}  {value:12}  {line:11}  {techniques}");
         let _ = writeln!(out, "{}", row.trim_end());
     }
     page.lines(&out);

@@ -1,6 +1,7 @@
 use super::record_source::{is_archive, no_disk, open_judgement};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
+use mcc_judge::certified::CERTIFIED_FILE;
 use mcc_judge::judgement::Judgement;
 use mcc_model::{Archive, ArchiveError, NetKind};
 use mcc_report::plots::net_is_drawn;
@@ -90,6 +91,31 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
     read().map(Some).map_err(|error| error.to_string())
 }
 
+/// Refuses a folder of `certify` whose values the judgement does not have.
+fn refuse_other_certification(judgement: &Judgement, dir: &Path, folder: &Path) -> Result<(), Failure> {
+    let judged = judgement.inputs.iter().find(|input| input.file == CERTIFIED_FILE);
+    let Some(judged) = judged else {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "--certified: the judgement {} has no certified values; run `judge` again with --certified {}, then report",
+            dir.display(),
+            folder.display()
+        )));
+    };
+    let path = folder.join(CERTIFIED_FILE);
+    let (sha256, _) = mcc_base::digest::file(&path).map_err(|error| {
+        let problem =
+            format!("--certified: cannot read {}: {error}; give the folder of `certify`", path.display());
+        Failure::usage(anyhow::anyhow!(problem))
+    })?;
+    if sha256 != judged.sha256 {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "--certified: {} is not the table that was judged; give the folder that `judge --certified` read, or judge again",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let Some(given) = &args.judgement else { return years(&args.years, &args.out) };
     let source = open_judgement(given, &no_disk)?;
@@ -101,14 +127,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         )));
     }
     if let Some(judgement) = mcc_other_contests::Judgement::read(judgement_dir).map_err(Failure::usage)? {
-        if args.record.is_some() {
+        let given = [
+            ("--record", args.record.is_some()),
+            ("--embargo", matches!(args.embargo, Embargo::On)),
+            ("--instances", args.instances.is_some()),
+            ("--certified", args.certified.is_some()),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::usage(anyhow::anyhow!(
-                "--record is for judgements of the MCC; report without it"
-            )));
-        }
-        if matches!(args.embargo, Embargo::On) {
-            return Err(Failure::usage(anyhow::anyhow!(
-                "--embargo is for judgements of the MCC; report without it"
+                "{option} is for judgements of the MCC; report without it"
             )));
         }
         let pages = mcc_report::write_other_site(&judgement, judgement_dir, &args.out)?;
@@ -136,6 +163,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 folder.display()
             )));
         }
+    }
+    if let Some(folder) = &args.certified {
+        refuse_other_certification(&judgement, judgement_dir, folder)?;
     }
     let folder = args.instances.as_deref();
     let read =

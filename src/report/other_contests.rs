@@ -11,7 +11,7 @@ use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
 use mcc_judge::judgement::JudgementError;
-use mcc_other_contests::{Block, CategoryPlace, Cell, Judgement, Podium, Points, Score};
+use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::HashMap;
@@ -46,8 +46,12 @@ struct CategoryPage {
     frame: Frame,
     category: String,
     note: String,
+    /// Of a meta category: its parts, and how its score comes from theirs.
+    sum: Option<String>,
     podium: Option<CategoryCard>,
     columns: Vec<String>,
+    /// Whether the verdicts on runs are known.
+    has_verdicts: bool,
     scores: Vec<(String, Vec<String>, String)>,
     /// The picture of its quantile functions.
     picture: Option<PictureEntry>,
@@ -249,7 +253,8 @@ fn decimals(points: &BigRational) -> u32 {
 }
 
 fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
-    let places = show::places(podium.places.iter().map(|place| &place.points));
+    let points: Vec<_> = podium.places.iter().map(|place| &place.points).collect();
+    let places = show::point_places(&points);
     let line = |place: &CategoryPlace| {
         let status = super::contest::status_text(judgement.entries[place.entry].status);
         let time = place
@@ -275,6 +280,23 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     }
 }
 
+/// The verdicts that a category page counts; the last one is every other ending of a run, such as a crash or a time limit.
+const VERDICTS: [&str; 5] = ["Right", "Unconfirmed", "Wrong", "Unjudged", "No answer"];
+
+/// The parts of a meta category, and how its score comes from theirs.
+fn sum_words(judgement: &Judgement, category: usize) -> Option<String> {
+    let is_part = |part: &&Category| part.parent == Some(category) || part.more_parents.contains(&category);
+    let parts: Vec<String> =
+        judgement.categories.iter().filter(is_part).map(|part| visible(&part.category)).collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "A sum of the scores in its parts, each divided by the number of its tasks (SV-18). Results of an entry in parts \
+             that it opted out of count too (SV-17). Parts: {}.",
+            parts.join(", ")
+        )
+    })
+}
+
 fn capitalized(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
@@ -284,7 +306,27 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
     let judged = &judgement.categories[category];
     let name = visible(&judged.category);
     let picture = plots::score_name(judgement, category);
-    let mut columns: Vec<String> = ["Right", "Unconfirmed", "Wrong", "Unjudged"].map(str::to_owned).to_vec();
+    let mut runs_by_entry: HashMap<usize, u64> = HashMap::new();
+    let here = judgement.blocks.iter().filter(|block| block.category == category);
+    for cell in here.flat_map(|block| &block.cells) {
+        *runs_by_entry.entry(cell.entry).or_default() += 1;
+    }
+    let verdicts = |score: &Score| {
+        let Score { right, unconfirmed, wrong, unjudged, .. } = *score;
+        let runs = runs_by_entry.get(&score.entry).copied().unwrap_or_default();
+        [right, unconfirmed, wrong, unjudged, runs.saturating_sub(right + unconfirmed + wrong + unjudged)]
+    };
+    let scores_here: Vec<&Score> =
+        judgement.scores.iter().filter(|score| score.category == category).collect();
+    let counts: Vec<_> = scores_here.iter().map(|score| verdicts(score)).collect();
+    // Right and wrong runs are always shown, others where there are some.
+    let used_verdicts: [bool; VERDICTS.len()] = std::array::from_fn(|number| {
+        matches!(VERDICTS[number], "Right" | "Wrong") || counts.iter().any(|counts| counts[number] > 0)
+    });
+    // Of some categories only the totals are known.
+    let has_verdicts = counts.iter().any(|counts| *counts != [0; VERDICTS.len()]);
+    let shown_verdicts = VERDICTS.iter().enumerate().filter(|(number, _)| used_verdicts[*number]);
+    let mut columns: Vec<String> = shown_verdicts.map(|(_, name)| (*name).to_owned()).collect();
     columns.extend(judgement.parts.iter().map(|part| capitalized(&visible(part))));
     columns.push("Points".into());
     let has_times =
@@ -293,13 +335,10 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         columns.push("CPU time of right answers".into());
     }
     let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
-    let verdicts = |score: &Score| [score.right, score.unconfirmed, score.wrong, score.unjudged];
-    // Of some categories only the totals are known.
-    let scores_here = judgement.scores.iter().filter(|score| score.category == category);
-    let has_verdicts = scores_here.map(verdicts).any(|counts| counts != [0; 4]);
-    let score = |score: &Score| {
+    let row = |(score, counts): (&&Score, &[u64; VERDICTS.len()])| {
         let count = |count| if has_verdicts { show::thousands(count) } else { "unknown".to_owned() };
-        let mut cells = verdicts(score).map(count).to_vec();
+        let used = counts.iter().zip(used_verdicts).filter(|(_, is_used)| *is_used);
+        let mut cells: Vec<String> = used.map(|(runs, _)| count(*runs)).collect();
         let parts = score.parts.iter().map(number).chain(std::iter::repeat(String::new()));
         cells.extend(parts.take(judgement.parts.len()));
         cells.push(score.points.as_ref().map_or("–".to_owned(), number));
@@ -319,7 +358,9 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
             .find(|podium| podium.category == category)
             .map(|podium| card(judgement, podium, "../")),
         columns,
-        scores: judgement.scores.iter().filter(|score| score.category == category).map(score).collect(),
+        has_verdicts,
+        sum: sum_words(judgement, category),
+        scores: scores_here.iter().zip(&counts).map(row).collect(),
         picture: scores.iter().find(|drawn| drawn.name == picture).map(PictureEntry::from_picture),
         data: last_part(&path(judgement, category, "js")),
         runs: runs.rows.len(),

@@ -267,7 +267,13 @@ fn disk_full_hint(needed: bool) -> &'static str {
 impl StoreError {
     /// There is no record in this folder, or the folder does not exist.
     pub fn no_record(dir: &Path) -> Self {
-        let problem = if dir.exists() { "holds no record (no record.db)" } else { "does not exist" };
+        let problem = if dir.join("judgement.json").exists() {
+            "is a judgement, which holds no record"
+        } else if dir.exists() {
+            "holds no record (no record.db)"
+        } else {
+            "does not exist"
+        };
         Self::NoRecord { dir: dir.to_owned(), problem }
     }
 

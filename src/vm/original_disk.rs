@@ -39,6 +39,9 @@ pub struct Partition {
     pub sectors: u32,
 }
 
+/// The first sector has the boot record.
+const SECTOR_BYTES: u64 = 512;
+
 /// An error of reading an original disk.
 #[derive(Debug, thiserror::Error)]
 pub enum OriginalError {
@@ -55,6 +58,14 @@ pub enum OriginalError {
         path: PathBuf,
         /// The messages of qemu-img.
         message: String,
+    },
+    /// The file is shorter than the first sector of a disk.
+    #[error("{}: not a disk: it has only {virtual_bytes} bytes; give a disk file (raw, qcow2 or vmdk)", path.display())]
+    NotADisk {
+        /// The file.
+        path: PathBuf,
+        /// Size of the disk that the guest would see.
+        virtual_bytes: u64,
     },
     /// The disk refers to another file, is encrypted, or has a format that is not supported.
     #[error(transparent)]
@@ -116,6 +127,9 @@ pub enum OpenError {
 pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     let format = format_of(path)?.to_owned();
     let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
+    if virtual_bytes < SECTOR_BYTES {
+        return Err(OriginalError::NotADisk { path: path.to_owned(), virtual_bytes });
+    }
     // An absolute path: qemu-img would take a relative `nbd:...` for an address.
     let disk = std::fs::canonicalize(path).on("find", path)?;
     let folder = temporary::folder("mcc-disk-")?;
@@ -164,6 +178,20 @@ fn partition_table(sector: &[u8]) -> (bool, Vec<Partition>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_a_first_sector_is_not_a_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        std::fs::write(&path, "a,b\n").unwrap();
+        let error = inspect(&path).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "table.csv: not a disk: it has only 4 bytes; give a disk file (raw, qcow2 or vmdk)"
+            ),
+            "{error}"
+        );
+    }
 
     #[test]
     fn partitions_and_bootability_are_read_from_the_boot_record() {

@@ -216,6 +216,30 @@ fn the_site_shows_contradicted_answers_with_their_evidence() {
     assert!(!read("site-judged/instances/DiningTable-PT-03.js").contains("certified"));
 }
 
+#[test]
+fn a_site_refuses_evidence_that_was_not_judged() {
+    let folder = outvoted();
+    certify(folder.path(), "--only disputed").assert().success();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    harness(folder.path(), judge).assert().success();
+    let table = folder.path().join("certified/certified.csv");
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("certified.csv"), fs::read_to_string(&table).unwrap() + "\n").unwrap();
+    for (given, expected) in [
+        (
+            "judged --certified certified",
+            "judged has no certified values; run `judge` again with --certified certified",
+        ),
+        ("labelled --certified judged", "cannot read judged/certified.csv"),
+        ("labelled --certified other", "other/certified.csv is not the table that was judged"),
+    ] {
+        let done = harness(folder.path(), &format!("report {given} --out site")).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(expected) && !folder.path().join("site").exists(), "{said}");
+    }
+}
+
 const GPPP: &str = "GPPP-PT-C0010N1000000000";
 
 /// The places where evidence refutes the published value of 2025: constants of 2^31 and more were read as signed numbers of

@@ -586,17 +586,22 @@ fn lint(arguments: &[&str], output: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn lint_prints_values_by_position_and_wrong_lines() {
+fn lint_prints_values_and_wrong_lines() {
     let good = "FORMULA n-01 TRUE TECHNIQUES EXPLICIT\nFORMULA n-00 CANNOT_COMPUTE\n";
     let (code, out, _) = lint(&["-", "--examination", "CTLCardinality"], good);
     assert_eq!(code, 0);
-    assert_eq!(out, "00  n-00  given up\n01  n-01  T             line 1       EXPLICIT\n");
+    assert_eq!(out, "n-00  given up\nn-01  T             line 1       EXPLICIT\n");
 
     let (code, out, _) =
         lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-01 TRUE\nFORMULA n-01 maybe");
     assert_eq!(code, 1);
     assert!(out.contains("line 1: warning: n-01 has no TECHNIQUES: the value counts;"), "{out}");
     assert!(out.contains("line 2: error: `maybe` is not a value for n-01; write TRUE or FALSE"), "{out}");
+
+    let (code, out, _) =
+        lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-00 MAYBE TECHNIQUES EXPLICIT\n");
+    assert_eq!(code, 1);
+    assert!(out.contains("line 1: error: `MAYBE` is not a value for n-00; write TRUE or FALSE"), "{out}");
 
     let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
     assert_eq!(code, 1);

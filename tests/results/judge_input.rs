@@ -183,6 +183,22 @@ fn a_missing_input_is_named_before_its_edition() {
 }
 
 #[test]
+fn results_of_another_contest_are_named() {
+    let answers = format!("{COMPACT}a,F-PT-03,ReachabilityDeadlock,T,\n");
+    let folder = Folder::with(&[("answers.csv", &answers), ("scores.csv", "tool,A\n")]);
+    let error = folder.run("judge answers.csv --edition svcomp-2013 --out out", 2);
+    assert!(
+        error.contains("no category is named `instance`") && error.contains("need the --edition"),
+        "{error}"
+    );
+    let error = folder.run("judge . --edition mcc-2018 --out out", 2);
+    assert!(error.contains("results of SV-COMP or CRV need an --edition of that contest"), "{error}");
+    folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
+    let error = folder.run("compare-campaigns judged judged --out compared", 2);
+    assert!(error.contains("judged is a judgement, which holds no record"), "{error}");
+}
+
+#[test]
 fn a_folder_of_instances_or_evidence_that_cannot_be_read_is_an_error() {
     let answers = format!("{COMPACT}a,F-PT-03,ReachabilityDeadlock,T,\n");
     let folder = Folder::with(&[("answers.csv", &answers)]);

@@ -49,6 +49,8 @@ fn an_entry_in_two_sources_needs_a_decision() {
     let error = run(folder.path(), judge, 2);
     assert!(error.contains("entry own is in field.csv and in new.csv"), "{error}");
     assert!(error.contains("--replace 'own=field.csv' or --replace 'own=new.csv'"), "{error}");
+    let error = run(folder.path(), "judge new.csv new.csv --edition mcc-2018 --out out", 2);
+    assert!(error.contains("new.csv is given twice; give each source once"), "{error}");
     for (source, right) in [("new.csv", 2), ("field.csv", 0)] {
         run(folder.path(), &format!("{judge} --replace own={source}"), 0);
         let scores = read(folder.path(), "out/scores.csv");

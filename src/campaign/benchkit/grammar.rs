@@ -114,10 +114,10 @@ pub(super) fn is_result(word: &[u8]) -> bool {
 }
 
 impl<'a> Statement<'a> {
-    /// Whether the statement has a result of another kind of examination, followed by techniques or nothing.
+    /// Whether the statement has a result of another kind of examination, or any other word that is followed by TECHNIQUES.
     pub fn is_like_a_result(&self) -> bool {
         let StatedResult::Other(word) = self.stated else { return false };
-        is_result(word) && matches!(self.tail, [] | [TECHNIQUES, ..])
+        matches!(self.tail, [TECHNIQUES, ..]) || (self.tail.is_empty() && is_result(word))
     }
 
     /// Whether CANNOT_COMPUTE follows the value, which contradicts it.

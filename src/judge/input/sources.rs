@@ -29,6 +29,12 @@ pub enum CombineError {
         /// The second source.
         second: String,
     },
+    /// A source is given twice.
+    #[error("{0} is given twice; give each source once")]
+    Twice(
+        /// Name of the source.
+        String,
+    ),
     /// `--replace` names an entry that is not in two sources, or a source without this entry.
     #[error("--replace {entry}={source_name}: {problem}")]
     Replace {
@@ -119,6 +125,10 @@ pub fn combine(
     sources: Vec<Source>,
     replace: &BTreeMap<String, String>,
 ) -> Result<RunResults, CombineError> {
+    let mut names = BTreeSet::new();
+    if let Some(source) = sources.iter().find(|source| !names.insert(&source.name)) {
+        return Err(CombineError::Twice(source.name.clone()));
+    }
     let mut of_entry: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
         for entry in source.results.entry_names() {

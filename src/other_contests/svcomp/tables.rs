@@ -84,9 +84,14 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
         match fitting.as_slice() {
             [category] => columns.push(category.name.clone()),
             _ => {
-                let found = fitting.len();
-                let expected =
-                    format!("tool and names of sub-categories; {found} categories end in `{ending}`");
+                let found = match fitting.len() {
+                    0 => format!("no category is named `{column}` or ends in `{ending}`"),
+                    several => format!("{several} categories end in `{ending}`"),
+                };
+                let expected = format!(
+                    "tool and names of sub-categories of SV-COMP; {found} (results of another contest need the --edition \
+                     of that contest)"
+                );
                 return Err(table.wrong_header(expected));
             }
         }
