@@ -380,7 +380,11 @@ fn arguments(spec: &MachineSpec, sockets: &Path) -> Vec<String> {
     if let Guest::Agent { kernel, initrd } = &spec.guest {
         let kernel = ["-kernel".to_owned(), absolute(kernel), "-initrd".to_owned(), absolute(initrd)];
         args.extend(kernel);
-        args.extend(["-append", &kernel_command_line(spec), "-device", PANIC_DEVICE].map(str::to_owned));
+        // The last slot, as without libvirt. QEMU gives devices of such arguments the first free slot before it reads those
+        // that libvirt writes.
+        let devices_before = 1 + spec.read_only_disks.len() + ["memory balloon", "serial ports"].len();
+        let panic_device = format!("{PANIC_DEVICE},addr={:#x}", devices_before + 1);
+        args.extend(["-append", &kernel_command_line(spec), "-device", &panic_device].map(str::to_owned));
     }
     args
 }
@@ -526,6 +530,7 @@ mod tests {
         assert_eq!(attribute("source", "file"), ["/r/overlay", "/i/tool.qcow2", "/i/inputs.ext4"]);
         assert_eq!(all("readonly")[0].parent().unwrap(), all("disk")[1], "the inputs disk");
         assert_eq!(attribute("address", "slot"), ["1", "2", "3", "4"], "as QEMU assigns them by default");
+        assert!(attribute("arg", "value").contains(&"pvpanic-pci,addr=0x5".to_owned()), "{xml}");
         assert!(all("interface").is_empty() && all("graphics").is_empty(), "{xml}");
         assert!(attribute("arg", "value").contains(&"/i/a&b/vmlinux".to_owned()), "{xml}");
     }

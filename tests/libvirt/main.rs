@@ -14,7 +14,7 @@ mod machine;
 use campaign::{Folder, stderr, until};
 use mcc_harness::archive::machine_files;
 use mcc_harness::store::{Outcome, RunRecord};
-use mcc_harness::vm::{Backend, Guest, Machine, VmError, libvirt};
+use mcc_harness::vm::{Backend, DiskFile, GuestEnd, Machine, VmError, libvirt};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
@@ -178,13 +178,15 @@ fn a_qemu_killed_under_libvirt_is_an_infrastructure_failure() {
 fn a_guest_panic_under_libvirt_ends_the_machine() {
     let folder = tempfile::tempdir().unwrap();
     let mut spec = machine::spec(512, 1);
-    let Guest::Agent { initrd, .. } = &mut spec.guest else { panic!("the machine has no guest agent") };
-    *initrd = folder.path().join("none");
-    fs::write(initrd, "no initrd").unwrap();
+    // The disk has no file system: the agent cannot mount it, and the kernel panics.
+    let empty = folder.path().join("empty");
+    fs::File::create(&empty).unwrap().set_len(1 << 20).unwrap();
+    spec.disk = DiskFile::new(empty, "raw");
     let timeout = Duration::from_secs(120);
     let mut machine = Machine::start(&spec, folder.path(), 1, timeout).unwrap();
     let error = machine.wait(Instant::now() + timeout).unwrap_err();
-    assert!(matches!(&error, VmError::Gone(how) if how.contains("Kernel panic")), "{error}");
+    assert!(matches!(error, VmError::GuestEnded { how: GuestEnd::Panic, .. }), "{error}");
+    assert!(error.to_string().contains("Kernel panic"), "{error}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn results_of_another_contest_are_named() {
     let error = folder.run("judge . --edition mcc-2018 --out out", 2);
     assert!(error.contains("results of SV-COMP or CRV need an --edition of that contest"), "{error}");
     folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
-    let error = folder.run("compare-campaigns judged judged --out compared", 2);
+    let error = folder.run("compare-campaigns judged judged", 2);
     assert!(error.contains("judged is a judgement, which holds no record"), "{error}");
 }
 

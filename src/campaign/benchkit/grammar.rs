@@ -114,10 +114,11 @@ pub(super) fn is_result(word: &[u8]) -> bool {
 }
 
 impl<'a> Statement<'a> {
-    /// Whether the statement has a result of another kind of examination, or any other word that is followed by TECHNIQUES.
+    /// Whether the statement has a result of another kind of examination, or any other word that is followed by TECHNIQUES, but
+    /// not the `?` with which oracles state that a value is unknown.
     pub fn is_like_a_result(&self) -> bool {
         let StatedResult::Other(word) = self.stated else { return false };
-        matches!(self.tail, [TECHNIQUES, ..]) || (self.tail.is_empty() && is_result(word))
+        (word != b"?" && matches!(self.tail, [TECHNIQUES, ..])) || (self.tail.is_empty() && is_result(word))
     }
 
     /// Whether CANNOT_COMPUTE follows the value, which contradicts it.
