@@ -75,6 +75,10 @@ impl JudgementError {
     }
 }
 
+/// The most entries of a judgement. More indicate that another column or attribute names them. Those that have the ranks 1 to
+/// 3 are compared with all others.
+pub const MAX_ENTRIES: usize = 1000;
+
 /// The result of judging a contest of the MCC: the content of `judgement.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
@@ -155,6 +159,9 @@ impl Judgement {
         let broken = |what: String| Err(JudgementError::Broken(what));
         let (entries, instances) = (self.entries.len(), self.instances.len());
         let examinations = self.examinations.len();
+        if entries > MAX_ENTRIES {
+            return broken(format!("it has {entries} entries, and at most {MAX_ENTRIES} are judged"));
+        }
         for block in &self.blocks {
             if block.examination >= examinations || block.instance >= instances {
                 return broken(format!(
