@@ -75,8 +75,8 @@ impl JudgementError {
     }
 }
 
-/// The most entries of a judgement. More indicate that another column or attribute names them. Those that have the ranks 1 to
-/// 3 are compared with all others.
+/// Most entries of a contest. A contest has dozens; more come from a wrong column or a forged record. Time and memory of
+/// judging grow with the square of their number.
 pub const MAX_ENTRIES: usize = 1000;
 
 /// The result of judging a contest of the MCC: the content of `judgement.json`.
