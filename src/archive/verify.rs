@@ -287,18 +287,22 @@ impl Verified {
             let place = format!("{} attempt {} {}", attempt.run, attempt.number, output.role);
             let path = folder.join(&output.role);
             see(&path);
-            self.digest(&path, &output.sha256, "the record", &place);
+            let length = self.digest(&path, &output.sha256, "the record", &place);
+            if let Some(length) = length.filter(|length| *length != output.bytes) {
+                self.differs(place, format!("has {length} bytes, but {} in the record", output.bytes));
+            }
         }
     }
 
-    /// Compares a file with the digest that it has in `list`.
-    fn digest(&mut self, path: &Path, sha256: &str, list: &str, place: &str) {
+    /// Compares a file with the digest that it has in `list`, and returns its length if they are equal.
+    fn digest(&mut self, path: &Path, sha256: &str, list: &str, place: &str) -> Option<u64> {
         self.files += 1;
         match digest::own_file(path) {
-            Ok((found, _)) if found == sha256 => {}
+            Ok((found, length)) if found == sha256 => return Some(length),
             Ok((found, _)) => self.differs(place, format!("has sha256 {found}, but {sha256} in {list}")),
             Err(error) => self.differs(place, format!("cannot be read: {error}")),
         }
+        None
     }
 }
 

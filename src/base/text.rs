@@ -40,6 +40,17 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// As `write` without the sync, for one of many files that are synced together.
+///
+/// # Errors
+/// The temporary file cannot be written or renamed.
+pub fn write_unsynced(path: &Path, text: &str) -> io::Result<()> {
+    let mut temp_file = file_beside(path)?;
+    temp_file.write_all(text.as_bytes())?;
+    temp_file.persist(path)?;
+    Ok(())
+}
+
 /// Returns the text as one word of a shell, in quotes.
 pub fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

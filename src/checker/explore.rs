@@ -70,15 +70,19 @@ impl Instance {
         Ok(all)
     }
 
-    /// The questions of the examinations: names and ids of properties.
+    /// The questions of the examinations: names and ids of properties. An examination whose file cannot be read is one question
+    /// with its own name, whose value is an error.
     #[must_use]
     pub fn questions(&self) -> Vec<(String, String)> {
         let mut questions: Vec<(String, String)> = Vec::new();
         let metrics = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
         questions.extend(metrics.map(|metric| ("StateSpace".to_owned(), metric.to_owned())));
         for (examination, properties) in &self.properties {
-            let ids = properties.iter().flatten().map(|property| property.id.clone());
-            questions.extend(ids.map(|id| (examination.clone(), id)));
+            let ids = match properties {
+                Ok(properties) => properties.iter().map(|property| property.id.clone()).collect(),
+                Err(_) => vec![examination.clone()],
+            };
+            questions.extend(ids.into_iter().map(|id| (examination.clone(), id)));
         }
         let global = ["ReachabilityDeadlock", "OneSafe", "QuasiLiveness", "StableMarking", "Liveness"];
         for name in global.into_iter().filter(|name| !self.properties.contains_key(*name)) {

@@ -75,6 +75,10 @@ impl JudgementError {
     }
 }
 
+/// Most entries of a contest. A contest has dozens; more come from a wrong column or a forged record. Time and memory of
+/// judging grow with the square of their number.
+pub const MAX_ENTRIES: usize = 1000;
+
 /// The result of judging a contest of the MCC: the content of `judgement.json`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Judgement {
@@ -155,6 +159,9 @@ impl Judgement {
         let broken = |what: String| Err(JudgementError::Broken(what));
         let (entries, instances) = (self.entries.len(), self.instances.len());
         let examinations = self.examinations.len();
+        if entries > MAX_ENTRIES {
+            return broken(format!("it has {entries} entries, and at most {MAX_ENTRIES} are judged"));
+        }
         for block in &self.blocks {
             if block.examination >= examinations || block.instance >= instances {
                 return broken(format!(

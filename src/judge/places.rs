@@ -213,16 +213,23 @@ impl<'j> Places<'j> {
         let class_of = |block: &Block| self.class_of[block.instance];
         let mut pairs = holders_and_rivals(&judgement.podiums, &judgement.entries);
         pairs.retain(|pair| pair.podium < within.len());
-        let mut by_examination: Vec<Vec<usize>> = vec![Vec::new(); judgement.examinations.len()];
-        for (number, pair) in pairs.iter().enumerate() {
-            within[pair.podium].iter().for_each(|&examination| by_examination[examination].push(number));
-        }
-        for block in &judgement.blocks {
-            for &pair in &by_examination[block.examination] {
-                pairs[pair].count_gains(block, class_of(block) as u32);
+        // Holder by holder: with many ties the gains of all pairs need too much memory.
+        let mut nearest = Vec::new();
+        let mut pairs = pairs.into_iter().peekable();
+        while let Some(first) = pairs.next() {
+            let (podium, holder) = (first.podium, first.holder.entry);
+            let mut of_holder = vec![first];
+            while let Some(next) = pairs.next_if(|next| (next.podium, next.holder.entry) == (podium, holder))
+            {
+                of_holder.push(next);
             }
+            let wanted = |block: &&Block| within[podium].contains(&block.examination);
+            for block in judgement.blocks.iter().filter(wanted) {
+                of_holder.iter_mut().for_each(|pair| pair.count_gains(block, class_of(block) as u32));
+            }
+            nearest.extend(nearest_rivals(of_holder, edition, &weights));
         }
-        for (pair, values) in nearest_rivals(pairs, edition, &weights) {
+        for (pair, values) in nearest {
             let mut decisive = Vec::new();
             if let Some(values) = values.filter(|&values| values <= FEW_VALUES) {
                 let least = pair.last_gain(edition, &weights, values);

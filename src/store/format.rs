@@ -163,7 +163,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
 /// Rows that no version writes, each with the formats that have its columns: listings, summaries and counts would treat them
 /// differently. Facts that are no JSON are refused where they are read. Facts of attempts, by far the largest part of a record,
 /// are read once.
-const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 8] = [
+const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 10] = [
     (1..=FORMAT, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
     (1..=FORMAT, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
     (
@@ -201,6 +201,19 @@ const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 8] = [
          WHERE CASE WHEN json_valid(facts) THEN model IS NOT json_extract(facts, '$.model') END",
         "the column `model` of a run differs from its facts",
     ),
+    (
+        1..=FORMAT,
+        "SELECT 1 FROM (SELECT json_extract(facts, '$.name') AS name FROM instances WHERE json_valid(facts))
+         GROUP BY name HAVING count(*) > 1",
+        "an instance is listed twice",
+    ),
+    (
+        1..=FORMAT,
+        "SELECT 1 FROM facts,
+             json_each(CASE WHEN json_valid(facts.value) THEN facts.value ELSE '{}' END, '$.entries') AS entry
+         WHERE facts.key = 'campaign' GROUP BY json_extract(entry.value, '$.entry') HAVING count(*) > 1",
+        "an entry is listed twice",
+    ),
 ];
 
 /// Checks that each page of the file has one place, that indices agree with their tables, and that no row is invalid. In a
@@ -209,18 +222,26 @@ const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 8] = [
 /// # Errors
 /// They do not, or one is.
 pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    let failed = |source| StoreError::database(path, source);
-    let broken = |problem: String| Err(StoreError::Integrity { path: path.to_owned(), problem });
-    let found =
-        db.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)).map_err(failed)?;
+    let found = db
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))
+        .map_err(|source| StoreError::database(path, source))?;
     if found != "ok" {
-        return broken(found);
+        return Err(StoreError::Integrity { path: path.to_owned(), problem: found });
     }
+    check_rows(db, path)
+}
+
+/// Checks that no row is one of `INVALID_ROWS`.
+///
+/// # Errors
+/// One is.
+pub(super) fn check_rows(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |source| StoreError::database(path, source);
     let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
     for (_, query, problem) in INVALID_ROWS.into_iter().filter(|(formats, ..)| formats.contains(&format)) {
         let is_found = db.prepare(query).and_then(|mut query| query.exists([])).map_err(failed)?;
         if is_found {
-            return broken(problem.to_owned());
+            return Err(StoreError::Integrity { path: path.to_owned(), problem: problem.to_owned() });
         }
     }
     Ok(())

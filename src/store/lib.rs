@@ -26,6 +26,7 @@ mod list;
 mod lock;
 pub mod measured_host;
 mod merge;
+mod outcome_check;
 mod record;
 mod record_summary;
 mod rerun;

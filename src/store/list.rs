@@ -1,5 +1,6 @@
 //! Queries of a record: open runs, recorded runs, attempts, samples, counts.
 
+use super::outcome_check::{check_outcome, limits_of};
 use super::record_summary::entry_or_default;
 use super::{Attempt, Record, Sample, StoreError, samples};
 use mcc_base::names::RunId;
@@ -83,11 +84,12 @@ impl Record {
         runs.iter().map(|(position, id, facts)| self.run_of_row(*position, id, facts)).collect()
     }
 
-    /// The recorded runs with the attempt that is judged, sorted by run id.
+    /// The recorded runs with the attempt that is judged, sorted by run id. Its outcome must agree with its measurements.
     pub fn records(&self) -> impl Iterator<Item = Result<RunRecord, StoreError>> {
         let page = "SELECT position, id, runs.facts, number, attempts.facts FROM runs JOIN attempts
                     ON run = position AND number = (SELECT max(number) FROM attempts WHERE run = position)
                     WHERE recorded = 1 AND id > ?1 ORDER BY id LIMIT ?2";
+        let limits = limits_of(&self.facts().edition);
         pages(String::new(), move |after| {
             let rows: Vec<(i64, String, String, u32, String)> =
                 self.rows(page, params![after, PAGE as i64])?;
@@ -96,6 +98,8 @@ impl Record {
                 .map(|(position, id, run, attempts, last)| {
                     let run = self.run_of_row(position, &id, &run)?;
                     let last = self.attempt_of_row(&run.id(), attempts, &last)?;
+                    check_outcome(&run, &last, limits.as_ref())
+                        .map_err(|problem| self.bad_row(format!("attempt {attempts} at {id}"), problem))?;
                     Ok((id, RunRecord { run, attempts, last }))
                 })
                 .collect()

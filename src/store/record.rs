@@ -3,8 +3,8 @@
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::campaign_facts::InstanceChanges;
 use super::format::{
-    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_integrity, connect, connect_immutable, each_instance,
-    format_of, json, limit_work, read_campaign, read_facts, upgrade,
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_integrity, check_rows, connect, connect_immutable,
+    each_instance, format_of, json, limit_work, read_campaign, read_facts, upgrade,
 };
 use super::lock::{Lock, restrict};
 use super::measured_host::MEASURED_HOST;
@@ -185,7 +185,7 @@ impl Record {
         dir: &Path,
     ) -> Result<Self, StoreError> {
         let path = dir.join(RECORD_FILE);
-        if !path.exists() {
+        if !path.try_exists().on("read", &path)? {
             return Err(StoreError::no_record(dir));
         }
         check_files(dir)?;
@@ -219,6 +219,14 @@ impl Record {
     /// They do not, or the database cannot be read.
     pub fn check_integrity(&self) -> Result<(), StoreError> {
         check_integrity(&self.connection(), &self.path)
+    }
+
+    /// Checks that no row is invalid, as `check_integrity` does, without reading the indices.
+    ///
+    /// # Errors
+    /// One is, or the database cannot be read.
+    pub fn check_rows(&self) -> Result<(), StoreError> {
+        check_rows(&self.connection(), &self.path)
     }
 
     /// The folder of the record.

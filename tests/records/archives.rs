@@ -204,6 +204,13 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
+        ("INSERT INTO instances (facts) SELECT facts FROM instances LIMIT 1".to_owned(), "an instance is listed twice"),
+        (
+            "UPDATE facts SET value = json_insert(value, '$.entries[#]', json_extract(value, '$.entries[0]')) \
+             WHERE key = 'campaign'"
+                .to_owned(),
+            "an entry is listed twice",
+        ),
         // Its own rules, of which the archive has a copy that is shown.
         (
             "UPDATE facts SET value = json_set(value, '$.edition', json_set(json_extract(value, '$.edition'), \

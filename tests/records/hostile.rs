@@ -481,6 +481,65 @@ fn attempts_of_a_record_changed_by_hand_are_refused() {
 }
 
 #[test]
+fn an_outcome_that_contradicts_its_run_is_refused() {
+    let of_first = format!("WHERE run = (SELECT position FROM runs WHERE id = '{RUN}')");
+    // With the column, which would differ otherwise.
+    let outcome = |word: &str| {
+        format!(
+            "UPDATE attempts SET outcome = '{word}', facts = json_set(facts, '$.outcome', '{word}') {of_first}"
+        )
+    };
+    assert_record_refused(&[
+        (outcome("cpu-limit"), "its outcome is cpu-limit, but its CPU time is 12340 ms and the limit 3600 s"),
+        (outcome("wall-limit"), "its outcome is wall-limit, but its wall time is"),
+        (outcome("output-limit"), "its outcome is output-limit, but it wrote"),
+        (outcome("instruction-limit"), "the edition has no limit of instructions"),
+        (outcome("not-competing"), "its outcome is not-competing, but the run competes by the plan"),
+        (
+            format!("UPDATE attempts SET outcome = 'cpu-limit' {of_first}"),
+            "`outcome` or `ms` of an attempt differs",
+        ),
+        (format!("UPDATE attempts SET ms = 1 {of_first}"), "`outcome` or `ms` of an attempt differs"),
+        (
+            format!(
+                "UPDATE runs SET facts = json_set(facts, '$.competes', json('false')) WHERE id = '{RUN}'"
+            ),
+            "but the run does not compete by the plan",
+        ),
+        (
+            format!("UPDATE attempts SET facts = json_set(facts, '$.facts.vcpus', 4) {of_first}"),
+            "it has 4 vCPUs, but 1 by the plan",
+        ),
+    ]);
+}
+
+#[test]
+fn a_recorded_length_that_is_not_that_of_the_output_is_found() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("record");
+    drop(contest::record(&contest::small(), &dir, |_| None));
+    let db = rusqlite::Connection::open(dir.join("record.db")).unwrap();
+    let change = "UPDATE attempts SET facts = json_set(facts, '$.outputs[0].bytes', 7) WHERE run = 1";
+    db.execute(change, []).unwrap();
+    drop(db);
+    let done = Command::cargo_bin("mcc-harness").unwrap().arg("verify").arg(&dir).assert().code(1);
+    let shown = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(shown.contains("bytes, but 7 in the record"), "{shown}");
+}
+
+#[test]
+fn more_than_1000_entries_of_several_sources_are_refused() {
+    let folder = TempDir::new().unwrap();
+    for source in ["a", "b"] {
+        let rows: String =
+            (0..501).map(|n| format!("{source}{n},A-PT-1,ReachabilityDeadlock,T,\n")).collect();
+        fs::write(folder.path().join(source), HEADER.to_owned() + &rows).unwrap();
+    }
+    let both = ["judge", "a", "b", "--edition", "mcc-2018", "--out", "judged"];
+    refused(folder.path(), &both, &["there are 1002 entries, and at most 1000 are judged together"]);
+}
+
+#[test]
 fn a_campaign_in_a_record_changed_by_hand_is_refused() {
     assert_record_refused(&[
         (

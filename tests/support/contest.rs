@@ -332,7 +332,7 @@ fn printed(run: &str) -> Vec<u8> {
 }
 
 pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
-    let infrastructure = outcome.is_infrastructure();
+    let has_facts = !outcome.is_infrastructure() && outcome != Outcome::NotCompeting;
     // Runs at the limit had slower cores.
     let calibration = Calibration { during: Some(1230), ..Calibration::default() };
     let host_state = (outcome == Outcome::CpuLimit).then(|| HostState {
@@ -342,12 +342,13 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
     });
     let facts = RunFacts {
         boot_ms: 2_345,
-        wall_ms: 13_021,
-        cpu_ms: 12_340,
+        // The limits are those of mcc-2018.
+        wall_ms: if outcome == Outcome::WallLimit { 4_500_021 } else { 13_021 },
+        cpu_ms: if outcome == Outcome::CpuLimit { 3_600_340 } else { 12_340 },
         vcpus: 1,
         memory_kib: Some(251_392),
         host_memory_kib: Some(612_000),
-        stdout_bytes: 1_234,
+        stdout_bytes: if outcome == Outcome::OutputLimit { (1 << 30) + 1 } else { 1_234 },
         stderr_bytes: 0,
         samples: vec![],
         ..RunFacts::default()
@@ -378,7 +379,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
         machine: ["-machine", "q35,accel=tcg", "-cpu", "SandyBridge", "-m", "16384", "-nodefaults"]
             .map(String::from)
             .into(),
-        facts: (!infrastructure).then_some(facts),
+        facts: has_facts.then_some(facts),
         outputs: vec![],
         environment: Environment { host_state, ..Environment::default() },
     }

@@ -3,7 +3,7 @@
 use mcc_harness::base::names::RunId;
 use mcc_harness::campaign::{EntryFacts, InstanceFacts, Kind, Run};
 use mcc_harness::store::{
-    Attempt, AttemptDir, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunState,
+    Attempt, AttemptDir, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunFacts, RunState,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,6 +43,7 @@ pub fn run(examination: &str) -> Run {
 }
 
 pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
+    let has_facts = !outcome.is_infrastructure() && outcome != Outcome::NotCompeting;
     Attempt {
         run: run.clone(),
         number,
@@ -61,7 +62,7 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
         },
         disks: vec![],
         machine: vec!["-nodefaults".into()],
-        facts: None,
+        facts: has_facts.then(|| RunFacts { vcpus: 1, ..RunFacts::default() }),
         outputs: vec![],
         environment: Environment::default(),
     }

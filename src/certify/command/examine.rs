@@ -198,7 +198,7 @@ pub(super) fn keep(
     let mut write = |kind: &str, content: String| {
         let name =
             format!("{EVIDENCE}/{instance}/{}-{:02}.{kind}.json", finding.examination, result.position);
-        folder.write(&name, &content)?;
+        folder.write_evidence(&name, &content)?;
         files.push(name);
         Ok::<_, CertificationError>(())
     };
@@ -257,7 +257,7 @@ fn keep_initial_marking(
     }
     let name =
         format!("{EVIDENCE}/{instance}/{}-{:02}.initial.witness.json", finding.examination, result.position);
-    folder.write(&name, &json(witness)?)?;
+    folder.write_evidence(&name, &json(witness)?)?;
     result.evidence = format!("{name} {}", result.evidence).trim_end().to_owned();
     result.detail = format!("{INITIAL_MARKING}, with {number}; {}", result.detail);
     Ok(())

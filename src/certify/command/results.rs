@@ -144,6 +144,17 @@ impl ResultsFolder {
         Ok(fs::create_dir_all(folder).and_then(|()| text::write(&path, content)).on("write", path)?)
     }
 
+    /// As `write`, for evidence, of which an instance can have a file for each of its places: `keep` syncs all of it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_evidence(&self, name: &str, content: &str) -> Result<(), CertificationError> {
+        let path = self.dir.join(name);
+        let folder = path.parent().unwrap_or(&self.dir);
+        let written = fs::create_dir_all(folder).and_then(|()| text::write_unsynced(&path, content));
+        Ok(written.on("write", path)?)
+    }
+
     /// The result of an instance; None if it has none yet.
     ///
     /// # Errors
@@ -170,6 +181,9 @@ impl ResultsFolder {
     /// # Errors
     /// It cannot be written.
     pub fn keep(&self, result: &InstanceResult) -> Result<(), CertificationError> {
+        // One call for all evidence: a sync of each file would take minutes.
+        let sync = || nix::unistd::syncfs(File::open(&self.dir)?).map_err(io::Error::from);
+        sync().on("sync", &self.dir)?;
         self.write(&format!("{RESULTS}/{}.json", result.instance), &json(result)?)
     }
 

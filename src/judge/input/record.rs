@@ -11,7 +11,9 @@ use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
-use mcc_store::{Arrivals, Attempt, Instructions, Outcome, RECORD_FILE, Record, RunRecord, StoreError};
+use mcc_store::{
+    ARCHIVE_FILE, Arrivals, Attempt, Instructions, Outcome, RECORD_FILE, Record, RunRecord, StoreError,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -160,6 +162,10 @@ fn read_recorded(
     record: &Record,
     threads: NonZeroUsize,
 ) -> Result<RunResults, RecordError> {
+    // Opening the record of an archive has checked it.
+    if !record.dir().join(ARCHIVE_FILE).exists() {
+        record.check_rows()?;
+    }
     let facts = record.facts();
     let all_ids = ids_by_instance(record);
     let mut results = RunResults::new(edition);

@@ -1,7 +1,7 @@
 //! Values of cells, digests of files and errors, shared by the readers of tables.
 
 use super::run_results::{FALSE, NONE, NOT_KEPT, RunResults, TRUE};
-use crate::judgement::{Cost, InputDigest};
+use crate::judgement::{Cost, InputDigest, MAX_ENTRIES};
 use mcc_base::OnFile;
 use mcc_base::figures::{self, MAX_BYTES};
 use mcc_campaign::benchkit::Value;
@@ -97,10 +97,6 @@ pub(crate) fn cost(
         .map_err(|bad| bad.to_string())?;
     Ok(cpu_ms.zip(wall_ms).map(|(cpu_ms, wall_ms)| Cost { cpu_ms, wall_ms, memory_kib, ..Cost::default() }))
 }
-
-/// Most entries of a contest. A contest has dozens; more come from a wrong column. Time and memory of judging grow with
-/// the square of their number.
-const MAX_ENTRIES: usize = 1000;
 
 /// Refuses more than `MAX_ENTRIES` entries.
 pub(crate) fn check_entry_count(results: &RunResults) -> Result<(), String> {

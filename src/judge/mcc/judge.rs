@@ -38,6 +38,12 @@ pub enum JudgeError {
         /// The statuses of the edition, separated by commas.
         known: String,
     },
+    /// There are more than `MAX_ENTRIES` entries.
+    #[error("there are {count} entries, and at most {MAX_ENTRIES} are judged together; judge fewer of them")]
+    TooManyEntries {
+        /// Number of entries.
+        count: usize,
+    },
 }
 
 /// Judges results block by block, so that a judgement can be written while it is computed and memory contains only the
@@ -94,6 +100,9 @@ impl Judge {
     /// Prepares the judging without the flags that need a second judgement.
     fn prepare(edition: &Edition, mut results: RunResults) -> Result<Self, JudgeError> {
         let names: Vec<String> = results.entry_names().map(str::to_owned).collect();
+        if names.len() > MAX_ENTRIES {
+            return Err(JudgeError::TooManyEntries { count: names.len() });
+        }
         let mut entries: Vec<Entry> =
             names.iter().map(|name| results.entry_described(edition, name)).collect();
         // A resigned entry is removed everywhere (P-4). A withdrawn entry is named, but its runs are not judged (P-3).

@@ -6,10 +6,11 @@ use mcc_base::names::check_name;
 use mcc_base::{FileError, OnFile, figures};
 use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_edition::crv::{CrvEdition, Monitoring};
+use mcc_judge::judgement::MAX_ENTRIES;
 use mcc_judge::shared::{digest, optional_number};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Why results of CRV cannot be judged.
@@ -96,6 +97,7 @@ struct SeenRows {
     right: HashMap<(usize, String), (String, String)>,
     /// The place of the total of each tool.
     totals: HashMap<(usize, String), String>,
+    tools: HashSet<String>,
 }
 
 /// Reads a table into `results`. Returns false for another kind of table.
@@ -130,6 +132,9 @@ fn read_table(
                         "{track} {benchmark} has the right verdict {right} here and {known} in {at}; keep one"
                     ));
                 }
+            }
+            if seen.tools.insert(experiment.tool.clone()) && seen.tools.len() > MAX_ENTRIES {
+                return Err(format!("more than {MAX_ENTRIES} tools; check which column names them"));
             }
             results.experiments.push(experiment);
             Ok(())

@@ -8,6 +8,7 @@ use mcc_base::{OnFile, files};
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
 use mcc_edition::{CategoryStructure, Status, StructureError};
+use mcc_judge::judgement::MAX_ENTRIES;
 use mcc_judge::shared::digest;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -113,9 +114,6 @@ enum FileKind {
     /// Scores with the sub-categories of one category as columns.
     Wide,
 }
-
-/// Limit for the number of entries. More indicate that the wrong attribute names them.
-const MAX_ENTRIES: usize = 1000;
 
 /// Whether `--categories` names the contest's category structure (`.yml`, `.yaml`), not a table.
 fn is_structure(path: &Path) -> bool {

@@ -248,6 +248,20 @@ fn formula(archive: &Archive, examination: &str) -> Expr {
     }
 }
 
+/// An examination whose file cannot be read is a question without a value: the explorer states that not all is explored.
+#[test]
+fn the_explorer_leaves_out_no_file_that_it_cannot_read() {
+    let (_folder, archive) =
+        instance(&mut Random(1), &[("CTLCardinality", vec!["<nonsense/>".to_owned()])], true);
+    let checker = Instance::read(&archive).unwrap();
+    let unreadable = ("CTLCardinality".to_owned(), "CTLCardinality".to_owned());
+    assert!(checker.questions().contains(&unreadable), "{:?}", checker.questions());
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let all = checker.explore(std::time::Duration::from_secs(60), 1 << 26, &cancel).unwrap();
+    let error = all.value("CTLCardinality", "CTLCardinality").unwrap_err();
+    assert!(error.to_string().contains("nonsense"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 0, ..ProptestConfig::default() })]
 
