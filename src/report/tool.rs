@@ -213,7 +213,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     } else {
         format!("median of {runs} with values{unknown}")
     };
-    ("Arrival of its values", time, of_runs)
+    ("When its values arrived", time, of_runs)
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

@@ -60,7 +60,7 @@ impl fmt::Display for DisturbedRuns {
         let Some(slower) = self.slower else {
             return write!(
                 out,
-                "{} of {} runs are marked disturbed, none because of slower cores: CPU times are not affected",
+                "{} of {} runs that used a machine are marked disturbed, none because of slower cores: CPU times are not affected",
                 self.marked, self.runs
             );
         };

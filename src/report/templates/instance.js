@@ -292,7 +292,7 @@ function drawValue({ instance, examination, position }, block) {
 /** What is asked at a position: its formula and the net. */
 function question(block, position) {
   const formula = block.formulas?.[position];
-  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
+  return section(formula ? "Question" : "Model", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
 }
 
 /** The model with its size, and links to its other instances. */
@@ -409,7 +409,8 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points with weights", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
+  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points}; `] : [];
+  const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
   return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
 }
 
