@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::outputs::refuse_inputs;
+use super::outputs::{refuse_inputs, refuse_other_judgement};
 use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
@@ -57,7 +57,8 @@ pub struct Args {
     /// some are new, new.
     #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed.
+    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed; the
+    /// judgement of another record is refused.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.
@@ -127,6 +128,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     }
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
+    refuse_other_judgement(out, &judge.header.inputs)?;
     let totals = write::write(&judge, out)?;
     let sensitivity = args.sensitivity.map(|few| sensitivity(&judge, &totals, few)).transpose()?;
     if let Some(sensitivity) = &sensitivity {

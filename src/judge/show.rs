@@ -5,12 +5,13 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
 
-/// A value as text: `T` and `F` as `TRUE` and `FALSE`; of a value of more than 14 characters the first 5 and last 3 digits
+/// A value as text: `T` and `F` as `TRUE` and `FALSE`; `Inf` of a table (not `inf`) in words; of a value of more than 14 characters the first 5 and last 3 digits
 /// and their count.
 pub fn short(value: &str) -> String {
     match (value, value.len()) {
         ("T", _) => "TRUE".to_owned(),
         ("F", _) => "FALSE".to_owned(),
+        ("Inf", _) => "a number too large for the published table (Inf)".to_owned(),
         (_, 0..=14) => value.to_owned(),
         (_, length) => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
     }
@@ -47,7 +48,7 @@ pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str
 pub fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Unanimous => "unanimous",
-        Basis::Single => "by one tool only",
+        Basis::Single => "only one entry answered",
         Basis::Majority => "by majority",
         Basis::Confidence => "by higher confidence",
         Basis::UnknownNone => "unknown: no vote",

@@ -493,6 +493,11 @@ pub fn status_text(status: Status) -> &'static str {
     }
 }
 
+/// The status of any entry in words.
+pub fn status_words(status: Status) -> &'static str {
+    if status == Status::Competing { "competing" } else { status_text(status) }
+}
+
 /// A name as the value of a key in the fragment of a URL, percent-encoded.
 pub fn in_fragment(name: &str) -> String {
     let mut text = String::with_capacity(name.len());

@@ -319,3 +319,19 @@ pub fn write_techniques(contest: &Contest, site: &NewSite) -> Result<(), ReportE
     };
     site.page("techniques.html", &page)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_of_runs_that_did_not_compete_is_in_words_and_does_not_say_that_there_was_no_run() {
+        let detail = "no run on instances that other tools ran: 3; did-not-compete on 3; the entry ran in 1 of 3 examinations";
+        assert_eq!(
+            flag_detail(detail),
+            "instances that other tools ran: 3; did not compete on 3; the entry ran in 1 of 3 examinations"
+        );
+        let without = "no run on instances that other tools ran: 3; the entry ran on other models";
+        assert_eq!(flag_detail(without), without);
+    }
+}

@@ -331,7 +331,7 @@ fn entries(contest: &Contest) -> Vec<EntryRow> {
             link,
             tool: visible(&entry.tool),
             kind: contest.kinds.get(&entry.entry).copied().unwrap_or_default(),
-            status: entry.status.word(),
+            status: contest::status_words(entry.status),
             note: visible(&entry.note),
         }
     };
@@ -363,9 +363,8 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "loses this rank if {} {} out to be wrong",
-                show::counted(values, "trusted value", "trusted values"),
-                show::plural(values, "turns", "turn")
+                "could lose this rank if {values} of certain trusted values {} wrong",
+                show::plural(values, "was", "were")
             ),
             None => String::new(),
         }

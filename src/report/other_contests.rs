@@ -232,7 +232,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 (
                     visible(&entry.entry),
                     visible(&entry.tool),
-                    entry.status.word().to_owned(),
+                    super::contest::status_words(entry.status).to_owned(),
                     visible(&entry.note),
                 )
             })

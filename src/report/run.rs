@@ -342,7 +342,7 @@ fn not_isolated(text: &str) -> String {
     let Some((part, reason)) = text.split_once(": ") else { return visible(text) };
     let words = match part {
         "no unprivileged user" => "QEMU had the rights of the controller",
-        "no user of its own" => "QEMU had no user of its own",
+        "no user of its own" => "all machines share one user of the host",
         "no cgroup" => "QEMU had no limits of memory, threads and CPUs",
         "no limit of the cgroup" => "QEMU lacked a limit",
         "no namespaces" => "QEMU saw files, processes and network of the host",
@@ -382,4 +382,35 @@ pub fn host_text(host: &mcc_store::HostFacts) -> String {
 
 fn disk(disk: &mcc_store::Disk) -> (String, String, String) {
     (visible(&disk.role), visible(&disk.sha256), show::bytes(disk.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_part_of_the_isolation_is_in_words() {
+        assert_eq!(
+            not_isolated("no user of its own: MCC_HARNESS_QEMU_IDS is not set"),
+            "all machines share one user of the host, because the environment variable MCC_HARNESS_QEMU_IDS of the host was \
+             not set"
+        );
+        assert_eq!(not_isolated("another part"), "another part");
+    }
+
+    #[test]
+    fn the_told_time_limit_says_which_limit_ends_a_run() {
+        let mut limits = mcc_edition::Edition::load("mcc-2018").unwrap().limits;
+        limits.cpu_s = 12;
+        assert_eq!(
+            told_limit(&limits),
+            "1 h (BK_TIME_CONFINEMENT); it does not end the run, which is stopped after 12 s of CPU time per vCPU or \
+             1 h 15 min of wall-clock time"
+        );
+        limits.cpu_reading = CpuReading::Benchkit;
+        assert_eq!(
+            told_limit(&limits),
+            "1 h (BK_TIME_CONFINEMENT); the run is stopped after this wall-clock time"
+        );
+    }
 }

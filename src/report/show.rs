@@ -55,7 +55,7 @@ pub fn value(value: &Value) -> String {
         Value::Rounded { digits, exponent } => {
             format!("{}.{:04} × 10^{exponent}", digits / 10_000, digits % 10_000)
         }
-        Value::Overflow => "too large for the program that wrote the table".into(),
+        Value::Overflow => "a number too large for the published table (Inf)".into(),
         Value::NotKept => "not in the judged table".into(),
     }
 }

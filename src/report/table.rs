@@ -255,6 +255,9 @@ fn column(number: usize) -> (&'static str, &'static str) {
     match ENDINGS[number] {
         (Ending::Answered, ..) => ("Answered", "gave a well-formed answer and ended by itself"),
         (Ending::NotStated, _, text) => ("–", text),
+        (Ending::DidNotCompete, code, _) => {
+            (code, "did not compete: as the campaign states, or as the tool answered")
+        }
         (_, code, text) => (code, text),
     }
 }

@@ -466,7 +466,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             "tools",
             "Tools",
             "Share of all values of the year that the tool has right. If it has several variants, a value \
-             counts if one of them has it right.",
+             counts if one of them has it right. The tools are ordered by their number of right values in their best year.",
             by_tool(&share),
         ),
         (
@@ -553,7 +553,11 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
         years::lines(name, title, &shown, &lines, csv)
     };
     vec![
-        picture("years-tools", "Right values of the ten best tools, in percent of all values", tools),
+        picture(
+            "years-tools",
+            "Ten tools with the most right values in a year, in percent of all values",
+            tools,
+        ),
         picture(
             "years-solved",
             "Solved values by examination, in percent",

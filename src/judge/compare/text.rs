@@ -127,7 +127,9 @@ fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec
 fn shown(text: &Option<String>, none: &str) -> String {
     match text {
         None => none.to_owned(),
-        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) || ["T", "F"].contains(&&**text) => {
+        Some(text)
+            if text.bytes().all(|byte| byte.is_ascii_digit()) || ["T", "F", "Inf"].contains(&&**text) =>
+        {
             short(text)
         }
         Some(text) => text.clone(),

@@ -65,7 +65,7 @@ function drawCompare() {
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
   const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
     choice("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
-    choice(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name])], group),
+    choice(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name]).filter(([at]) => names.examinations[at].judged !== false)], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
     const value = id => document.getElementById(id).value;
