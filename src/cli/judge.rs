@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 /// With --compare, shows the differences between two judgements of one contest that have runs in common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
+/// A folder with the judgement of another record is refused.
 /// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]
 pub struct Args {
@@ -57,8 +58,7 @@ pub struct Args {
     /// some are new, new.
     #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed; the
-    /// judgement of another record is refused.
+    /// Folder for the result files. It is created if missing; files of an earlier judgement are replaced or removed.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.
