@@ -97,7 +97,7 @@ fn a_site_of_a_table_shows_machines_as_unknown() {
         "unknown: the judged tables do not name them",
         "confidence could not be measured",
         // The note on E-2.2 names its reading; the page explains it.
-        "With `answered`, the confidence of an entry is its share of agreeing values among the common values",
+        "With <code>answered</code>, the confidence of an entry is its share of agreeing values among the common values",
     ] {
         assert!(front.contains(expected), "{expected}");
     }
@@ -404,7 +404,7 @@ fn disagreements_marked_runs_and_techniques_have_pages() {
     assert_eq!((count("tools differ"), count("one tool only")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
     let runs = data_of(site.join("runs.js"));
     assert_eq!(runs[0]["rows"].as_array().expect("rows").len(), 45);
-    assert!(text(site.join("runs.html")).contains("45 of 45 runs"));
+    assert!(text(site.join("runs.html")).contains("45 of all 45 runs"));
     let page = text(site.join("techniques.html"));
     let (_, line) = page.split_once("<th scope=\"row\">EXPLICIT</th>").expect("the technique");
     assert!(line.starts_with("<td>"), "{line}");
