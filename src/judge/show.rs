@@ -48,7 +48,7 @@ pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str
 pub fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Unanimous => "unanimous",
-        Basis::Single => "only one entry answered",
+        Basis::Single => "by one vote only",
         Basis::Majority => "by majority",
         Basis::Confidence => "by higher confidence",
         Basis::UnknownNone => "unknown: no vote",
