@@ -493,6 +493,9 @@ pub fn status_text(status: Status) -> &'static str {
     }
 }
 
+/// The name of the computed best virtual tool. The table of a contest can have a virtual entry of its own, such as BVT.
+pub const BEST_VIRTUAL: &str = "Best virtual tool (computed here)";
+
 /// The status of any entry in words.
 pub fn status_words(status: Status) -> &'static str {
     if status == Status::Competing { "competing" } else { status_text(status) }

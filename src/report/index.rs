@@ -480,9 +480,6 @@ pub fn points(contest: &Contest) -> (Vec<PointsRow>, Vec<PointsRow>) {
     (compete.iter().map(row).collect(), others.iter().map(row).collect())
 }
 
-/// The name of the computed best virtual tool. The table of a contest can have a virtual entry of its own, such as BVT.
-pub const BEST_VIRTUAL: &str = "Best virtual tool (computed here)";
-
 /// The best virtual tool, and the points with every value right.
 fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
     let shown = |points: &BigRational| (show::decimal(points, 0), points.to_string());
@@ -494,7 +491,7 @@ fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
     let row = |cell: &dyn Fn(&usize) -> (String, String)| contest.examinations.iter().map(cell).collect();
     let mut bounds = vec![("Every value right", row(&most))];
     if !contest.judgement.best_virtual.is_empty() {
-        bounds.insert(0, (BEST_VIRTUAL, row(&best)));
+        bounds.insert(0, (contest::BEST_VIRTUAL, row(&best)));
     }
     bounds
 }

@@ -2,7 +2,6 @@
 
 use super::ReportError;
 use super::contest::{self, Contest, Frame};
-use super::index::BEST_VIRTUAL;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::table;
@@ -125,7 +124,7 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         frame: contest.frame(format!("{category}: podium"), "../"),
         summary: summary(contest, number, podium),
         rows: rows(contest, podium, &examinations, &statuses),
-        bounds: vec![bound(BEST_VIRTUAL, &best), bound("Every value right", &most)],
+        bounds: vec![bound(contest::BEST_VIRTUAL, &best), bound("Every value right", &most)],
         has_bonuses: neighbours.iter().any(|pair| !pair.bonuses.is_empty()),
         neighbours,
         margins: margins(contest, number, "../").into_iter().map(|row| ("", row)).collect(),
