@@ -41,7 +41,7 @@ marks! {
     /// The host used swap space.
     SWAP = "degraded:swap", "swap space", "the host used swap space";
     /// The leased cores were slower during the run, by more than the threshold of the campaign.
-    DISTURBED = "disturbed", "disturbed",
+    DISTURBED = "disturbed", "slower cores",
         "the cores of the run were slower than at their best while it ran; in records of older versions, the mark may also mean that other programs used the cores";
     /// A setting of the host changed during the attempt.
     HOST_CHANGED = "host-changed", "host changed", "a setting of the host changed during the run";

@@ -1,6 +1,6 @@
 use super::{Exit, Failure, Format, print};
 use clap::Subcommand;
-use mcc_edition::{Edition, Rules, known, other_edition_names};
+use mcc_edition::{Edition, Rules, known, other_edition_names, setting_words_and_key};
 use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;
@@ -80,14 +80,14 @@ fn list(format: Format) -> Result<(), Failure> {
             multipliers(edition).into_iter().map(|(status, x)| format!("{status} x{x}")).collect();
         table += &format!("{name:<10} {examinations:>12}  {podiums:>7}  {}\n", weights.join(", "));
         for (key, why) in &edition.unknown {
-            table += &format!("{:<10} unknown: {key}: {why}\n", "");
+            table += &format!("{:<10} not published: {}: {why}\n", "", setting_words_and_key(key));
         }
     }
     table += &format!("\n{:<13} of the other contests\n", "edition");
     for edition in &others {
         table += &format!("{:<13} {}\n", edition.name(), edition.title());
         for (key, why) in edition.unknown().into_iter().flatten() {
-            table += &format!("{:<13} unknown: {key}: {why}\n", "");
+            table += &format!("{:<13} not published: {}: {why}\n", "", setting_words_and_key(key));
         }
     }
     print::text(&table)

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::outputs::refuse_inputs;
+use super::outputs::{refuse_inputs, refuse_other_judgement};
 use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 /// With --compare, shows the differences between two judgements of one contest that have runs in common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
+/// A folder with the judgement of another record is refused.
 /// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]
 pub struct Args {
@@ -127,6 +128,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     }
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
+    refuse_other_judgement(out, &judge.header.inputs)?;
     let totals = write::write(&judge, out)?;
     let sensitivity = args.sensitivity.map(|few| sensitivity(&judge, &totals, few)).transpose()?;
     if let Some(sensitivity) = &sensitivity {

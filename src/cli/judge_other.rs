@@ -1,6 +1,7 @@
 //! `judge` for the other contests, SV-COMP and CRV.
 
 use super::judge_print::{no_entry_competes, written};
+use super::outputs::refuse_other_judgement;
 use super::terminal::note;
 use super::{Exit, Failure, Format, print};
 use mcc_archive::{Description, Tables, write_metadata};
@@ -35,6 +36,7 @@ pub(super) fn judge(
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
+    refuse_other_judgement(out, &judgement.inputs)?;
     mcc_other_contests::write(&judgement, out)?;
     describe(&judgement, publication, out)?;
     for text in &judgement.notes {

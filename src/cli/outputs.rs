@@ -1,9 +1,12 @@
-//! Checks that no output of a command replaces one of its inputs.
+//! Checks that no output of a command replaces one of its inputs, or the judgement of something else.
 
 use super::Failure;
 use anyhow::anyhow;
+use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +28,36 @@ pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathB
         )));
     }
     Ok(())
+}
+
+/// The judged files of a judgement.
+#[derive(Deserialize)]
+struct JudgedInputs {
+    inputs: Vec<InputDigest>,
+}
+
+/// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`. The judgement of
+/// tables is replaced: a corrected table has other bytes.
+pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), Failure> {
+    let path = out.join("judgement.json");
+    let text = match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        text => text.map_err(|error| Failure::usage(anyhow!("{}: {error}", path.display())))?,
+    };
+    let earlier: JudgedInputs = serde_json::from_slice(&text).map_err(|error| {
+        Failure::usage(anyhow!(
+            "{}: not a judgement ({error}); give another --out, or remove this file",
+            path.display()
+        ))
+    })?;
+    let campaigns = || earlier.inputs.iter().filter(|input| input.file == CAMPAIGN_FILE);
+    if campaigns().next().is_none() || campaigns().any(|campaign| inputs.contains(campaign)) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{} is the judgement of another record; give another --out, or remove that folder if it is not needed",
+        path.display()
+    )))
 }
 
 /// The files that are read of an input.
@@ -66,5 +99,33 @@ mod tests {
         // A folder stands for its files.
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("other.csv")]).is_err());
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("new.csv")]).is_ok());
+    }
+
+    #[test]
+    fn the_judgement_of_another_record_is_refused_and_that_of_tables_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let input =
+            |file: &str, digest: &str| InputDigest { file: file.to_owned(), sha256: digest.to_owned() };
+        let (record, other) = (input(CAMPAIGN_FILE, "a"), input(CAMPAIGN_FILE, "b"));
+        let refused = |inputs: &[InputDigest]| {
+            let error = refuse_other_judgement(folder.path(), inputs).err();
+            error.map_or(String::new(), |error| error.error.to_string())
+        };
+        let earlier = |inputs: &[InputDigest]| {
+            let text = serde_json::json!({ "version": "0", "inputs": inputs, "entries": [] }).to_string();
+            fs::write(folder.path().join("judgement.json"), text).unwrap();
+        };
+        assert_eq!(refused(&[record.clone()]), "");
+        // The outputs of a record change while its campaign runs.
+        earlier(&[record.clone(), input("outputs", "1")]);
+        assert_eq!(refused(&[record.clone(), input("outputs", "2")]), "");
+        for inputs in [[other], [input("answers.csv", "c")]] {
+            let message = refused(&inputs);
+            assert!(message.contains("is the judgement of another record; give another --out"), "{message}");
+        }
+        earlier(&[input("answers.csv", "c")]);
+        assert_eq!(refused(&[record]), "");
+        fs::write(folder.path().join("judgement.json"), "x").unwrap();
+        assert!(refused(&[]).contains("not a judgement"));
     }
 }

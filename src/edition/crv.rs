@@ -105,6 +105,22 @@ pub enum Monitoring {
     Offline,
 }
 
+impl Track {
+    /// The track in words: `Online monitoring of C programs`. Another name than those of 2014 stays as it is.
+    pub fn title(&self) -> String {
+        let monitoring = match self.monitoring {
+            Monitoring::Online => "Online monitoring",
+            Monitoring::Offline => "Offline monitoring",
+        };
+        match self.name.as_str() {
+            "c" => format!("{monitoring} of C programs"),
+            "java" => format!("{monitoring} of Java programs"),
+            "online" | "offline" => monitoring.to_owned(),
+            name => format!("{monitoring}: {name}"),
+        }
+    }
+}
+
 impl CrvEdition {
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {

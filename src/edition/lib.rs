@@ -15,6 +15,7 @@ mod load;
 mod pattern;
 mod rule_text;
 mod rules;
+mod setting_words;
 pub mod svcomp;
 mod svcomp_structure;
 
@@ -31,6 +32,7 @@ pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
 pub use rules::{OtherEdition, Rules};
+pub use setting_words::{known_words, setting_words, setting_words_and_key};
 pub use svcomp_structure::{CategoryStructure, StructureError};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -95,13 +97,6 @@ pub enum MccContest {
     Mcc,
 }
 
-/// A sentence for every setting of an edition that was not published.
-fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
-    unknown
-        .iter()
-        .map(move |(key, why)| format!("edition {edition}: how the contest set `{key}` is unknown: {why}"))
-}
-
 impl Edition {
     /// The examination with this name and its index.
     pub fn examination(&self, name: &str) -> Option<(usize, &Examination)> {
@@ -110,7 +105,7 @@ impl Edition {
 
     /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        warnings(&self.name, &self.unknown)
+        setting_words::warnings(&self.name, &self.unknown)
     }
 
     /// The name of an instance without the prefix of stripped models, and whether it has that prefix.

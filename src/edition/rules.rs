@@ -5,8 +5,9 @@ use super::builtin::text_of;
 use super::crv::CrvEdition;
 use super::error::{EditionError, Fault, ensure};
 use super::layers::Layers;
+use super::setting_words::warnings;
 use super::svcomp::SvcompEdition;
-use super::{Status, StatusRule, warnings};
+use super::{Status, StatusRule};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

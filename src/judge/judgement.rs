@@ -35,7 +35,7 @@ pub(crate) use display_as_in_files;
 display_as_in_files!(Basis, Weak, Ending, Medal, VariantRank, FlagKind);
 
 /// Name of the input that every judged record has and no judged table has.
-pub(crate) const CAMPAIGN_FILE: &str = "campaign.toml";
+pub const CAMPAIGN_FILE: &str = "campaign.toml";
 
 /// Why `judgement.json` cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -232,7 +232,7 @@ impl Judgement {
 }
 
 /// A judged file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputDigest {
     /// Name of the file without its folder.
     pub file: String,

@@ -8,7 +8,7 @@ use crate::judgement::{
     ValueVerdict, display_as_in_files,
 };
 use crate::mcc::{Judge, JudgeError, JudgementTotals};
-use crate::show::{columns, decimals, short};
+use crate::show::{columns, decimals, short, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
@@ -540,6 +540,11 @@ impl fmt::Display for Rating {
     }
 }
 
+/// The meaning of the columns of values.
+const RATED_WORDS: &str = "missed: not given, and another entry has it right; nobody: not given, and no entry has it right; \
+                           alone: no other competing tool has it right; not run: others have it right, and there is no \
+                           run here";
+
 impl fmt::Display for EntryRating {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
@@ -567,6 +572,7 @@ impl fmt::Display for EntryRating {
             rows.push(row);
         }
         indented(out, &columns(&rows, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))?;
+        writeln!(out, "  {}", wrapped(RATED_WORDS, 78, 4))?;
         let mut rows = vec![words("category, rank, of, medal, points, behind, ahead of")];
         for place in &self.places {
             let rival = |rival: &Option<Rival>| {

@@ -5,11 +5,15 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
 
-/// Shortens a value of more than 14 characters to its first 5 and last 3 digits and their count.
+/// A value as text: `T` and `F` as `TRUE` and `FALSE`; `Inf` of a table (not `inf`) in words; of a value of more than 14 characters the first 5 and last 3 digits
+/// and their count.
 pub fn short(value: &str) -> String {
-    match value.len() {
-        0..=14 => value.to_owned(),
-        length => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
+    match (value, value.len()) {
+        ("T", _) => "TRUE".to_owned(),
+        ("F", _) => "FALSE".to_owned(),
+        ("Inf", _) => "a number too large for the published table (Inf)".to_owned(),
+        (_, 0..=14) => value.to_owned(),
+        (_, length) => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
     }
 }
 
@@ -44,7 +48,7 @@ pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str
 pub fn basis(basis: Basis) -> &'static str {
     match basis {
         Basis::Unanimous => "unanimous",
-        Basis::Single => "by one tool only",
+        Basis::Single => "by one vote only",
         Basis::Majority => "by majority",
         Basis::Confidence => "by higher confidence",
         Basis::UnknownNone => "unknown: no vote",
@@ -136,6 +140,7 @@ mod tests {
     fn numbers_are_shown_short_and_rounded_half_away_from_zero() {
         assert_eq!(short(&"7".repeat(24_000)), "77777..777 (24000 digits)");
         assert_eq!(short("4000000000"), "4000000000");
+        assert_eq!([short("T"), short("F")], ["TRUE", "FALSE"]);
         assert_eq!(
             (approximate("-110/663"), approximate("12")),
             ("-0.165913 (-110/663)".into(), "12".into())

@@ -181,7 +181,7 @@ pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, &'static str, Str
     }
     let label = |(position, trusted): (usize, &Trusted)| {
         let certified = CertifiedPosition::from_trusted(trusted);
-        (position, certified.label, visible(&certified.to_string()))
+        (position, certified.label_words(), visible(&certified.to_string()))
     };
     block.trusted.iter().enumerate().map(label).collect()
 }

@@ -23,19 +23,21 @@ struct ComparePage {
     metrics: String,
     /// The columns of the CSV that identify a run.
     columns: &'static str,
+    /// What runs are grouped by: `Examination`, `Category` (SV-COMP) or `Track` (CRV).
+    group: &'static str,
     /// The path of the file of names.
     names: &'static str,
 }
 
 /// Writes the page for an MCC if any run was measured; returns whether it was written.
 pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
-    page(runs, frame, ["examination,instance", "contest.js"], site)
+    page(runs, frame, ["examination,instance", "Examination", "contest.js"], site)
 }
 
 fn page(
     runs: &Runs,
     frame: Frame,
-    [columns, names]: [&'static str; 2],
+    [columns, group, names]: [&'static str; 3],
     site: &NewSite,
 ) -> Result<bool, ReportError> {
     let metrics = [
@@ -48,7 +50,7 @@ fn page(
         return Ok(false);
     }
     let metrics = json!(metrics).to_string();
-    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, metrics, columns, names })?;
+    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, metrics, columns, group, names })?;
     Ok(true)
 }
 
@@ -68,14 +70,14 @@ pub fn write_other(
     frame: Frame,
     site: &NewSite,
 ) -> Result<bool, ReportError> {
-    let (columns, limits) = match &judgement.edition {
+    let (columns, group, limits) = match &judgement.edition {
         OtherEdition::Svcomp(edition) => {
             let limit = edition.limits.cpu_s.saturating_mul(1000);
-            ("category,instance,property", vec![limit])
+            ("category,instance,property", "Category", vec![limit])
         }
-        OtherEdition::Crv(_) => ("category,instance", vec![]),
+        OtherEdition::Crv(_) => ("category,instance", "Track", vec![]),
     };
-    if !page(runs, frame, [columns, "runs.js"], site)? {
+    if !page(runs, frame, [columns, group, "runs.js"], site)? {
         return Ok(false);
     }
     let mut entries = Vec::new();

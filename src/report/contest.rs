@@ -71,6 +71,8 @@ pub struct Contest<'a> {
     pub recorded: BTreeSet<RunKey>,
     /// Recorded and planned runs of an unfinished campaign.
     pub unfinished: Option<(u64, u64)>,
+    /// Whether the site gets the tables of the judgement.
+    has_tables: bool,
     /// The pages that every page links to: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
     /// By entry and by instance: its number in the data of pages; None if it is not shown.
@@ -164,6 +166,7 @@ impl<'a> Contest<'a> {
             instances,
             recorded,
             unfinished,
+            has_tables: material.judgement_dir.is_some(),
             pages,
             numbers,
             marks,
@@ -423,6 +426,7 @@ impl<'a> Contest<'a> {
                 .unfinished
                 .map(|(recorded, planned)| (show::thousands(recorded), show::thousands(planned))),
             hidden: self.hidden(),
+            has_tables: self.has_tables,
             pages: self.pages.clone(),
         }
     }
@@ -442,6 +446,8 @@ pub struct Frame {
     pub unfinished: Option<(String, String)>,
     /// Instances that the embargo hides.
     pub hidden: usize,
+    /// Whether the site has the tables of the judgement, which have the exact points.
+    pub has_tables: bool,
     /// The links in the head of the page: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
 }
@@ -480,11 +486,19 @@ pub fn status_text(status: Status) -> &'static str {
     match status {
         Status::Competing => "",
         Status::VotingOnly => "votes only",
-        Status::Virtual => "virtual",
+        Status::Virtual => "virtual entry of the contest",
         Status::OutOfCompetition => "out of competition",
         Status::Withdrawn => "withdrawn",
         Status::Resigned => "resigned",
     }
+}
+
+/// The name of the computed best virtual tool. The table of a contest can have a virtual entry of its own, such as BVT.
+pub const BEST_VIRTUAL: &str = "Best virtual tool (computed here)";
+
+/// The status of any entry in words.
+pub fn status_words(status: Status) -> &'static str {
+    if status == Status::Competing { "competing" } else { status_text(status) }
 }
 
 /// A name as the value of a key in the fragment of a URL, percent-encoded.

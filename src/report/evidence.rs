@@ -158,12 +158,28 @@ fn heading(column: &str) -> String {
     }
 }
 
+/// How the detail of a flag begins to name the number of instances on which the entry did not compete.
+const DID_NOT_COMPETE: &str = "did-not-compete on ";
+
+/// The detail of a flag in words. A run that did not compete is a run, so its instances are not named as without one.
+fn flag_detail(detail: &str) -> String {
+    let detail = match detail.split_once("no run on ") {
+        Some(("", rest)) if rest.contains(DID_NOT_COMPETE) => rest,
+        _ => detail,
+    };
+    visible(&detail.replace(DID_NOT_COMPETE, "did not compete on "))
+}
+
 /// The kind of a flag in words.
 fn flag_words(flag: &Flag) -> &'static str {
     match flag.kind {
         FlagKind::NoConfidence => "no confidence",
-        FlagKind::Absent if flag.family.is_empty() => "no run in the examination",
-        FlagKind::Absent => "no run on the model",
+        FlagKind::Absent => match (flag.family.is_empty(), flag.detail.contains(DID_NOT_COMPETE)) {
+            (true, false) => "no run in the examination",
+            (true, true) => "did not compete in the examination",
+            (false, false) => "no run on the model",
+            (false, true) => "did not compete on the model",
+        },
         FlagKind::Contradiction => "different values given",
         FlagKind::Repeat => "value given twice",
     }
@@ -186,7 +202,7 @@ fn flags(contest: &Contest) -> List {
             Field::Text(visible(&flag.family)),
             Field::from(flag.instance.and_then(|instance| contest.instance_number(instance))),
             Field::from(flag.position),
-            Field::Text(visible(&flag.detail)),
+            Field::Text(flag_detail(&flag.detail)),
         ]
     };
     // A tool that has no run in a whole examination probably did not enter it: such cases are last.
@@ -302,4 +318,20 @@ pub fn write_techniques(contest: &Contest, site: &NewSite) -> Result<(), ReportE
         rows,
     };
     site.page("techniques.html", &page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_of_runs_that_did_not_compete_is_in_words_and_does_not_say_that_there_was_no_run() {
+        let detail = "no run on instances that other tools ran: 3; did-not-compete on 3; the entry ran in 1 of 3 examinations";
+        assert_eq!(
+            flag_detail(detail),
+            "instances that other tools ran: 3; did not compete on 3; the entry ran in 1 of 3 examinations"
+        );
+        let without = "no run on instances that other tools ran: 3; the entry ran on other models";
+        assert_eq!(flag_detail(without), without);
+    }
 }

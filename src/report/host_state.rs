@@ -39,8 +39,8 @@ fn load_text(load: &HostLoad) -> String {
     let times = [
         ("vCPUs waited for a CPU", load.starved_ms),
         ("time taken by the hypervisor below the host (steal)", load.steal_ms),
-        ("CPU time of other programs on the leased cores", load.foreign_ms),
-        ("of this in user mode", load.foreign_user_ms),
+        ("CPU time of other programs on the cores of this machine", load.foreign_ms),
+        ("the same in user mode, by another clock of the host", load.foreign_user_ms),
         ("some program waited for a CPU", load.cpu_pressure_ms),
         ("some program waited for memory", load.memory_pressure_ms),
         ("some program waited for a disk", load.io_pressure_ms),

@@ -3,15 +3,15 @@
 use super::contest::{self, Contest, Frame, RunKey};
 use super::evidence::links;
 use super::run::host_text;
-use super::show::{self, visible};
+use super::show::{self, TextParts, visible};
 use super::site::NewSite;
 use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::benchkit::FoundFailure;
-use mcc_edition::{ConfidenceReading, CpuReading, Edition, Status};
+use mcc_edition::{ConfidenceReading, CpuReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
-use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost};
+use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost, Outcome};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ struct FrontPage {
     is_of_answered: bool,
     /// The confidence from which a value given by one entry only is trusted (E-3.1).
     threshold: String,
-    notes: Vec<String>,
+    notes: Vec<TextParts>,
     /// Whether the site has a record, so that its contest can have an archive.
     has_record: bool,
     /// Organizers, date, title and DOI of the campaign; empty without organizers.
@@ -157,6 +157,8 @@ struct DiskRow {
 /// Facts of the whole campaign, collected from the runs of the record.
 #[derive(Default)]
 pub struct RecordFacts {
+    /// Runs that needed no machine, because the entry does not compete.
+    without_machine: u64,
     /// The number of attempts of each run.
     pub attempts: BTreeMap<RunKey, usize>,
     /// What the outputs of runs say about failures, where they say something.
@@ -186,6 +188,10 @@ impl RecordFacts {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
         self.disturbed.add(&attempt.run, attempt.outcome.word(), attempt.environment.host_state.as_ref());
+        if attempt.outcome == Outcome::NotCompeting {
+            self.without_machine += 1;
+            return;
+        }
         *self.hosts.entry(host_text(&attempt.host)).or_default() += 1;
         *self.accelerators.entry(visible(&attempt.host.accelerator)).or_default() += 1;
         self.qemus.insert(visible(&attempt.host.qemu));
@@ -277,9 +283,9 @@ pub fn write(
             .notes
             .iter()
             .cloned()
-            .chain(edition_warnings(&judgement.edition))
+            .chain(judgement.edition.warnings())
             .filter(|note| !contest.names_hidden(note))
-            .map(|note| visible(&note))
+            .map(|note| show::code_parts(&note))
             .collect(),
         has_record: record.runs() > 0,
         archive: contest.archive.map_or_else(
@@ -310,17 +316,6 @@ pub fn write(
     site.page("index.html", &page)
 }
 
-/// The warnings of the edition. The warning on confidence names the two readings of E-2.2, which are explained here.
-fn edition_warnings(edition: &Edition) -> impl Iterator<Item = String> {
-    edition.unknown.keys().zip(edition.warnings()).map(|(setting, warning)| match setting.as_str() {
-        "judging.confidence" => format!(
-            "{warning}. With `answered`, the confidence of an entry is its share of agreeing values among the common \
-             values that it answered; with `all-trusted`, its share among all common values"
-        ),
-        _ => warning,
-    })
-}
-
 fn entries(contest: &Contest) -> Vec<EntryRow> {
     let row = |&entry: &usize| {
         let link = contest.tool_path(entry, "html");
@@ -336,7 +331,7 @@ fn entries(contest: &Contest) -> Vec<EntryRow> {
             link,
             tool: visible(&entry.tool),
             kind: contest.kinds.get(&entry.entry).copied().unwrap_or_default(),
-            status: entry.status.word(),
+            status: contest::status_words(entry.status),
             note: visible(&entry.note),
         }
     };
@@ -368,9 +363,8 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "loses this rank if {} {} out to be wrong",
-                show::counted(values, "trusted value", "trusted values"),
-                show::plural(values, "turns", "turn")
+                "could lose this rank if {values} of certain trusted values {} wrong",
+                show::plural(values, "was", "were")
             ),
             None => String::new(),
         }
@@ -497,7 +491,7 @@ fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
     let row = |cell: &dyn Fn(&usize) -> (String, String)| contest.examinations.iter().map(cell).collect();
     let mut bounds = vec![("Every value right", row(&most))];
     if !contest.judgement.best_virtual.is_empty() {
-        bounds.insert(0, ("Best virtual tool", row(&best)));
+        bounds.insert(0, (contest::BEST_VIRTUAL, row(&best)));
     }
     bounds
 }
@@ -620,8 +614,13 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
         let runs = record.runs() as u64;
         let repeated = record.attempts.values().sum::<usize>() as u64 - runs;
-        let runs = format!("{}, {} repeated", show::thousands(runs), show::thousands(repeated));
-        facts.push(("Runs", vec![runs]));
+        let mut lines = vec![format!("{}, {} repeated", show::thousands(runs), show::thousands(repeated))];
+        if record.without_machine > 0 {
+            let used = show::thousands(runs - record.without_machine);
+            let others = show::thousands(record.without_machine);
+            lines.push(format!("{used} used a machine; {others} did not, because the entry did not compete"));
+        }
+        facts.push(("Runs", lines));
         if let Some((first, last)) = &record.started {
             facts.push(("First and last start", vec![visible(first), visible(last)]));
         }

@@ -100,7 +100,7 @@ pub fn names(contest: &Contest) -> SiteNames {
             (show::basis(trusted.basis), meaning)
         });
     }
-    let examination = |(number, name): (usize, &String)| json!({ "name": visible(name), "positions": contest.position_names(number) });
+    let examination = |(number, name): (usize, &String)| json!({ "name": visible(name), "positions": contest.position_names(number), "judged": contest.examinations.contains(&number) });
     let known = contest.marks.keys().flatten().filter_map(|mark| Some((visible(mark), mark.in_words()?)));
     let mark_words = known.collect();
     let mut marks: Vec<_> = contest.marks.iter().collect();

@@ -5,11 +5,13 @@ use super::contest::Frame;
 use super::list::{Field, List};
 use super::pictures::{self, PictureEntry};
 use super::plots::{self, Picture, Runs};
-use super::show::{self, visible};
+use super::show::{self, TextParts, visible};
 use super::site::{NewSite, last_part};
 use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
+use mcc_edition::OtherEdition;
+use mcc_edition::crv::Track;
 use mcc_judge::judgement::JudgementError;
 use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
@@ -25,7 +27,7 @@ type CategoryPoints = (String, String, &'static str);
 struct OtherFrontPage {
     frame: Frame,
     size: String,
-    notes: Vec<String>,
+    notes: Vec<TextParts>,
     /// The rule of ties, if ranks depend on it.
     ties: Option<String>,
     podiums: Vec<CategoryCard>,
@@ -153,9 +155,20 @@ fn runs(judgement: &Judgement, category: usize) -> List {
     }
 }
 
+/// The name of a category on pages. The tracks of CRV have short names in tables, such as `c`.
+fn title(judgement: &Judgement, category: usize) -> String {
+    let name = &judgement.categories[category].category;
+    let track = match &judgement.edition {
+        OtherEdition::Crv(edition) => edition.tracks.iter().find(|track| track.name == *name),
+        OtherEdition::Svcomp(_) => None,
+    };
+    visible(&track.map_or_else(|| name.clone(), Track::title))
+}
+
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    Frame { root, pages: vec![("pictures.html", "Pictures")], ..Frame::top(&title, contest, &version) }
+    let pages = vec![("pictures.html", "Pictures")];
+    Frame { root, pages, has_tables: true, ..Frame::top(&title, contest, &version) }
 }
 
 fn entry(judgement: &Judgement, entry: usize) -> String {
@@ -202,7 +215,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
         has_notes: judgement.entries.iter().any(|entry| !entry.note.is_empty()),
         notes: {
             let warnings = judgement.edition.warnings();
-            judgement.notes.iter().cloned().chain(warnings).map(|note| visible(&note)).collect()
+            judgement.notes.iter().cloned().chain(warnings).map(|note| show::code_parts(&note)).collect()
         },
         ties: mcc_other_contests::tie_words(judgement),
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
@@ -212,11 +225,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
                 let tasks = show::counted(blocks as u64, "task", "tasks");
                 let tasks = if blocks == 0 { String::new() } else { tasks };
-                (
-                    path(judgement, number, "html"),
-                    show::parts(&visible(&judgement.categories[number].category)),
-                    tasks,
-                )
+                (path(judgement, number, "html"), show::parts(&title(judgement, number)), tasks)
             })
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
@@ -227,7 +236,7 @@ fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, Rep
                 (
                     visible(&entry.entry),
                     visible(&entry.tool),
-                    entry.status.word().to_owned(),
+                    super::contest::status_words(entry.status).to_owned(),
                     visible(&entry.note),
                 )
             })
@@ -275,7 +284,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     };
     CategoryCard {
         link: format!("{root}{}", path(judgement, podium.category, "html")),
-        category: visible(&judgement.categories[podium.category].category),
+        category: title(judgement, podium.category),
         places: podium.places.iter().map(line).collect(),
     }
 }
@@ -304,7 +313,7 @@ fn capitalized(name: &str) -> String {
 
 fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
     let judged = &judgement.categories[category];
-    let name = visible(&judged.category);
+    let name = title(judgement, category);
     let picture = plots::score_name(judgement, category);
     let mut runs_by_entry: HashMap<usize, u64> = HashMap::new();
     let here = judgement.blocks.iter().filter(|block| block.category == category);

@@ -124,7 +124,7 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         frame: contest.frame(format!("{category}: podium"), "../"),
         summary: summary(contest, number, podium),
         rows: rows(contest, podium, &examinations, &statuses),
-        bounds: vec![bound("Best virtual tool", &best), bound("Every value right", &most)],
+        bounds: vec![bound(contest::BEST_VIRTUAL, &best), bound("Every value right", &most)],
         has_bonuses: neighbours.iter().any(|pair| !pair.bonuses.is_empty()),
         neighbours,
         margins: margins(contest, number, "../").into_iter().map(|row| ("", row)).collect(),

@@ -72,7 +72,7 @@ fn outcome_words(outcome: &str) -> String {
         "disk-limit" => "stopped at the limit of writes to the disk".into(),
         "instruction-limit" => "stopped at the limit of instructions".into(),
         "tool-crash" => "ended by a signal".into(),
-        "not-competing" => "does not compete".into(),
+        "not-competing" => "did not compete".into(),
         "infrastructure" => "infrastructure failure".into(),
         other => visible(other),
     }

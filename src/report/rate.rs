@@ -2,7 +2,7 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
-use super::show::{self, visible};
+use super::show::{self, TextParts, visible};
 use super::site::NewSite;
 use super::{ReportError, rule_page, script, tables};
 use askama::Template;
@@ -16,7 +16,7 @@ use std::path::Path;
 #[template(path = "rate.html")]
 struct RatePage {
     frame: Frame,
-    notes: Vec<String>,
+    notes: Vec<TextParts>,
     unresolved: usize,
     entries: Vec<RatedEntry>,
     data: Vec<&'static str>,
@@ -55,7 +55,7 @@ pub fn write_rating(rating: &Rating, out: &Path) -> Result<(), ReportError> {
     rule_page::write(frame(), &site)?;
     let page = RatePage {
         frame: frame(),
-        notes: rating.notes.iter().map(|note| visible(note)).collect(),
+        notes: rating.notes.iter().map(|note| show::code_parts(note)).collect(),
         unresolved: rating.unresolved,
         entries: rating.entries.iter().map(entry).collect(),
         data: DATA.to_vec(),

@@ -3,9 +3,10 @@
 use super::ReportError;
 use super::contest::Frame;
 use super::rule_links::PATH;
+use super::show::{TextParts, code_parts};
 use super::site::NewSite;
 use askama::Template;
-use mcc_edition::{RuleSection, RuleText, rule_sections};
+use mcc_edition::{RuleSection, RuleText, known_words, rule_sections};
 use std::collections::BTreeSet;
 
 #[derive(Template)]
@@ -26,12 +27,9 @@ struct Rule {
     /// The number of the whole rule at its first part; else empty.
     number: &'static str,
     title: &'static str,
-    content: Parts,
-    fields: Vec<(&'static str, Parts)>,
+    content: TextParts,
+    fields: Vec<(&'static str, TextParts)>,
 }
-
-/// Parts of a text: whether the part is code, and the part.
-type Parts = Vec<(bool, &'static str)>;
 
 /// Writes the page.
 pub fn write(frame: Frame, site: &NewSite) -> Result<(), ReportError> {
@@ -39,8 +37,10 @@ pub fn write(frame: Frame, site: &NewSite) -> Result<(), ReportError> {
     let mut rule = |rule: RuleText| {
         let first = numbers.insert(rule.number()) && rule.number() != rule.code;
         let number = if first { rule.number() } else { "" };
-        let fields = rule.fields().map(|(name, text)| (name, parts(text))).collect();
-        Rule { code: rule.code, number, title: rule.title, content: parts(rule.content), fields }
+        let parts =
+            |(name, text)| (name, if name == "Key" { explained_keys(text) } else { code_parts(text) });
+        let fields = rule.fields().map(parts).collect();
+        Rule { code: rule.code, number, title: rule.title, content: code_parts(rule.content), fields }
     };
     let section = |RuleSection { code, title, rules }| Section {
         code,
@@ -51,8 +51,13 @@ pub fn write(frame: Frame, site: &NewSite) -> Result<(), ReportError> {
     site.page(PATH, &Page { frame, sections })
 }
 
-/// Splits Markdown at its backticks: text between two of them is code.
-fn parts(text: &'static str) -> Parts {
-    let spans = text.split('`').enumerate();
-    spans.map(|(number, span)| (number % 2 == 1, span)).filter(|(_, span)| !span.is_empty()).collect()
+/// The keys of a rule, each followed by its words.
+fn explained_keys(text: &str) -> TextParts {
+    let mut parts = TextParts::new();
+    for (is_code, text) in code_parts(text) {
+        let words = known_words(&text).filter(|_| is_code).map(|words| (false, format!(" ({words})")));
+        parts.push((is_code, text));
+        parts.extend(words);
+    }
+    parts
 }

@@ -10,7 +10,7 @@ use super::{KeptAttempt, ReportError, pictures, plots, script};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::files;
 use mcc_base::names::file_name;
-use mcc_edition::CpuReading;
+use mcc_edition::{CpuReading, Limits};
 use mcc_model::Net;
 use mcc_store::{Attempt, Instructions, MemorySource, Outcome};
 use serde::Serialize;
@@ -205,7 +205,7 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
         (
             "Wall-clock time",
             wall.map_or_else(none, show::duration),
-            format!("limit {}", show::duration(limits.wall_s * 1000)),
+            format!("limit {}", show::duration(limits.wall_limit_s() * 1000)),
         ),
         (
             "Memory",
@@ -218,15 +218,15 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
 /// The outcome of an attempt as text.
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Finished { exit_code } => format!("finished, exit code {exit_code}"),
-        Outcome::CpuLimit => "cpu-limit: stopped at the CPU-time limit".into(),
-        Outcome::WallLimit => "wall-limit: stopped at the wall-clock limit".into(),
-        Outcome::MemoryLimit => "memory-limit: killed for lack of memory in the guest".into(),
-        Outcome::OutputLimit => "output-limit: stopped at the output limit".into(),
-        Outcome::DiskLimit => "disk-limit: stopped at the limit of writes to the disk".into(),
-        Outcome::InstructionLimit => "instruction-limit: stopped at the limit of instructions".into(),
-        Outcome::ToolCrash { signal } => format!("tool-crash: signal {signal}"),
-        Outcome::NotCompeting => "not competing: no machine was started".into(),
+        Outcome::Finished { exit_code } => format!("ended by itself, exit code {exit_code}"),
+        Outcome::CpuLimit => "stopped at the CPU-time limit".into(),
+        Outcome::WallLimit => "stopped at the wall-clock limit".into(),
+        Outcome::MemoryLimit => "killed for lack of memory in the guest".into(),
+        Outcome::OutputLimit => "stopped at the output limit".into(),
+        Outcome::DiskLimit => "stopped at the limit of writes to the disk".into(),
+        Outcome::InstructionLimit => "stopped at the limit of instructions".into(),
+        Outcome::ToolCrash { signal } => format!("ended by signal {signal}"),
+        Outcome::NotCompeting => "did not compete, as the campaign states: no machine was started".into(),
         Outcome::Infrastructure { state, reason } => {
             format!("infrastructure failure while {}: {}", visible(state), visible(reason))
         }
@@ -289,12 +289,12 @@ fn facts(
         let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         facts.push(("Host CPUs of the vCPUs", cpus));
     }
-    for (label, words) in
-        [("Isolated by", &environment.confined), ("Not isolated by", &environment.unconfined)]
-    {
-        if !words.is_empty() {
-            facts.push((label, visible(&words.join("; "))));
-        }
+    if !environment.confined.is_empty() {
+        facts.push(("Isolated by", visible(&environment.confined.join("; "))));
+    }
+    if !environment.unconfined.is_empty() {
+        let missing: Vec<String> = environment.unconfined.iter().map(|text| not_isolated(text)).collect();
+        facts.push(("Missing isolation", missing.join("; ")));
     }
     if attempt.facts.is_some() && environment.cpu_flags.is_empty() {
         facts.push(("CPU flags", "unknown: the guest did not report them".to_owned()));
@@ -310,7 +310,7 @@ fn facts(
         let (used, limit) = (show::kib(used), show::kib(limit));
         facts.push(("Disk limit", format!("{limit}; writes took {used} of the host's disk")));
     }
-    facts.push(("Time limit given to the tool", show::duration(limits.confinement_s * 1000)));
+    facts.push(("Time limit told to the tool", told_limit(limits)));
     facts.push(("Accelerator of QEMU", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));
     facts.push(("QEMU", visible(&host.qemu)));
@@ -318,6 +318,42 @@ fn facts(
         facts.extend(host_state::rows(environment.host_state.as_ref()));
     }
     facts
+}
+
+/// The time limit that the tool is told, and whether it or another limit ends the run.
+fn told_limit(limits: &Limits) -> String {
+    let told = format!("{} (BK_TIME_CONFINEMENT)", show::duration(limits.confinement_s * 1000));
+    let wall = format!("{} of wall-clock time", show::duration(limits.wall_limit_s() * 1000));
+    match (limits.cpu_reading, limits.cpu_s) {
+        (CpuReading::Benchkit, _) => format!("{told}; the run is stopped after this wall-clock time"),
+        (_, 0) => format!("{told}; it does not end the run, which is stopped after {wall}"),
+        (reading, cpu_s) => {
+            let per_vcpu = if reading == CpuReading::PerVcpu { " per vCPU" } else { " over all vCPUs" };
+            let cpu = show::duration(cpu_s * 1000);
+            format!(
+                "{told}; it does not end the run, which is stopped after {cpu} of CPU time{per_vcpu} or {wall}"
+            )
+        }
+    }
+}
+
+/// Why QEMU lacks a part of its isolation. The record names the part and the reason.
+fn not_isolated(text: &str) -> String {
+    let Some((part, reason)) = text.split_once(": ") else { return visible(text) };
+    let words = match part {
+        "no unprivileged user" => "QEMU had the rights of the controller",
+        "no user of its own" => "all machines share one user of the host",
+        "no cgroup" => "QEMU had no limits of memory, threads and CPUs",
+        "no limit of the cgroup" => "QEMU lacked a limit",
+        "no namespaces" => "QEMU saw files, processes and network of the host",
+        "no denied system calls" => "no system call was denied to QEMU",
+        _ => return visible(text),
+    };
+    let reason = match reason.strip_suffix(" is not set") {
+        Some(variable) => format!("the environment variable {variable} of the host was not set"),
+        None => reason.to_owned(),
+    };
+    visible(&format!("{words}, because {reason}"))
 }
 
 /// A count of instructions as text.
@@ -346,4 +382,35 @@ pub fn host_text(host: &mcc_store::HostFacts) -> String {
 
 fn disk(disk: &mcc_store::Disk) -> (String, String, String) {
     (visible(&disk.role), visible(&disk.sha256), show::bytes(disk.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_part_of_the_isolation_is_in_words() {
+        assert_eq!(
+            not_isolated("no user of its own: MCC_HARNESS_QEMU_IDS is not set"),
+            "all machines share one user of the host, because the environment variable MCC_HARNESS_QEMU_IDS of the host was \
+             not set"
+        );
+        assert_eq!(not_isolated("another part"), "another part");
+    }
+
+    #[test]
+    fn the_told_time_limit_says_which_limit_ends_a_run() {
+        let mut limits = mcc_edition::Edition::load("mcc-2018").unwrap().limits;
+        limits.cpu_s = 12;
+        assert_eq!(
+            told_limit(&limits),
+            "1 h (BK_TIME_CONFINEMENT); it does not end the run, which is stopped after 12 s of CPU time per vCPU or \
+             1 h 15 min of wall-clock time"
+        );
+        limits.cpu_reading = CpuReading::Benchkit;
+        assert_eq!(
+            told_limit(&limits),
+            "1 h (BK_TIME_CONFINEMENT); the run is stopped after this wall-clock time"
+        );
+    }
 }

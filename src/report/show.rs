@@ -16,6 +16,20 @@ pub fn visible_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// Parts of a text: whether the part is code, and the part.
+pub type TextParts = Vec<(bool, String)>;
+
+/// Splits a text at its backticks: what stands between two of them is code. A text with an odd number of backticks has
+/// no code.
+pub fn code_parts(text: &str) -> TextParts {
+    let spans: Vec<&str> = text.split('`').collect();
+    if spans.len().is_multiple_of(2) {
+        return vec![(false, visible(text))];
+    }
+    let parts = spans.into_iter().enumerate().map(|(number, span)| (number % 2 == 1, visible(span)));
+    parts.filter(|(_, span)| !span.is_empty()).collect()
+}
+
 /// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`.
 pub fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
@@ -41,7 +55,7 @@ pub fn value(value: &Value) -> String {
         Value::Rounded { digits, exponent } => {
             format!("{}.{:04} × 10^{exponent}", digits / 10_000, digits % 10_000)
         }
-        Value::Overflow => "too large for the program that wrote the table".into(),
+        Value::Overflow => "a number too large for the published table (Inf)".into(),
         Value::NotKept => "not in the judged table".into(),
     }
 }
@@ -222,6 +236,13 @@ mod tests {
     #[test]
     fn control_characters_are_visible_and_other_text_is_kept() {
         assert_eq!(visible("a\0b\x1b[31m\u{202e}é\u{7f}"), "a⟨NUL⟩b⟨ESC⟩[31m⟨U+202E⟩é⟨DEL⟩");
+    }
+
+    #[test]
+    fn text_between_backticks_is_code() {
+        let shown = |text| code_parts(text).into_iter().map(|(is_code, text)| format!("{is_code} {text}"));
+        assert_eq!(shown("a `b` c").collect::<Vec<_>>(), ["false a ", "true b", "false  c"]);
+        assert_eq!(shown("a ` b").collect::<Vec<_>>(), ["false a ` b"]);
     }
 
     #[test]

@@ -156,7 +156,7 @@ pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<MarkRow> {
             meaning: mark.in_words().map_or("a mark of another version", |(_, meaning)| meaning),
             filter: contest::in_fragment(mark),
             filter_words: contest::in_fragment(&show::marks(std::slice::from_ref(mark))),
-            runs: format!("{} of {all} runs", show::thousands(count)),
+            runs: format!("{} of all {all} runs", show::thousands(count)),
         })
         .collect()
 }
@@ -253,8 +253,11 @@ impl Endings {
 /// Heading and explanation of the column of an ending, given by its number.
 fn column(number: usize) -> (&'static str, &'static str) {
     match ENDINGS[number] {
-        (Ending::Answered, ..) => ("Answered", "finished with a well-formed answer"),
+        (Ending::Answered, ..) => ("Answered", "gave a well-formed answer and ended by itself"),
         (Ending::NotStated, _, text) => ("–", text),
+        (Ending::DidNotCompete, code, _) => {
+            (code, "did not compete: as the campaign states, or as the tool answered")
+        }
         (_, code, text) => (code, text),
     }
 }

@@ -180,7 +180,7 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
     vec![
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, String::new()),
         ("Right", values(tally.right), String::new()),
-        ("Right in no other tool", values(tally.unique), points(&tally.unique_points)),
+        ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
         ("Trusted values not given", values(tally.missed), String::new()),
         ("Missing", points(&tally.missing), "compared with every trusted value right".to_owned()),
@@ -213,7 +213,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     } else {
         format!("median of {runs} with values{unknown}")
     };
-    ("Arrival of its values", time, of_runs)
+    ("When its values arrived", time, of_runs)
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

@@ -371,18 +371,7 @@ fn names_of(years: &[Year]) -> Vec<String> {
 
 /// The names of settings that a contest did not publish, in words.
 pub(super) fn setting_words(settings: &[String]) -> String {
-    let word = |setting: &String| match setting.as_str() {
-        "judging.confidence" => "how confidence is computed".to_owned(),
-        "judging.multipliers" => "weights of known and surprise models".to_owned(),
-        "judging.multipliers.surprise" => "weight of surprise models".to_owned(),
-        "judging.scale" => "factor of all points".to_owned(),
-        "judging.normalization" => "formula of points".to_owned(),
-        "judging.bonuses" => "bonuses".to_owned(),
-        "judging.not_kept" => "points of answers where no value is trusted".to_owned(),
-        "judging.family_factors" => "weights of some models".to_owned(),
-        other => format!("the value of the setting “{other}”"),
-    };
-    settings.iter().map(word).collect::<Vec<_>>().join(", ")
+    settings.iter().map(|key| mcc_edition::setting_words(key)).collect::<Vec<_>>().join(", ")
 }
 
 /// The names of all tools: those with the most right values in any year first.
@@ -477,7 +466,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             "tools",
             "Tools",
             "Share of all values of the year that the tool has right. If it has several variants, a value \
-             counts if one of them has it right.",
+             counts if one of them has it right. The tools are ordered by their number of right values in their best year.",
             by_tool(&share),
         ),
         (
@@ -560,10 +549,15 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
         };
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(lines.iter().map(row)).collect();
         let csv = String::from_utf8_lossy(&tables::csv(&rows)).into_owned();
-        years::lines(name, title, &names_of(years), &lines, csv)
+        let shown: Vec<String> = years.iter().map(Year::shown_name).collect();
+        years::lines(name, title, &shown, &lines, csv)
     };
     vec![
-        picture("years-tools", "Right values of the ten best tools, in percent of all values", tools),
+        picture(
+            "years-tools",
+            "Ten tools with the most right values in a year, in percent of all values",
+            tools,
+        ),
         picture(
             "years-solved",
             "Solved values by examination, in percent",
@@ -617,15 +611,4 @@ fn models_csv(years: &[Year]) -> Vec<Vec<String>> {
         }
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_setting_without_words_of_its_own_is_named_in_quotes() {
-        let settings = ["judging.scale", "judging.new"].map(str::to_owned);
-        assert_eq!(setting_words(&settings), "factor of all points, the value of the setting “judging.new”");
-    }
 }

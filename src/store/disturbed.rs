@@ -60,7 +60,7 @@ impl fmt::Display for DisturbedRuns {
         let Some(slower) = self.slower else {
             return write!(
                 out,
-                "{} of {} runs are marked disturbed, none because of slower cores: CPU times are not affected",
+                "{} of {} runs that used a machine are marked disturbed, none because of slower cores: CPU times are not affected.",
                 self.marked, self.runs
             );
         };
@@ -80,20 +80,20 @@ impl fmt::Display for DisturbedRuns {
         let more = self.at_limit.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let none = match slow {
-            1 => "it did not end at a time limit with a value missing",
-            2 => "neither ended at a time limit with a value missing",
-            _ => "none of these runs ended at a time limit with a value missing",
+            1 => "the run was not stopped at a time limit with a value missing",
+            2 => "neither of these runs was stopped at a time limit with a value missing",
+            _ => "none of these runs was stopped at a time limit with a value missing",
         };
         match self.at_limit.len() {
-            0 => write!(out, ". No result can depend on it: {none}."),
+            0 => write!(out, ". No result can depend on the slower cores: {none}."),
             1 => write!(
                 out,
-                ". The result of a run that ended at a time limit can depend on it: {}.",
+                ". The result of a run that was stopped at a time limit can depend on the slower cores: {}.",
                 named.join(", ")
             ),
             count => write!(
                 out,
-                ". The results of {count} runs that ended at a time limit can depend on it: {}{more}.",
+                ". The results of {count} runs that were stopped at a time limit can depend on the slower cores: {}{more}.",
                 named.join(", ")
             ),
         }
@@ -144,14 +144,19 @@ mod tests {
             Some(&state(1010, &["vCPUs waited for a CPU: 9 ms of 10 ms"])),
         );
         let text = disturbed.to_string();
-        assert!(text.starts_with("1 of 2 runs are marked disturbed, none because of slower cores"), "{text}");
+        assert!(
+            text.starts_with(
+                "1 of 2 runs that used a machine are marked disturbed, none because of slower cores"
+            ),
+            "{text}"
+        );
         disturbed.add(&run("A-PT-4"), "finished", Some(&state(1090, &[SLOWER])));
         disturbed.add(&run("A-PT-5"), "memory-limit", Some(&state(1664, &[SLOWER, "steal"])));
         let text = disturbed.to_string();
         assert!(
             text.starts_with(
                 "In 2 of the 4 runs that used a machine, the cores were 9 to 66 % slower than at their best (runs that an \
-                 earlier version marked by other signals: 1). No result can depend on it: neither ended"
+                 earlier version marked by other signals: 1). No result can depend on the slower cores: neither of these"
             ),
             "{text}"
         );
@@ -159,7 +164,7 @@ mod tests {
         let text = disturbed.to_string();
         assert!(
             text.ends_with(
-                "The result of a run that ended at a time limit can depend on it: LoLA/A-PT-6/StateSpace."
+                "The result of a run that was stopped at a time limit can depend on the slower cores: LoLA/A-PT-6/StateSpace."
             ),
             "{text}"
         );

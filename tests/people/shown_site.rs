@@ -215,7 +215,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
             "12.34 s",
             "line 7: a contradiction",
             "<i>⟨ESC⟩</i>[1mexploring",
-            "finished, exit code 0",
+            "ended by itself, exit code 0",
             "The 2 wrong values cost ",
             "<img src=\"instances/Philosophers-PT-000005.net.svg\"",
             ">emulated processor</strong>: the machine ran without",

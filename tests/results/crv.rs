@@ -78,6 +78,10 @@ fn a_contradiction_in_the_tables_of_2014_is_noted() {
         .success();
     let index = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(index.contains("the sum of the printed column is 39.721"));
+    // The tables name the track `c`.
+    assert!(index.contains("Online monitoring of C programs</a>"), "{index}");
+    let track = std::fs::read_to_string(site.join("categories/c.html")).unwrap();
+    assert!(track.contains("<h1>Online monitoring of C programs</h1>"), "{track}");
 }
 
 #[test]

@@ -36,7 +36,12 @@ fn the_list_has_every_edition_with_its_unknown_settings() {
     assert!(unknown.contains(&"judging.multipliers.surprise".into()), "{unknown:?}");
     let text = edition(&["list"]);
     assert!(text.contains("mcc-2018              9        5  known x1, surprise x4\n"), "{text}");
-    assert!(text.contains("unknown: judging.scale: fitted to published totals"), "{text}");
+    assert!(
+        text.contains(
+            "not published: the factor of all points (`judging.scale`): fitted to published totals"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -281,11 +286,13 @@ fn a_later_edition_has_all_its_examinations() {
 #[test]
 fn unknown_settings_are_shown_by_plan_judge_and_site() {
     let Some(Later { plan, judge, page, .. }) = Later::get() else { return };
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        plan.contains("edition mcc-2025") && plan.contains("unknown judging.multipliers.surprise: "),
+        plan.contains("edition mcc-2025")
+            && unwrapped(plan)
+                .contains("not published: the weight of surprise models (`judging.multipliers.surprise`): "),
         "{plan}"
     );
-    let unwrapped = judge.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(unwrapped.contains("`judging.multipliers.surprise` is unknown: "), "{judge}");
-    assert!(page.contains("`judging.multipliers.surprise` is unknown: fitted to published leads"), "{page}");
+    assert!(unwrapped(judge).contains("(`judging.multipliers.surprise`): "), "{judge}");
+    assert!(page.contains("<code>judging.multipliers.surprise</code>): fitted to published leads"), "{page}");
 }

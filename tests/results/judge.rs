@@ -171,11 +171,13 @@ fn explain_shows_an_error_of_2018_on_one_screen() {
     explain.args(["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"]);
     let screen = String::from_utf8(explain.assert().success().get_output().stdout.clone()).unwrap();
     assert!(screen.lines().count() <= 40, "{screen}");
-    for part in ["trusted value F", "How the value was decided: the tools", "more than half", "22913/22915"] {
+    for part in
+        ["trusted value FALSE", "How the value was decided: the tools", "more than half", "22913/22915"]
+    {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     let lola = screen.lines().find(|line| line.starts_with("LoLA")).unwrap();
-    assert!(lola.contains(" T ") && lola.contains("wrong") && lola.contains("-110/663"), "{lola}");
+    assert!(lola.contains(" TRUE ") && lola.contains("wrong") && lola.contains("-110/663"), "{lola}");
     let json = explain.args(["--format", "json"]).assert().success().get_output().stdout.clone();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["positions"][0]["value"], "F");

@@ -78,7 +78,9 @@ fn every_count_of_a_rating_names_its_runs() {
         own["places"].as_array().unwrap().iter().find(|place| place["category"] == "Reachability").unwrap();
     assert_eq!((&place["rank"], &place["ranked"], &place["medal"]), (&4.into(), &4.into(), &"".into()));
     assert!(
-        text.contains("regression: 2\n    own/F-PT-4/ReachabilityDeadlock 00: F, trusted T, baseline T\n"),
+        text.contains(
+            "regression: 2\n    own/F-PT-4/ReachabilityDeadlock 00: FALSE, trusted TRUE, baseline TRUE\n"
+        ),
         "{text}"
     );
     assert!(text.contains("Reachability"), "{text}");
@@ -162,7 +164,7 @@ fn values_that_only_the_gold_tool_gives_count_as_missed() {
         "missed by family: F 2\n",
         "missed by backer (entry that has the value): 2019-gold 1, b 1\n",
         "missed by outcome of the run: not-stated 2\n",
-        "own/F-PT-8/ReachabilityDeadlock 00: none, trusted T, right in 2019-gold\n",
+        "own/F-PT-8/ReachabilityDeadlock 00: none, trusted TRUE, right in 2019-gold\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -57,7 +57,7 @@ fn the_front_page_shows_podiums_confidence_and_state() {
         "class=\"rank gold\" title=\"gold, not final\"",
         "<strong>Provisional.</strong> 1 run is",
         "wrong-on-purpose/TokenRing-PT-005/ReachabilityDeadlock",
-        "title=\"the machine ran without hardware virtualization (TCG), which is much slower\">emulated processor</a> on 45 of 45 runs",
+        "title=\"the machine ran without hardware virtualization (TCG), which is much slower\">emulated processor</a> on 45 of all 45 runs",
         "SandyBridge, 16 GiB of memory",
         "1 h of CPU time per vCPU",
         "values that only this entry gave are not trusted",
@@ -97,7 +97,7 @@ fn a_site_of_a_table_shows_machines_as_unknown() {
         "unknown: the judged tables do not name them",
         "confidence could not be measured",
         // The note on E-2.2 names its reading; the page explains it.
-        "With `answered`, the confidence of an entry is its share of agreeing values among the common values",
+        "With <code>answered</code>, the confidence of an entry is its share of agreeing values among the common values",
     ] {
         assert!(front.contains(expected), "{expected}");
     }
@@ -245,7 +245,7 @@ fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
         "limit 1 h per vCPU",
         "limit 1 h 15 min",
         "245.5 MiB",
-        "finished, exit code 0",
+        "ended by itself, exit code 0",
         "degraded:tcg",
         "CTLCardinality.1.stdout.txt",
     ] {
@@ -262,8 +262,8 @@ fn a_run_is_shown_with_costs_limits_marks_machine_and_disks() {
 fn the_front_page_says_what_disturbed_runs_mean_for_the_results() {
     let (_dir, site, _) = small_site();
     let page = text(site.join("index.html"));
-    let line = "In all 3 runs that used a machine, the cores were 23 % slower than at their best. The results of 3 runs that ended at \
-                a time limit can depend on it: ";
+    let line = "In all 3 runs that used a machine, the cores were 23 % slower than at their best. The results of 3 runs that were \
+                stopped at a time limit can depend on the slower cores: ";
     assert!(page.contains(line), "{page}");
     // Without the record the factors are unknown.
     let (_other, site) = self::site(&contest::small());
@@ -294,7 +294,7 @@ fn times_of_arrival_are_on_the_pages_of_run_and_tool() {
     assert_eq!(shown[0][1], serde_json::json!([53_000, null]));
     let page = |entry: &str| text(site.join(format!("tools/{entry}.html")));
     assert!(page(&tool).contains("half of them after 53 s, all after unknown"), "{}", page(&tool));
-    assert!(page(&other).contains("<dt>Arrival of its values</dt><dd>unknown</dd>"), "{}", page(&other));
+    assert!(page(&other).contains("<dt>When its values arrived</dt><dd>unknown</dd>"), "{}", page(&other));
     let pictures = text(site.join("pictures.html"));
     assert!(pictures.contains("pictures/arrived-CTLCardinality.svg"), "{pictures}");
 }
@@ -404,7 +404,7 @@ fn disagreements_marked_runs_and_techniques_have_pages() {
     assert_eq!((count("tools differ"), count("one tool only")), (2 + 1 + 2 + 6 + 4, 1), "{rows:?}");
     let runs = data_of(site.join("runs.js"));
     assert_eq!(runs[0]["rows"].as_array().expect("rows").len(), 45);
-    assert!(text(site.join("runs.html")).contains("45 of 45 runs"));
+    assert!(text(site.join("runs.html")).contains("45 of all 45 runs"));
     let page = text(site.join("techniques.html"));
     let (_, line) = page.split_once("<th scope=\"row\">EXPLICIT</th>").expect("the technique");
     assert!(line.starts_with("<td>"), "{line}");

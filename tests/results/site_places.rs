@@ -149,7 +149,7 @@ fn the_site_of_2018_has_margins_and_medals() {
     let front = text(site.join("index.html"));
     assert!(
         front.contains(
-            "podiums/StateSpace.html#margins\">loses this rank if 1 trusted value turns out to be wrong</a>"
+            "podiums/StateSpace.html#margins\">could lose this rank if 1 of certain trusted values was wrong</a>"
         ),
         "{front}"
     );

@@ -442,7 +442,7 @@ fn a_comparison_of_crv_lists_answers_and_times() {
     let [before, after] = two_of_crv();
     let text = compared(before.path(), after.path(), &[]);
     for part in [
-        "1 of 1 right answers differ\n  1 java  T  ->  F\n",
+        "1 of 1 right answers differ\n  1 java  TRUE  ->  FALSE\n",
         "  a  1 java  right  ->  wrong\n",
         "0 of 0 execution times differ\n",
     ] {

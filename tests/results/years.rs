@@ -100,7 +100,7 @@ fn five_real_contests_are_shown_side_by_side() {
     let greatspn = page("tools/GreatSPN.html");
     assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");
     assert!(greatspn.contains("<td>1,518.61</td>") && greatspn.contains("<td>7,806</td>"), "{greatspn}");
-    assert!(greatspn.contains("<td>how confidence is computed, factor of all points</td>"), "{greatspn}");
+    assert!(greatspn.contains("<td>how confidence is computed, the factor of all points</td>"), "{greatspn}");
     assert!(greatspn.contains("<td>unknown; "), "{greatspn}");
     let year = page("years/mcc-2018.html");
     assert!(year.contains("947 instances of "), "{year}");

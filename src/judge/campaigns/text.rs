@@ -111,17 +111,17 @@ impl EntryComparison {
         match (needed, detectable) {
             (None, _) => writeln!(
                 out,
-                "  {runs} runs are too few: {other} changed in the other direction, and no change could have been significant"
+                "  {runs} runs are too few: beside {other} runs that changed in the other direction, no number of runs is significant"
             )?,
             (Some(needed), None) => writeln!(
                 out,
-                "  {other} runs changed in the other direction: {needed} would be significant; {percent} % of comparisons would \
-                 find no change of any size"
+                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs are significant; no number \
+                 of them is found in {percent} % of such comparisons"
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  {other} runs changed in the other direction: {needed} would be significant, and {percent} % of comparisons \
-                 would find a change of {detectable}"
+                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs are significant; {detectable} \
+                 are found in {percent} % of such comparisons"
             )?,
         }
         if let Some(asked) = &self.asked {

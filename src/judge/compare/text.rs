@@ -123,11 +123,15 @@ fn changes<'c>(changes: impl IntoIterator<Item = &'c Change<String>>) -> Vec<Vec
     changes.into_iter().map(line).collect()
 }
 
-/// Formats an answer: a long number is shortened, other text is not.
+/// Formats an answer: a long number is shortened, `T` and `F` are written in full, other text stays as it is.
 fn shown(text: &Option<String>, none: &str) -> String {
     match text {
         None => none.to_owned(),
-        Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => short(text),
+        Some(text)
+            if text.bytes().all(|byte| byte.is_ascii_digit()) || ["T", "F", "Inf"].contains(&&**text) =>
+        {
+            short(text)
+        }
         Some(text) => text.clone(),
     }
 }

@@ -13,19 +13,33 @@ pub struct CertifiedPosition {
     pub label: &'static str,
     /// The certified value, if there is one.
     pub certified: Option<Certified>,
+    /// Whether a value is trusted.
+    #[serde(skip)]
+    is_trusted: bool,
 }
 
 impl CertifiedPosition {
+    /// The label in words.
+    pub fn label_words(&self) -> &'static str {
+        if self.label == VOTES { "not certified" } else { self.label }
+    }
+
     /// How a trusted value is certified.
     pub fn from_trusted(trusted: &Trusted) -> Self {
-        Self { label: trusted.certified_label(), certified: trusted.certified.as_deref().cloned() }
+        Self {
+            label: trusted.certified_label(),
+            certified: trusted.certified.as_deref().cloned(),
+            is_trusted: trusted.value.is_some(),
+        }
     }
 }
 
 impl fmt::Display for CertifiedPosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let no =
+            if self.is_trusted { "Certified: no, the value rests on votes alone" } else { "Certified: no" };
         let Some(Certified { method, value, evidence, detail }) = &self.certified else {
-            return out.write_str("Certified: no, the value rests on votes alone");
+            return out.write_str(no);
         };
         let stated = match value {
             CertifiedValue::Exactly(value) => format!("the value is {}", short(&value.to_string())),
@@ -41,7 +55,7 @@ impl fmt::Display for CertifiedPosition {
         let evidence = format!("{stated} by {by} ({detail}{file})");
         match self.label {
             REFUTED => write!(out, "Refuted: {evidence}"),
-            VOTES => write!(out, "Certified: no, the value rests on votes alone; {evidence}"),
+            VOTES => write!(out, "{no}; {evidence}"),
             _ => write!(out, "Certified: {evidence}"),
         }
     }

@@ -293,7 +293,7 @@ fn run(judgement: &Judgement, cell: &Cell) -> RunSummary {
 /// Who gave a value with weak evidence.
 fn weak_words(weak: Weak) -> &'static str {
     match weak {
-        Weak::SingleBacker => "only one entry",
+        Weak::SingleBacker => "only one entry with a vote",
         Weak::SingleFamily => "only variants of one tool",
     }
 }
@@ -324,7 +324,7 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            let certified = position.certified.as_ref().map(|certified| certified.label.to_owned());
+            let certified = position.certified.as_ref().map(|certified| certified.label_words().to_owned());
             let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
             let mut row = vec![format!("{:02}", position.position), value, basis];
             row.extend(certified.into_iter().chain([backers]));
@@ -409,7 +409,7 @@ impl Position {
         let decided = format!("How the value was decided: {}{sums}{cite}", self.rule);
         writeln!(out, "{}", wrapped(&decided, 80, 2))?;
         if let Some(weak) = self.weak {
-            writeln!(out, "Weak evidence ({weak}): {} gave the value", weak_words(weak))?;
+            writeln!(out, "Weak evidence: {} gave the value", weak_words(weak))?;
         }
         if let Some(certified) = &self.certified {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;

@@ -245,7 +245,7 @@ impl fmt::Display for ToolExplanation {
         let wrong = format!("Wrong values: {}; points lost by them: {}", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
             let WrongValue { instance, examination, position, answer, trusted, basis, points } = wrong;
-            let answer = format!("gave {}, trusted {} ({basis})", short(answer), short(trusted));
+            let answer = format!("{}, trusted {} ({basis})", short(answer), short(trusted));
             vec![format!("{instance} {examination} {position:02}"), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();

@@ -78,7 +78,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     drawing.path("c2 f", &lengths);
     drawing.path("c0 r", &points(dots));
-    let mut note = format!("{} that no tool has right: {}", runs.what, thousands(unsolved));
+    let mut note = format!("{} that no tool here has right: {}", runs.what, thousands(unsolved));
     if sets.len() > shown.len() {
         let rest: u64 = sets[shown.len()..].iter().map(|set| set.1).sum();
         let more = thousands((sets.len() - shown.len()) as u64);
@@ -96,7 +96,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let title = format!("Right {} by set of tools {}", runs.what, runs.place(group));
     let description = format!(
         "Each column of dots is a set of tools; the bar above it is the number of {} that exactly these tools have \
-         right. The largest set: {} by {}; {note}.",
+         right. Every entry is a tool here, also one that only votes. The largest set: {} by {}; {note}.",
         runs.what,
         thousands(most),
         names(&sets[0].0, ", "),

@@ -47,6 +47,15 @@ fn curves<'a>(
     (curves, rows)
 }
 
+/// The tools with the most right values, and their number; None if there is no curve.
+fn most_words(curves: &[Curve]) -> Option<String> {
+    let most = curves.iter().map(Curve::last).max_by(f64::total_cmp)?;
+    let names: Vec<&str> =
+        curves.iter().filter(|curve| curve.last() == most).map(|curve| curve.name).collect();
+    let have = if names.len() == 1 { "has" } else { "have" };
+    Some(format!("{} {have} the most: {}", names.join(", "), thousands(most as u64)))
+}
+
 /// The picture `solved`: for each time the number of values (instances) that each tool has right in runs of at most
 /// that time. None if no time is known.
 pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
@@ -57,15 +66,12 @@ pub(super) fn solved(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     found.iter_mut().for_each(|found| found.sort_unstable());
     let (mut curves, rows) = curves(runs, found);
-    let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
+    let most = most_words(&curves)?;
     let title = format!("Right {} {} by {} of the run", runs.what, runs.place(group), runs.time.word);
     let description = format!(
         "One line for each tool: the number of right {} (x axis) in runs with at most the {} on the logarithmic y axis. \
-         Further right and lower is better. {} has the most: {}.",
-        runs.what,
-        runs.time.word,
-        best.name,
-        thousands(best.last() as u64),
+         Further right and lower is better. {most}.",
+        runs.what, runs.time.word,
     );
     let table = csv(["tool", "right", runs.time.column], rows);
     let drawing = draw(&mut curves, &format!("right {}", runs.what), &runs.time_limits);
@@ -87,14 +93,12 @@ pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     }
     let unknown: u64 = found.iter().map(|found| found.1).sum();
     let (mut curves, rows) = curves(runs, found.into_iter().map(|(found, _)| found));
-    let best = curves.iter().max_by(|a, b| a.last().total_cmp(&b.last()))?;
+    let most = most_words(&curves)?;
     let title = format!("Right values {} by time of arrival", runs.place(group));
     let description = format!(
         "One line for each tool: the number of right values (x axis) that had arrived on the host by the wall-clock time \
-         since the start of their run on the logarithmic y axis. Further right and lower is better. {} has the most: {}. \
+         since the start of their run on the logarithmic y axis. Further right and lower is better. {most}. \
          The time of arrival is unknown for {} right {}.",
-        best.name,
-        thousands(best.last() as u64),
         thousands(unknown),
         if unknown == 1 { "value" } else { "values" },
     );

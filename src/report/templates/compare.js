@@ -13,6 +13,8 @@ const FIGURES = {
 /** The page has the names of the figures that were measured in this contest. */
 for (const [what, name, column] of JSON.parse(BOX.dataset.figures)) Object.assign(FIGURES[what], { name, column });
 const MEASURED = Object.keys(FIGURES).filter(what => FIGURES[what].name);
+/** What runs are grouped by: examination, category (SV-COMP) or track (CRV). */
+const GROUP = BOX.dataset.group;
 /** Which of the two entries gave a right value: colour and shape of such runs. Shapes are drawn around a pixel. */
 const KINDS_OF_PAIRS = {
   both: { colour: "s0", shape: "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0" },
@@ -63,7 +65,7 @@ function drawCompare() {
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
   const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
     choice("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
-    choice("In", "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name])], group),
+    choice(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name]).filter(([at]) => names.examinations[at].judged !== false)], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
     const value = id => document.getElementById(id).value;
@@ -215,7 +217,7 @@ function listOf(pairs, figure, first, second, follow) {
     caption: "Compared runs, those that differ most first",
     kind: "list grid",
     rows,
-    columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column("In", pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
+    columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column(GROUP, pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
       column(`${second.name} / ${first.name}`, pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
       column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],

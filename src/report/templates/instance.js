@@ -169,6 +169,7 @@ function whatHappenedInRun(cell, block) {
   const count = block.values.length;
   const points = `${decimal(cell.points)} ${decimal(cell.points) === "1" ? "point" : "points"}`;
   const ending = names.endings[cell.ending][1];
+  const isStated = !ending.startsWith("not stated");
   if (wrong) {
     const position = cell.verdicts.indexOf("-");
     const value = given(block, cell, position);
@@ -179,8 +180,8 @@ function whatHappenedInRun(cell, block) {
       ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`].join("");
   }
   if (right === count) return `${name} gave ${count > 1 ? `all ${count} values` : "the value"} right: ${points}.`;
-  if (right || unjudged) return `${name} gave ${right} of ${count} values right${unjudged ? `, and ${unjudged} whose trusted value is unknown` : ""}: ${points}. The run ended: ${ending}.`;
-  return `${name} gave no value: ${ending}.`;
+  if (right || unjudged) return `${name} gave ${right} of ${count} values right${unjudged ? `, and ${unjudged} whose trusted value is unknown` : ""}: ${points}. ${isStated ? `The run ended: ${ending}.` : "How the run ended is not known."}`;
+  return isStated ? `${name} gave no value: ${ending}.` : `${name} gave no value; the judged table does not state why.`;
 }
 
 /** Sentences on a position: who gave which value, and what each wrong value cost. */
@@ -261,7 +262,7 @@ function drawValue({ instance, examination, position }, block) {
   if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry with a vote gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && key !== "override") {
-    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} of the tools that gave this value, ${confidence(voters)} of all tools that answered.`));
+    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} for the trusted value, ${confidence(voters)} for all given values.`));
   }
   const rows = block.cells.map(cell => {
     const entry = names.entries[cell.entry];
@@ -292,7 +293,7 @@ function drawValue({ instance, examination, position }, block) {
 /** What is asked at a position: its formula and the net. */
 function question(block, position) {
   const formula = block.formulas?.[position];
-  return section("Question", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
+  return section(formula ? "Question" : "Model", formula ? element("pre", { class: "formula", tabindex: "0", role: "region", "aria-label": "Formula" }, formula) : null, model());
 }
 
 /** The model with its size, and links to its other instances. */
@@ -328,7 +329,7 @@ function evidenceOf(block, position) {
   const files = (block.evidence ?? []).filter(([other]) => other === position);
   if (!files.length) return null;
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : " is a certificate that proves the value.");
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : name.endsWith(".explored.json") ? " describes an exploration of the net; the line “Certified” above says whether another program repeated it." : " is a certificate that proves the value.");
     if (!isWitness) return [file];
     const place = element("div", {}, element("p", {}, "Loading …"));
     load(`${path}.js`, firings => place.replaceChildren(...drawFirings(firings, element("a", { href: path }, "the file"))),
@@ -346,7 +347,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, "ARCHIVE is the published archive of the contest."),
+  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest; explain also takes a folder that judge --out wrote."),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 
@@ -409,8 +410,9 @@ function verdictTiles(cell, block) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const points = tile("Points with weights", element("span", { title: cell.points }, decimal(cell.points)), [right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
-  return [tile("Verdict", text, names.endings[cell.ending][1], kind), points];
+  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points}; `] : [];
+  const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
+  return [tile("Verdict", text, `Ending of the run: ${names.endings[cell.ending][1]}`, kind), points];
 }
 
 function costTiles(cell) {
