@@ -157,6 +157,7 @@ fn from_json<T: serde::de::DeserializeOwned>(
         let problem = error.to_string();
         let problem =
             problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();
+        let problem = if error.is_syntax() { format!("not JSON: {problem}") } else { problem };
         FileError::Syntax { line: error.line(), problem }
     })?;
     match version(&parsed) {

@@ -24,7 +24,8 @@ pub struct Args {
     /// Compare the entry A of the first with the entry B of the second campaign. May be repeated; then only these are compared.
     #[arg(long = "tool", value_name = "A=B", value_parser = pair)]
     tools: Vec<(String, String)>,
-    /// Also print how probably a change is found that loses and gains these percentages of the runs, such as 0.5,2.
+    /// Also print the power of the test: the probability that it finds a change that loses LOST % and gains GAINED % of the
+    /// runs, such as 0.5,2.
     #[arg(long, value_name = "LOST,GAINED", value_parser = rates)]
     rates: Option<(f64, f64)>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// With --compare, shows the differences between two judgements of one contest that have runs in common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
-/// A folder with the judgement of another record is refused.
+/// A folder with the judgement of another record is refused; the judgement of a table of answers is replaced.
 /// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
 #[derive(clap::Args)]
 pub struct Args {
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
     /// Judge again without each tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
-    /// values were different (margins.csv).
+    /// values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
     /// Compare the trusted values with the oracle files (INSTANCE-EXAMINATION.out) in this folder; oracle.csv lists the

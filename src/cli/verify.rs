@@ -94,7 +94,11 @@ fn text(verified: &Verified) -> String {
             text += &format!("{word}: {statement}\n");
         }
     }
-    let points = if *recomputed { "all points computed again" } else { "points not computed" };
+    let points = if *recomputed {
+        "all points computed again"
+    } else {
+        "points not computed again (--judgement does this)"
+    };
     if let Some(signer) = signer {
         text += &format!("signed by {signer}\n");
     }

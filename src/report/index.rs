@@ -363,8 +363,8 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         let margin = contest.places.margins(number).find(|margin| margin.holder == entry);
         match margin.and_then(|margin| margin.values).filter(|&values| values <= FEW_VALUES) {
             Some(values) => format!(
-                "could lose this rank if {values} of certain trusted values {} wrong",
-                show::plural(values, "was", "were")
+                "{values} wrong trusted {} could cost this rank",
+                show::plural(values, "value", "values")
             ),
             None => String::new(),
         }

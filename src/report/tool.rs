@@ -105,7 +105,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         more_losses,
         lists: [
             ("Wrong values", wrong(contest, entry), ":wrong"),
-            ("Values that no other tool has right", unique(contest, entry), ""),
+            ("Values that no other competing tool has right", unique(contest, entry), ""),
         ]
         .into_iter()
         .filter(|(_, list, _)| !list.shown.is_empty())
@@ -199,7 +199,7 @@ fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, Strin
     let time = match half.or(all) {
         None if times.is_empty() => "none".to_owned(),
         None => "unknown".to_owned(),
-        Some(_) => format!("half of them after {}, all after {}", shown(half), shown(all)),
+        Some(_) => format!("half of them within {}, all within {}", shown(half), shown(all)),
     };
     let unknown = times.len() - known(1).len();
     let runs = show::counted(times.len() as u64, "run", "runs");

@@ -349,7 +349,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
         notes: vec![],
         tables: vec![
             Table {
-                caption: "Tools: right and wrong values (of several variants the best one on the value counts), medals \
+                caption: "Tools: right and wrong values (a value counts if one of its variants has it right), medals \
                           and points as judged here, and the median CPU time of complete runs; the page of a tool \
                           explains them"
                     .into(),

@@ -148,9 +148,7 @@ fn the_site_of_2018_has_margins_and_medals() {
     }
     let front = text(site.join("index.html"));
     assert!(
-        front.contains(
-            "podiums/StateSpace.html#margins\">could lose this rank if 1 of certain trusted values was wrong</a>"
-        ),
+        front.contains("podiums/StateSpace.html#margins\">1 wrong trusted value could cost this rank</a>"),
         "{front}"
     );
     assert!(front.contains("<h2 id=\"medals\">Medals</h2>") && !front.contains(">0 behind"));

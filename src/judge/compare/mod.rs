@@ -23,7 +23,7 @@ pub enum CompareError {
     Contests(String, String),
     /// They have no run in common.
     #[error(
-        "the judgements have no run in common: {before} before, {after} after; compare two of the same instances{hint}"
+        "no instance and examination is in both judgements: the first has {before}, the second {after}; compare two of the same instances{hint}"
     )]
     NothingInCommon {
         /// The first blocks of the first judgement.

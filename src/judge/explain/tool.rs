@@ -257,7 +257,7 @@ impl fmt::Display for ToolExplanation {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]
         })?;
-        let unique = format!("Right values that no other tool gave: {}", self.unique.len());
+        let unique = format!("Right values that no other competing tool gave: {}", self.unique.len());
         list(out, &unique, &self.unique, |unique| {
             let UniqueValue { instance, examination, position, value } = unique;
             vec![format!("{instance} {examination} {position:02}"), short(value)]

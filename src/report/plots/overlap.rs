@@ -96,7 +96,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let title = format!("Right {} by set of tools {}", runs.what, runs.place(group));
     let description = format!(
         "Each column of dots is a set of tools; the bar above it is the number of {} that exactly these tools have \
-         right. Every entry is a tool here, also one that only votes. The largest set: {} by {}; {note}.",
+         right. Each entry counts as a tool here, also variants and entries that only vote. The largest set: {} by {}; {note}.",
         runs.what,
         thousands(most),
         names(&sets[0].0, ", "),

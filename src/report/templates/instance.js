@@ -224,7 +224,7 @@ function drawInstancePage(part) {
     element("h1", { tabindex: "-1" }, name),
     element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
     model(), netPicture(),
-    tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run",
+    tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run; – means no value, · no run, ° a run with a mark",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
   ] };
 }
@@ -329,7 +329,7 @@ function evidenceOf(block, position) {
   const files = (block.evidence ?? []).filter(([other]) => other === position);
   if (!files.length) return null;
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : name.endsWith(".explored.json") ? " describes an exploration of the net; the line “Certified” above says whether another program repeated it." : " is a certificate that proves the value.");
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : name.endsWith(".explored.json") ? " records how far the net was explored. It is not a proof that a checker reads: the line “Certified” above says whether a second program repeated the exploration." : " is a certificate that proves the value.");
     if (!isWitness) return [file];
     const place = element("div", {}, element("p", {}, "Loading …"));
     load(`${path}.js`, firings => place.replaceChildren(...drawFirings(firings, element("a", { href: path }, "the file"))),
