@@ -1,5 +1,5 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, graphs
-//! of states, names of entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of
+//! of states, orders of points, names of entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of
 //! figures, marks of runs, the state of a host, the wall clock, random numbers, child processes, and the messages
 //! between host and guest.
 
@@ -16,6 +16,7 @@ pub mod files;
 pub mod guest;
 pub mod guest_kernel_log;
 mod host_state;
+pub mod line_order;
 pub mod machine;
 mod mark;
 pub mod names;

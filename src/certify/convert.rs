@@ -17,6 +17,9 @@ use num_traits::Signed;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+/// Largest depth of an induction, as in the checker.
+const MAX_DEPTH: usize = 3;
+
 /// What an invariant shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
@@ -82,7 +85,8 @@ pub fn convert_proof(
             archive.instance
         )));
     }
-    let named = read_net(archive, &Limits::new(budget))?;
+    let limits = Limits::new(budget);
+    let named = read_net(archive, &limits)?;
     let names = Names::new(&named);
     let ids = NodeNames::read(archive, "place", smpt::spelled)?;
     let place =
@@ -103,10 +107,10 @@ pub fn convert_proof(
     let until = Instant::now() + budget.time;
     let structure = Structure::from_net(&named);
     let mut prover = Prover::new(&structure, until);
-    let work = Invariant { named: &named, structure: &structure, clauses: &clauses, until };
+    let work = Invariant { named: &named, structure: &structure, clauses: &clauses, limits: &limits, until };
     if !clauses.is_empty() {
-        let proofs = work.proofs(&mut prover)?;
-        prover.facts.push(Fact::Invariant(clauses.clone(), proofs));
+        let (depth, proofs) = work.proofs(&mut prover)?;
+        prover.facts.push(Fact::Invariant(clauses.clone(), proofs, depth));
     }
     let Some(tree) = prover.refute_too(work.with_clauses(vec![condition]), until) else {
         return Err(work.unproved("that it excludes what the formula is about"));
@@ -132,41 +136,115 @@ struct Invariant<'a> {
     named: &'a Named,
     structure: &'a Structure,
     clauses: &'a [Vec<Linear>],
+    limits: &'a Limits<'a>,
     until: Instant,
 }
 
 impl Invariant<'_> {
-    /// The proofs that each clause holds initially and is kept by each firing that may falsify it, in the order of the checker.
-    fn proofs(&self, prover: &mut Prover<'_>) -> Result<Vec<Tree>, ConvertError> {
+    /// The least depth with which an induction shows the clauses, and its proofs in the order of the checker. The facts of the
+    /// prover are those that they use.
+    fn proofs(&self, prover: &mut Prover<'_>) -> Result<(u64, Vec<Tree>), ConvertError> {
+        let mut first = Ok((1, Vec::new()));
+        for depth in 1..=MAX_DEPTH {
+            prover.facts.clear();
+            match self.proofs_at(depth, prover) {
+                Ok(proofs) => return Ok((depth as u64, proofs)),
+                Err(error) if first.is_ok() => first = Err(error),
+                Err(_) => {}
+            }
+        }
+        first
+    }
+
+    /// The proofs that each clause holds in the markings that fewer than `depth` firings reach, and after each sequence of `depth`
+    /// firings whose last one may falsify it, if all clauses hold before each of them.
+    fn proofs_at(&self, depth: usize, prover: &mut Prover<'_>) -> Result<Vec<Tree>, ConvertError> {
+        self.hold_at_first(&self.structure.initial, depth)?;
         let mut proofs = Vec::new();
         for clause in self.clauses {
-            if !clause.iter().any(|literal| literal.initially(self.structure) >= literal.bound) {
-                let what = format!("{} does not hold in the initial marking", self.in_words(clause));
-                return Err(ConvertError::Unproved(what));
-            }
-            for (transition, effect) in self.structure.effects.iter().enumerate() {
-                if !clause.iter().any(|literal| literal.change(effect) < 0) {
-                    continue;
-                }
-                let mut parts = vec![Condition::enabled(transition as u32, &self.named.net)];
-                parts.extend(clause.iter().map(|literal| {
-                    let after = literal.terms.iter().map(|(place, weight)| (*place, -weight));
-                    Condition::Linear(Linear::new(after, literal.change(effect) - literal.bound + 1))
-                }));
-                match prover.refute_too(self.with_clauses(parts), self.until) {
-                    Some(tree) => proofs.push((transition, tree)),
-                    None => {
-                        let id = &self.named.transition_ids[transition];
+            let mut run = vec![0; depth];
+            // The sequences in lexicographic order.
+            while run[0] < self.structure.effects.len() {
+                let last = run[depth - 1];
+                if clause.iter().any(|literal| literal.change(&self.structure.effects[last]) < 0) {
+                    let spent = self.limits.spend(self.structure.steps());
+                    let tree =
+                        spent.ok().and_then(|()| prover.refute_too(self.falsified(clause, &run), self.until));
+                    let Some(tree) = tree else {
+                        let id = &self.named.transition_ids[last];
                         let what = format!("that {} still holds after {id}", self.in_words(clause));
                         return Err(self.unproved(&what));
+                    };
+                    proofs.push((run.clone(), tree));
+                }
+                run[depth - 1] += 1;
+                for at in (1..depth).rev() {
+                    if run[at] == self.structure.effects.len() {
+                        run[at] = 0;
+                        run[at - 1] += 1;
                     }
                 }
             }
         }
         // The checker leaves out the transitions that the lemmas before show to be never enabled.
         let dead = self.dead(&prover.facts);
-        proofs.retain(|(transition, _)| !dead.contains(transition));
+        proofs.retain(|(run, _)| !run.iter().any(|transition| dead.contains(transition)));
         Ok(proofs.into_iter().map(|(_, tree)| tree).collect())
+    }
+
+    /// Checks the clauses in the markings that fewer than `depth` firings reach from this one.
+    fn hold_at_first(&self, marking: &[u64], depth: usize) -> Result<(), ConvertError> {
+        let value = |literal: &Linear| -> i128 {
+            literal.terms.iter().map(|(place, weight)| weight * i128::from(marking[*place as usize])).sum()
+        };
+        let is_false = |clause: &&Vec<Linear>| !clause.iter().any(|literal| value(literal) >= literal.bound);
+        if let Some(clause) = self.clauses.iter().find(is_false) {
+            let at =
+                if marking == self.structure.initial { "the initial marking" } else { "a marking near it" };
+            return Err(ConvertError::Unproved(format!("{} does not hold in {at}", self.in_words(clause))));
+        }
+        let net = &self.named.net;
+        for transition in
+            (0..net.transitions() as u32).filter(|one| depth > 1 && net.is_enabled(*one, marking))
+        {
+            let mut next = marking.to_vec();
+            if net.fire(transition, &mut next).is_none() || self.limits.spend(1).is_err() {
+                return Err(self.unproved("for the first markings"));
+            }
+            self.hold_at_first(&next, depth - 1)?;
+        }
+        Ok(())
+    }
+
+    /// The condition that a sequence can fire, that all clauses hold before each firing, and that one clause is false at the end.
+    fn falsified(&self, clause: &[Linear], run: &[usize]) -> Condition {
+        let effects =
+            |length: usize| run[..length].iter().map(|transition| &self.structure.effects[*transition]);
+        // About the marking before the sequence.
+        let before = |literal: &Linear, length: usize| {
+            let change: i128 = effects(length).map(|effect| literal.change(effect)).sum();
+            Condition::Linear(Linear { terms: literal.terms.clone(), bound: literal.bound - change })
+        };
+        let enabled = (0..run.len()).map(|at| {
+            let inputs = self.structure.inputs[run[at]].iter();
+            Condition::All(
+                inputs
+                    .map(|(place, weight)| before(&Linear::new([(*place, 1)], i128::from(*weight)), at))
+                    .collect(),
+            )
+        });
+        let mut parts: Vec<Condition> = enabled.collect();
+        parts.extend(clause.iter().map(|literal| {
+            let negated = literal.terms.iter().map(|(place, weight)| (*place, -weight));
+            before(&Linear::new(negated, 1 - literal.bound), run.len())
+        }));
+        for length in 0..run.len() {
+            let holds = |clause: &Vec<Linear>| {
+                Condition::One(clause.iter().map(|literal| before(literal, length)).collect())
+            };
+            parts.extend(self.clauses.iter().map(holds));
+        }
+        Condition::All(parts)
     }
 
     fn with_clauses(&self, mut parts: Vec<Condition>) -> Condition {
@@ -217,7 +295,8 @@ impl Invariant<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
@@ -229,7 +308,17 @@ mod tests {
         claim: (&str, bool),
     ) -> Result<Certificate, String> {
         let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
-        let archive = Archive::open(&instances.join(instance)).unwrap();
+        convert_in(&instances.join(instance), parameters, body, claim)
+    }
+
+    /// The same for an instance in this folder.
+    fn convert_in(
+        instance: &Path,
+        parameters: &[&str],
+        body: &str,
+        claim: (&str, bool),
+    ) -> Result<Certificate, String> {
+        let archive = Archive::open(instance).unwrap();
         let parameters: String = parameters.iter().map(|place| format!("({place} Int)")).collect();
         let text = format!(
             "(set-logic LIA)\n\n; Certificate\n\n(define-fun cert ({parameters}) Bool {body})\n\n\n; Check\n\n\
@@ -264,6 +353,74 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{body}: {error}"));
             assert_eq!(certificate.value, Value::Truth(claim.1));
         }
+    }
+
+    /// Places a, b, ..., initially two tokens on the first; t0 puts one from a on b, t1 from b on c, ..., and the last transition
+    /// puts two. t0 takes also a token from the last place, so nothing ever fires. By the state equation each place can get tokens.
+    fn chain(folder: &Path, places: &[&str]) -> PathBuf {
+        let path = folder.join("Chain-PT-1");
+        std::fs::create_dir(&path).unwrap();
+        let last = places[places.len() - 1];
+        let mut nodes = String::new();
+        for place in places {
+            let tokens = if place == &places[0] { 2 } else { 0 };
+            nodes += &format!(
+                "<place id='{place}'><initialMarking><text>{tokens}</text></initialMarking></place>\n"
+            );
+        }
+        let arc = |source: &str, target: &str| {
+            let weight = if target == last { 2 } else { 1 };
+            format!(
+                "<arc id='{source}-{target}' source='{source}' target='{target}'><inscription><text>{weight}</text>\
+                 </inscription></arc>\n"
+            )
+        };
+        for (number, pair) in places.windows(2).enumerate() {
+            let name = format!("t{number}");
+            nodes += &format!("<transition id='{name}'/>\n{}{}", arc(pair[0], &name), arc(&name, pair[1]));
+        }
+        nodes += &arc(last, "t0");
+        let net =
+            format!("<pnml><net id='Chain-PT-1' type='ptnet'><page id='g'>\n{nodes}</page></net></pnml>\n");
+        std::fs::write(path.join("model.pnml"), net).unwrap();
+        let property = format!(
+            "<property-set><property><id>bad</id><formula><exists-path><finally><integer-le><integer-constant>1\
+             </integer-constant><tokens-count><place>{last}</place></tokens-count></integer-le></finally>\
+             </exists-path></formula></property></property-set>\n"
+        );
+        std::fs::write(path.join("ReachabilityCardinality.xml"), property).unwrap();
+        path
+    }
+
+    #[test]
+    fn an_invariant_that_one_firing_may_falsify_gets_a_depth() {
+        for (places, depth) in [(&["a", "b", "c"][..], 2), (&["a", "b", "c", "d"], 3)] {
+            let folder = tempfile::tempdir().unwrap();
+            let instance = chain(folder.path(), places);
+            let body = format!("(<= {} 0)", places[places.len() - 1]);
+            let certificate = convert_in(&instance, places, &body, ("bad", false)).unwrap();
+            let depths: Vec<Option<u64>> = certificate
+                .lemmas
+                .iter()
+                .filter_map(|lemma| match lemma {
+                    mcc_checker::Lemma::Invariant { depth, .. } => Some(*depth),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(depths, [Some(depth)]);
+            // The second checker, which shares no code with the first one.
+            let file = folder.path().join("bad.certificate.json");
+            std::fs::write(&file, serde_json::to_string(&certificate).unwrap()).unwrap();
+            let replayer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/replayer.py");
+            let output = Command::new("python3").arg(replayer).args([&instance, &file]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "accepted\n", "{output:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let places = ["a", "b", "c", "d", "e"];
+        let error =
+            convert_in(&chain(folder.path(), &places), &places, "(<= e 0)", ("bad", false)).unwrap_err();
+        let message = "no proof was found that the clause \"-1 e >= 0\" still holds after t3";
+        assert!(error.starts_with(message), "{error}");
     }
 
     #[test]

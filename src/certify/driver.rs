@@ -5,7 +5,7 @@ use crate::composition::compose;
 use crate::driver_check::Checks;
 use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, decide_with_parts};
 use crate::proof_certificate::prove;
-use mcc_checker::{Certificate, Value, Witness};
+use mcc_checker::{Certificate, CheckError, Value, Witness};
 use mcc_model::Archive;
 use num_bigint::BigUint;
 use std::collections::HashMap;
@@ -97,10 +97,10 @@ pub fn certify(
         })
         .collect();
     let whole = answers.into_iter().zip(of_parts).filter(|(answer, _)| answer.part.is_none());
-    let findings = whole.map(|(Answer { examination, id, outcome, initially, .. }, of_parts)| {
+    let findings = whole.map(|(Answer { examination, id, outcome, initially, at_least, .. }, of_parts)| {
         let certificate = by_question.get(&(examination.as_str(), id.as_str(), None));
         let certificate = certificate.map(|certificate| Certificate::clone(certificate)).or(of_parts);
-        let known = known(&checks, &examination, &id, outcome, certificate);
+        let known = known(&checks, &examination, &id, outcome, at_least, certificate);
         let initially = initially.and_then(|number| {
             let witness = checks.witness(
                 &examination,
@@ -126,28 +126,51 @@ pub fn certify(
 /// Bytes of a marking in the smallest tables of the checkers' explorer.
 const LEAST_MARKING: u64 = 40;
 
-/// Decides explored values again by the explorer of the checkers, within the same time and memory as the search.
+/// Decides explored values again by the explorers of the checkers, each within the same time and memory as the search.
 fn re_explore(checks: &Checks<'_>, findings: &mut [Finding], budget: &Budget<'_>) {
-    let fits = |accepted: &Accepted| {
-        accepted.explored.is_some_and(|explored| {
-            explored.complete && explored.states.saturating_mul(LEAST_MARKING) <= budget.memory_bytes
+    let Ok(instance) = &checks.checker else { return };
+    let &Budget { time, memory_bytes, cancel, .. } = budget;
+    let has = |fits: &dyn Fn(Statistics) -> bool| {
+        findings.iter().any(|finding| match &finding.known {
+            Known::Exactly(_, accepted) => {
+                accepted.explored.is_some_and(|explored| explored.complete && fits(explored))
+            }
+            _ => false,
         })
     };
-    let is_wanted =
-        |finding: &Finding| matches!(&finding.known, Known::Exactly(_, accepted) if fits(accepted));
-    if !findings.iter().any(is_wanted) {
-        return;
+    let by_diagram = has(&|explored| explored.nodes > 0);
+    if has(&|explored| explored.nodes == 0 && explored.states.saturating_mul(LEAST_MARKING) <= memory_bytes)
+        && let Ok(all) = instance.explore(time, memory_bytes, cancel)
+    {
+        compare(findings, all.memory_bytes(), |examination, id| all.value(examination, id));
     }
-    let Ok(instance) = &checks.checker else { return };
-    let Ok(all) = instance.explore(budget.time, budget.memory_bytes, budget.cancel) else { return };
+    if by_diagram && let Ok(all) = instance.diagram(time, memory_bytes, cancel) {
+        compare(findings, all.memory_bytes(), |examination, id| all.value(examination, id).map(Some));
+    }
+    for finding in findings {
+        if let Known::Exactly(_, Accepted { explored: Some(explored), re_explored: None, .. }) =
+            &finding.known
+            && explored.nodes > 0
+        {
+            finding.known = Known::Open("only one decision diagram was found".to_owned());
+        }
+    }
+}
+
+/// Compares explored values with those of an explorer of the checkers, which needed this memory.
+fn compare(
+    findings: &mut [Finding],
+    memory_bytes: u64,
+    other: impl Fn(&str, &str) -> Result<Option<Value>, CheckError>,
+) {
     for finding in findings {
         let Known::Exactly(value, accepted) = &mut finding.known else { continue };
         if accepted.explored.is_none() {
             continue;
         }
-        match all.value(&finding.examination, &finding.id) {
+        match other(&finding.examination, &finding.id) {
             Ok(Some(other)) if other == *value => {
-                accepted.re_explored = Some(all.memory_bytes());
+                accepted.re_explored = Some(memory_bytes);
             }
             Ok(Some(other)) => {
                 tracing::warn!(
@@ -167,6 +190,7 @@ fn known(
     examination: &str,
     id: &str,
     outcome: Outcome,
+    at_least: Option<(u128, Trace)>,
     certificate: Option<Certificate>,
 ) -> Known {
     let certificate = certificate.and_then(|certificate| match checks.certificate(&certificate) {
@@ -178,6 +202,14 @@ fn known(
     });
     let bound = certificate.as_ref().map(|certificate| &certificate.value);
     let witnessed = |value: Value, trace: &Trace| checks.witness(examination, id, value, trace);
+    let at_least =
+        at_least.and_then(|(number, trace)| match witnessed(Value::Number(number.into()), &trace) {
+            Ok(witness) => Some((number, witness)),
+            Err(reason) => {
+                tracing::warn!("{examination} {id}: the checker refused a witness: {reason}");
+                None
+            }
+        });
     match outcome {
         Outcome::Decided { value, evidence: Evidence::Witness(trace) } => {
             match witnessed(value.clone(), &trace) {
@@ -194,39 +226,33 @@ fn known(
                 (Value::Truth(truth), Some(Value::Truth(proved))) if truth == proved => {
                     Known::Exactly(value, Accepted { certificate, ..Accepted::default() })
                 }
-                // A certificate alone does not show that a bound is reached.
-                (Value::Number(number), Some(Value::Number(bound))) if number <= bound => {
-                    Known::Exactly(value, explored)
-                }
+                (Value::Number(number), Some(Value::Number(bound))) if number <= bound => match at_least {
+                    Some((reached, witness)) if BigUint::from(reached) == *bound => {
+                        let witness = Some(witness);
+                        Known::Exactly(value, Accepted { witness, certificate, ..Accepted::default() })
+                    }
+                    // A certificate alone does not show that a bound is reached.
+                    _ => Known::Exactly(value, explored),
+                },
                 _ => Known::Open("the exploration and a certificate contradict each other".to_owned()),
             }
         }
-        Outcome::Open { reason, at_least } => {
-            let at_least =
-                at_least.and_then(|(number, trace)| match witnessed(Value::Number(number.into()), &trace) {
-                    Ok(witness) => Some((number, witness)),
-                    Err(reason) => {
-                        tracing::warn!("{examination} {id}: the checker refused a witness: {reason}");
-                        None
-                    }
-                });
-            match (at_least, bound) {
-                (None, Some(Value::Truth(truth))) => {
-                    Known::Exactly(Value::Truth(*truth), Accepted { certificate, ..Accepted::default() })
-                }
-                (Some((number, witness)), Some(Value::Number(bound))) if BigUint::from(number) == *bound => {
-                    let witness = Some(witness);
-                    Known::Exactly(
-                        Value::Number(number.into()),
-                        Accepted { witness, certificate, ..Accepted::default() },
-                    )
-                }
-                (Some((number, witness)), _) => {
-                    Known::AtLeast(number, Accepted { witness: Some(witness), ..Accepted::default() })
-                }
-                (None, _) => Known::Open(reason),
+        Outcome::Open { reason } => match (at_least, bound) {
+            (None, Some(Value::Truth(truth))) => {
+                Known::Exactly(Value::Truth(*truth), Accepted { certificate, ..Accepted::default() })
             }
-        }
+            (Some((number, witness)), Some(Value::Number(bound))) if BigUint::from(number) == *bound => {
+                let witness = Some(witness);
+                Known::Exactly(
+                    Value::Number(number.into()),
+                    Accepted { witness, certificate, ..Accepted::default() },
+                )
+            }
+            (Some((number, witness)), _) => {
+                Known::AtLeast(number, Accepted { witness: Some(witness), ..Accepted::default() })
+            }
+            (None, _) => Known::Open(reason),
+        },
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Answer {
     pub outcome: Outcome,
     /// For a largest number: what the initial marking alone has.
     pub initially: Option<u128>,
+    /// For a largest number without a witness: a lower bound with its witness.
+    pub at_least: Option<(u128, Trace)>,
 }
 
 /// Whether a value was found.
@@ -44,8 +46,6 @@ pub enum Outcome {
     Open {
         /// The reason, as a sentence without its full stop.
         reason: String,
-        /// For a number: a lower bound with its witness.
-        at_least: Option<(u128, Trace)>,
     },
 }
 
@@ -86,6 +86,8 @@ pub struct Statistics {
     pub complete: bool,
     /// The number of conditions on markings or runs that the state equation refuted for the value.
     pub conditions: u64,
+    /// The nodes of a decision diagram of all reachable markings, which then are not counted in `states`; 0: none was used.
+    pub nodes: u64,
 }
 
 /// Why no question can be answered.
@@ -234,10 +236,11 @@ impl Item {
 const FIRST_ROUND: u64 = 1 << 17;
 /// Steps of a first walk, which finds how many tokens places may have.
 const FIRST_WALK: u64 = 1 << 14;
-/// Shares of the steps that are left in a round: for the exploration, for the part that was explored, for unbounded places, for
-/// searches of markings and of runs; the rest is for runs that the state equation excludes.
+/// Shares of the steps that are left in a round: for the exploration, for the part that was explored, for a decision diagram,
+/// for unbounded places, for searches of markings and of runs; the rest is for runs that the state equation excludes.
 const EXPLORATION: f64 = 0.3;
 const PART: f64 = 0.25;
+const DIAGRAM: f64 = 0.2;
 const UNBOUNDED: f64 = 0.03;
 const SEARCH: f64 = 0.4;
 const RUNS: f64 = 0.6;
@@ -293,7 +296,8 @@ impl Engine<'_> {
             let _ended = self.decide_by_part(&mut graph, &part);
         }
         self.compose();
-        let methods: [&dyn Fn(&mut Self); 4] = [
+        let methods: [&dyn Fn(&mut Self); 5] = [
+            &|engine| engine.decide_by_diagram(&limits.share(DIAGRAM, 1.0)),
             &|engine| engine.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0)),
             &|engine| engine.decide_by_search(largest, round, &limits.share(SEARCH, 1.0)),
             &|engine| engine.runs_beyond(largest, &limits.share(RUNS, 1.0)),
@@ -353,7 +357,7 @@ impl Engine<'_> {
             let Item { examination, id, part, kind, decided, at_least, reason, .. } = item;
             let outcome = match decided {
                 Some((value, evidence)) => Outcome::Decided { value, evidence },
-                None => Outcome::Open { reason: reason.unwrap_or_else(|| stop.clone()), at_least },
+                None => Outcome::Open { reason: reason.unwrap_or_else(|| stop.clone()) },
             };
             Answer {
                 examination: examinations[examination].name.clone(),
@@ -361,6 +365,7 @@ impl Engine<'_> {
                 id,
                 part,
                 outcome,
+                at_least,
             }
         };
         items.into_iter().map(answer).collect()

@@ -4,6 +4,7 @@ use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
 use crate::ctl::{self, Checker};
 use crate::ctl_run::{Runs, StateRun};
+use crate::diagram::Diagram;
 use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
 use crate::explore::Explored;
 use crate::formula::{Pred, SIZE_OF_STEP, Sum};
@@ -12,6 +13,7 @@ use crate::net::Compiled;
 use crate::questions::{Kind, Metric, RunSearch};
 use crate::space::{Run, search_growing, search_known};
 use mcc_checker::Value;
+use num_bigint::BigUint;
 use std::cmp::Reverse;
 
 /// The states of a part on which formulas of CTL and LTL are tried.
@@ -192,6 +194,50 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Numbers of StateSpace and bounds by a decision diagram of all markings.
+    pub(crate) fn decide_by_diagram(&mut self, limits: &Limits<'_>) {
+        let wanted = self.wanted(|item| matches!(item.kind, Kind::Metric(_) | Kind::Bound(_)));
+        for (reverse, share) in [(false, 0.5), (true, 1.0)] {
+            let limits = limits.share(share, 1.0);
+            // One that is too large decides nothing.
+            if let Ok(numbers) = self.by_diagram(&wanted, reverse, &limits) {
+                for (item, number, statistics) in numbers {
+                    self.items[item].decide(Value::Number(number), Evidence::Explored(statistics));
+                }
+                return;
+            }
+        }
+    }
+
+    fn by_diagram(
+        &self,
+        wanted: &[usize],
+        reverse: bool,
+        limits: &Limits<'_>,
+    ) -> Result<Vec<(usize, BigUint, Statistics)>, Stop> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let diagram = Diagram::new(&self.named.net, reverse, limits)?;
+        let statistics = Statistics { nodes: diagram.size(), complete: true, ..Statistics::default() };
+        let mut numbers = Vec::new();
+        for &item in wanted {
+            let number = match &self.items[item].kind {
+                Kind::Metric(Metric::States) => diagram.states(),
+                Kind::Metric(Metric::Transitions) => diagram.firings()?,
+                Kind::Metric(Metric::InPlace) => diagram.in_place().into(),
+                Kind::Metric(Metric::PerMarking) => {
+                    let places = (0..self.named.net.places() as u32).collect();
+                    diagram.largest(&Sum { places, constant: 0 })?.into()
+                }
+                Kind::Bound(sum) => diagram.largest(sum)?.into(),
+                _ => continue,
+            };
+            numbers.push((item, number, statistics));
+        }
+        Ok(numbers)
+    }
+
     /// CTL formulas by fixpoints, with these steps for each.
     fn ctl(&mut self, graph: &Explored<'_>, steps: u64, limits: &Limits<'_>) -> Result<(), Stop> {
         let wanted = self.wanted(|item| matches!(item.kind, Kind::Ctl(_)));
@@ -320,7 +366,7 @@ fn statistics(graph: &Explored<'_>) -> Statistics {
         states: graph.states() as u64,
         firings: graph.firings() as u64,
         complete: graph.is_complete(),
-        conditions: 0,
+        ..Statistics::default()
     }
 }
 

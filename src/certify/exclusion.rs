@@ -149,7 +149,7 @@ impl<'a> Exclusions<'a> {
         add_clauses(&mut known, &clauses);
         let tree = self.close(&known, &clauses)?;
         let clauses = clauses.iter().map(|clause| literals(*clause)).collect();
-        Some((Fact::Invariant(clauses, proofs), tree))
+        Some((Fact::Invariant(clauses, proofs, 1), tree))
     }
 
     /// The clauses that a proof uses.

@@ -100,8 +100,8 @@ pub(crate) enum Fact {
     AtMost(BTreeMap<u32, BigInt>, BigInt),
     /// These places together have a token.
     Trap(Vec<u32>),
-    /// In each clause an inequality holds; with the proofs that firings keep the clauses.
-    Invariant(Vec<Vec<Linear>>, Vec<Tree>),
+    /// In each clause an inequality holds; with the proofs that firings keep the clauses, and the depth of the induction.
+    Invariant(Vec<Vec<Linear>>, Vec<Tree>, u64),
     /// These places have together one of these markings.
     Closed(Vec<u32>, Vec<Vec<u64>>),
 }

@@ -259,7 +259,7 @@ impl Naming<'_> {
                 };
                 Lemma::Trap(places.iter().map(name).collect())
             }
-            Fact::Invariant(clauses, proofs) => {
+            Fact::Invariant(clauses, proofs, depth) => {
                 let weight = |(place, weight): &(u32, i128)| {
                     let (place, colour) = self.place(*place);
                     Weight { place, colour, weight: rational(&BigInt::from(-weight)) }
@@ -269,7 +269,7 @@ impl Naming<'_> {
                     bound: rational(&BigInt::from(-literal.bound)),
                 };
                 let clauses = clauses.iter().map(|clause| clause.iter().map(literal).collect()).collect();
-                Lemma::Invariant { clauses, proof: self.proof(proofs), depth: None }
+                Lemma::Invariant { clauses, proof: self.proof(proofs), depth: (*depth > 1).then_some(*depth) }
             }
             Fact::Closed(places, markings) => {
                 let name = |place: &u32| {

@@ -2,8 +2,8 @@
 //! `check-certificate` of `mcc-harness`), and `explore`.
 
 use crate::{
-    Certificate, CheckError, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION, Value, Witness, read_scn,
-    read_trace,
+    Certificate, CheckError, Diagram, Exploration, FileError, Instance, Limits, MAX_FILE_BYTES, VERSION,
+    Value, Witness, read_scn, read_trace,
 };
 use clap::{Parser, ValueEnum};
 use mcc_base::files;
@@ -77,6 +77,9 @@ pub struct CertificateArgs {
 pub struct ExploreArgs {
     /// The archive of the instance (.tgz), or its unpacked folder.
     instance: PathBuf,
+    /// Keep the markings as a decision diagram, and decide only the numbers of StateSpace and UpperBounds.
+    #[arg(long)]
+    diagram: bool,
     /// Longest time, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     time_s: u64,
@@ -97,7 +100,13 @@ impl ExploreArgs {
         let instance = Instance::read(&Archive::open(&self.instance)?)?;
         let cancel = AtomicBool::new(false);
         let memory = self.memory_mib.saturating_mul(1 << 20);
-        let explored = match instance.explore(Duration::from_secs(self.time_s), memory, &cancel) {
+        let time = Duration::from_secs(self.time_s);
+        let explored = if self.diagram {
+            instance.diagram(time, memory, &cancel).map(All::Diagram)
+        } else {
+            instance.explore(time, memory, &cancel).map(All::Markings)
+        };
+        let explored = match explored {
             Ok(explored) => explored,
             Err(CheckError::NotChecked(reason)) => {
                 let output = match self.format {
@@ -113,6 +122,9 @@ impl ExploreArgs {
         let mut is_accepted = true;
         let mut values = Vec::new();
         for (examination, property) in instance.questions() {
+            if self.diagram && !["StateSpace", "UpperBounds"].contains(&examination.as_str()) {
+                continue;
+            }
             let (value, reason) = match explored.value(&examination, &property) {
                 Ok(Some(value)) => (Some(value.to_string()), None),
                 Ok(None) => (None, Some("the rules do not say which value is meant".to_owned())),
@@ -121,8 +133,8 @@ impl ExploreArgs {
             is_accepted &= value.is_some();
             values.push((examination, property, value, reason));
         }
-        let (markings, memory) = (explored.markings(), explored.memory_bytes() >> 20);
-        let seconds = explored.elapsed().as_secs();
+        let ((size, unit), seconds) = (explored.size(), explored.elapsed().as_secs());
+        let memory = explored.memory_bytes() >> 20;
         let output = match self.format {
             Format::Text => {
                 let line = |(examination, property, value, reason): &(String, String, Option<String>, _)| {
@@ -131,17 +143,53 @@ impl ExploreArgs {
                     visible(&format!("{examination} {property} {}", known.unwrap_or_default())) + "\n"
                 };
                 let lines: String = values.iter().map(line).collect();
-                format!("{lines}{markings} markings, {seconds} s, {memory} MiB\n")
+                format!("{lines}{size} {unit}, {seconds} s, {memory} MiB\n")
             }
             Format::Json => {
                 let value = |(examination, property, value, reason)| json!({"examination": examination, "property": property, "value": value, "reason": reason});
                 let values: Vec<_> = values.into_iter().map(value).collect();
-                let cost =
-                    json!({"markings": markings, "seconds": seconds, "memory_mib": memory, "values": values});
+                let cost = json!({unit: size, "seconds": seconds, "memory_mib": memory, "values": values});
                 format!("{cost:#}\n")
             }
         };
         Ok(Checked { is_accepted, output })
+    }
+}
+
+/// All markings, one by one or as a decision diagram.
+enum All<'a> {
+    Markings(Exploration<'a>),
+    Diagram(Diagram<'a>),
+}
+
+impl All<'_> {
+    fn value(&self, examination: &str, property: &str) -> Result<Option<Value>, CheckError> {
+        match self {
+            Self::Markings(all) => all.value(examination, property),
+            Self::Diagram(all) => all.value(examination, property).map(Some),
+        }
+    }
+
+    /// The number of its parts, and what they are.
+    fn size(&self) -> (usize, &'static str) {
+        match self {
+            Self::Markings(all) => (all.markings(), "markings"),
+            Self::Diagram(all) => (all.cells(), "cells"),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match self {
+            Self::Markings(all) => all.elapsed(),
+            Self::Diagram(all) => all.elapsed(),
+        }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Markings(all) => all.memory_bytes(),
+            Self::Diagram(all) => all.memory_bytes(),
+        }
     }
 }
 

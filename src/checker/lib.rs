@@ -16,6 +16,7 @@ mod closed;
 pub mod command;
 mod composition;
 mod explore;
+mod explore_diagram;
 mod explore_ltl;
 mod instance;
 mod invariant;
@@ -33,6 +34,7 @@ mod witness;
 
 pub use certificate::{AtMost, Certificate, Lemma, Method, Part, PlaceName, ProofStep, Weight};
 pub use explore::Exploration;
+pub use explore_diagram::Diagram;
 pub use instance::Instance;
 pub use meter::Limits;
 pub use number::{Rational, Value};

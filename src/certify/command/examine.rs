@@ -210,7 +210,7 @@ pub(super) fn keep(
         write("certificate", json(certificate)?)?;
         details.push(format!("certificate (lemmas: {})", certificate.lemmas.len()));
     }
-    if let Some(Statistics { states, firings, complete, conditions }) = *explored {
+    if let Some(Statistics { states, firings, complete, conditions, nodes }) = *explored {
         let file = serde_json::json!({
             "instance": instance,
             "examination": finding.examination,
@@ -220,11 +220,15 @@ pub(super) fn keep(
             "firings": firings,
             "complete": complete,
             "conditions": conditions,
+            "nodes": nodes,
             "re_explored_memory_bytes": re_explored,
         });
         write("explored", json(&file)?)?;
         let all = if complete { "all" } else { "sufficient" };
         let again = if re_explored.is_some() { "; explored again by the checker" } else { "" };
+        if nodes > 0 {
+            details.push(format!("a decision diagram of all markings with {nodes} nodes{again}"));
+        }
         if states > 0 {
             details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
         }

@@ -40,6 +40,9 @@ struct Args {
     /// The examinations of this year: nine until 2019, thirteen later.
     #[arg(long)]
     year: u16,
+    /// Only this examination, which then has all time and memory of an instance.
+    #[arg(long)]
+    only: Option<String>,
     /// Also prints each open value with the reason.
     #[arg(long)]
     open: bool,
@@ -54,6 +57,8 @@ fn cpu_time() -> Duration {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let examinations = if args.year < 2020 { &EXAMINATIONS[..9] } else { &EXAMINATIONS[..] };
+    let only = args.only.as_deref().map(|name| [name]);
+    let examinations = only.as_ref().map_or(examinations, |only| &only[..]);
     println!("instance,examination,values,witness,proof,re-explored,explored,open,seconds");
     // Formulas are processed recursively.
     let work = || -> Result<(), String> {

@@ -1,0 +1,425 @@
+//! An explorer that keeps the set of all reachable markings as a decision diagram: lists of numbers of tokens, each with the
+//! list of the next place (Blom and van de Pol, *Symbolic reachability for process algebras with recursive data types*, 2008).
+//! It decides the numbers of StateSpace and upper bounds.
+
+use crate::instance::{Claim, Instance};
+use crate::unfolded::Unfolded;
+use crate::{CheckError, Value};
+use mcc_base::line_order::line_order;
+use num_bigint::BigUint;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The number of a cell: a set of markings of the places from a level on.
+type Set = u32;
+/// The set without a marking.
+const EMPTY: Set = 0;
+/// The set with the one marking of no places.
+const UNIT: Set = 1;
+
+/// Most places: each is a level of recursion.
+const MAX_PLACES: usize = 2000;
+/// About the bytes of a cell, and of a result that is kept.
+const CELL_BYTES: usize = 56;
+const RESULT_BYTES: usize = 24;
+
+/// What a transition does to the place of a level: the tokens that it needs there, and the change.
+#[derive(Clone, Copy)]
+struct Part {
+    level: usize,
+    needs: u128,
+    change: i128,
+    is_last: bool,
+}
+
+/// All reachable markings of an instance as a decision diagram.
+pub struct Diagram<'a> {
+    instance: &'a Instance,
+    net: &'a Unfolded,
+    began: Instant,
+    time: Duration,
+    memory_bytes: u64,
+    cancel: &'a AtomicBool,
+    /// Most cells.
+    most: usize,
+    /// The markings with these tokens on the place of the level and one of the set below on the next places, and the markings
+    /// of the next cell of the level, which has more tokens. A cell has a larger number than the two sets.
+    cells: Vec<(u64, Set, Set)>,
+    known: HashMap<(u64, Set, Set), Set>,
+    unions: HashMap<(Set, Set), Set>,
+    closures: HashMap<Set, Set>,
+    /// By set and number of a part: what the transition makes of the set from this part on.
+    images: HashMap<(Set, usize), Set>,
+    /// By place its level.
+    levels: Vec<usize>,
+    /// By transition its parts, in the order of their levels.
+    parts: Vec<Part>,
+    /// By level: the first parts of the transitions that change something and have no part before it.
+    starts: Vec<Vec<usize>>,
+    all: Set,
+}
+
+/// By place the tokens that a transition needs there, and their change.
+type Effects = BTreeMap<usize, (u128, i128)>;
+
+/// By transition.
+fn effects(net: &Unfolded) -> Vec<Effects> {
+    let mut effects = vec![Effects::new(); net.flats.len()];
+    for (place, changes) in net.changed_by.iter().enumerate() {
+        changes.iter().for_each(|(flat, change)| effects[*flat].entry(place).or_default().1 = *change);
+    }
+    for (flat, effects) in net.flats.iter().zip(&mut effects) {
+        flat.needs.iter().for_each(|(place, needs)| effects.entry(*place).or_default().0 += needs);
+    }
+    effects
+}
+
+fn too_much(what: &str) -> CheckError {
+    CheckError::NotChecked(format!("the decision diagram needs more {what} than its limit"))
+}
+
+impl Instance {
+    /// Finds all markings as a decision diagram within about this time and memory. Values take their time from the same limit.
+    ///
+    /// # Errors
+    /// A limit is exceeded, `cancel` was set, a place gets more than 2^64-1 tokens, or the net cannot be unfolded.
+    pub fn diagram<'a>(
+        &'a self,
+        time: Duration,
+        memory_bytes: u64,
+        cancel: &'a AtomicBool,
+    ) -> Result<Diagram<'a>, CheckError> {
+        let net = self.unfolded()?;
+        if net.initial.len() > MAX_PLACES {
+            return Err(too_much("places"));
+        }
+        let began = Instant::now();
+        let effects = effects(net);
+        let groups: Vec<Vec<usize>> =
+            effects.iter().map(|effects| effects.keys().copied().collect()).collect();
+        let order = line_order(net.initial.len(), &groups);
+        let reversed: Vec<usize> = order.iter().rev().copied().collect();
+        // A diagram may be small in one order of the places and large in another one.
+        for most in (12..usize::BITS).step_by(2) {
+            for order in [&order, &reversed] {
+                let mut diagram = self.empty_diagram(net, began, time, memory_bytes, cancel);
+                diagram.most = 1 << most;
+                match diagram.find_markings(&effects, order) {
+                    Err(_) if diagram.cells.len() > diagram.most => {}
+                    found => return found.map(|()| diagram),
+                }
+            }
+        }
+        Err(too_much("cells"))
+    }
+
+    fn empty_diagram<'a>(
+        &'a self,
+        net: &'a Unfolded,
+        began: Instant,
+        time: Duration,
+        memory_bytes: u64,
+        cancel: &'a AtomicBool,
+    ) -> Diagram<'a> {
+        Diagram {
+            instance: self,
+            net,
+            began,
+            time,
+            memory_bytes,
+            cancel,
+            most: usize::MAX,
+            cells: vec![(0, EMPTY, EMPTY), (0, EMPTY, EMPTY)],
+            known: HashMap::new(),
+            unions: HashMap::new(),
+            closures: HashMap::new(),
+            images: HashMap::new(),
+            levels: vec![0; net.initial.len()],
+            parts: Vec::new(),
+            starts: vec![Vec::new(); net.initial.len()],
+            all: UNIT,
+        }
+    }
+}
+
+impl Diagram<'_> {
+    /// The number of cells of the result.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.ways().iter().skip(UNIT as usize + 1).filter(|ways| **ways != BigUint::ZERO).count()
+    }
+
+    /// The time since the beginning.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// About the bytes of the tables.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let results = self.unions.len() + self.closures.len() + self.images.len();
+        (self.cells.len() * CELL_BYTES + results * RESULT_BYTES) as u64
+    }
+
+    fn check(&self) -> Result<(), CheckError> {
+        if self.memory_bytes() > self.memory_bytes {
+            return Err(too_much("memory"));
+        }
+        if self.cells.len() > self.most {
+            return Err(too_much("cells"));
+        }
+        let is_over = self.elapsed() > self.time || self.cancel.load(Ordering::Relaxed);
+        if is_over { Err(too_much("time")) } else { Ok(()) }
+    }
+
+    fn find_markings(&mut self, effects: &[Effects], order: &[usize]) -> Result<(), CheckError> {
+        let net = self.net;
+        order.iter().enumerate().for_each(|(level, place)| self.levels[*place] = level);
+        for effects in effects.iter().filter(|effects| effects.values().any(|(_, change)| *change != 0)) {
+            let part = |(place, (needs, change)): (&usize, &(u128, i128))| Part {
+                level: self.levels[*place],
+                needs: *needs,
+                change: *change,
+                is_last: false,
+            };
+            let mut parts: Vec<Part> = effects.iter().map(part).collect();
+            parts.sort_by_key(|part| part.level);
+            parts.last_mut().into_iter().for_each(|part| part.is_last = true);
+            self.starts[parts[0].level].push(self.parts.len());
+            self.parts.extend(parts);
+        }
+        for (level, place) in order.iter().enumerate().rev() {
+            let tokens = u64::try_from(net.initial[*place]).map_err(|_| too_much("tokens on a place"))?;
+            let initial = self.set(&[(tokens, self.all)]);
+            self.all = self.closure(initial, level)?;
+        }
+        Ok(())
+    }
+
+    /// The tokens on the place of the level, each with the set below.
+    fn list(&self, mut set: Set) -> Vec<(u64, Set)> {
+        let mut list = Vec::new();
+        while set != EMPTY {
+            let (tokens, below, next) = self.cells[set as usize];
+            list.push((tokens, below));
+            set = next;
+        }
+        list
+    }
+
+    /// The set of a list in ascending order of the tokens.
+    fn set(&mut self, list: &[(u64, Set)]) -> Set {
+        let mut set = EMPTY;
+        for (tokens, below) in list.iter().rev().filter(|(_, below)| *below != EMPTY) {
+            let cell = (*tokens, *below, set);
+            set = *self.known.entry(cell).or_insert_with(|| {
+                self.cells.push(cell);
+                (self.cells.len() - 1) as Set
+            });
+        }
+        set
+    }
+
+    fn union(&mut self, one: Set, other: Set) -> Result<Set, CheckError> {
+        match (one, other) {
+            (EMPTY, known) | (known, EMPTY) => return Ok(known),
+            _ if one == other => return Ok(one),
+            _ => {}
+        }
+        let key = (one.min(other), one.max(other));
+        if let Some(known) = self.unions.get(&key) {
+            return Ok(*known);
+        }
+        let mut union: BTreeMap<u64, Set> = self.list(one).into_iter().collect();
+        for (tokens, below) in self.list(other) {
+            let with = self.union(union.get(&tokens).copied().unwrap_or(EMPTY), below)?;
+            union.insert(tokens, with);
+        }
+        let set = self.set(&Vec::from_iter(union));
+        self.unions.insert(key, set);
+        Ok(set)
+    }
+
+    /// What a transition makes of a set from one of its parts on.
+    fn image(&mut self, set: Set, level: usize, number: usize) -> Result<Set, CheckError> {
+        if let Some(known) = self.images.get(&(set, number)) {
+            return Ok(*known);
+        }
+        self.check()?;
+        let part = self.parts[number];
+        let is_here = part.level == level;
+        let mut image = Vec::new();
+        for (tokens, below) in self.list(set) {
+            if is_here && u128::from(tokens) < part.needs {
+                continue;
+            }
+            let below = match is_here {
+                true if part.is_last => below,
+                _ => self.image(below, level + 1, number + usize::from(is_here))?,
+            };
+            if below != EMPTY {
+                let after = i128::from(tokens) + if is_here { part.change } else { 0 };
+                image.push((u64::try_from(after).map_err(|_| too_much("tokens on a place"))?, below));
+            }
+        }
+        let result = self.set(&image);
+        self.images.insert((set, number), result);
+        Ok(result)
+    }
+
+    /// The least set with this one that is closed under the transitions without a part before this level.
+    fn closure(&mut self, set: Set, level: usize) -> Result<Set, CheckError> {
+        if set <= UNIT {
+            return Ok(set);
+        }
+        if let Some(known) = self.closures.get(&set) {
+            return Ok(*known);
+        }
+        self.check()?;
+        let mut closed = self.closed_below(set, level)?;
+        loop {
+            let before = closed;
+            for number in 0..self.starts[level].len() {
+                let image = self.image(closed, level, self.starts[level][number])?;
+                let image = self.closed_below(image, level)?;
+                closed = self.union(closed, image)?;
+            }
+            if closed == before {
+                break;
+            }
+        }
+        self.closures.insert(set, closed);
+        Ok(closed)
+    }
+
+    fn closed_below(&mut self, set: Set, level: usize) -> Result<Set, CheckError> {
+        let mut list = self.list(set);
+        for (_, below) in &mut list {
+            *below = self.closure(*below, level + 1)?;
+        }
+        Ok(self.set(&list))
+    }
+
+    /// By cell the number of ways to it from the first one of the result.
+    fn ways(&self) -> Vec<BigUint> {
+        let mut ways = vec![BigUint::ZERO; self.cells.len()];
+        ways[self.all as usize] = BigUint::from(1_u8);
+        for cell in (UNIT as usize + 1..self.cells.len()).rev() {
+            if ways[cell] != BigUint::ZERO {
+                let (_, below, next) = self.cells[cell];
+                let here = ways[cell].clone();
+                ways[below as usize] += &here;
+                ways[next as usize] += here;
+            }
+        }
+        ways
+    }
+
+    /// By cell the number of markings.
+    fn counts(&self) -> Vec<BigUint> {
+        let mut counts = vec![BigUint::from(0_u8), BigUint::from(1_u8)];
+        for (_, below, next) in self.cells.iter().skip(counts.len()) {
+            counts.push(&counts[*below as usize] + &counts[*next as usize]);
+        }
+        counts
+    }
+
+    /// The number of markings of a set with the tokens that are needed, by level. `counts`: by cell without a need; `kept`: what
+    /// is known for these needs.
+    fn enabled(
+        &self,
+        set: Set,
+        level: usize,
+        needs: &[(usize, u128)],
+        counts: &[BigUint],
+        kept: &mut HashMap<Set, BigUint>,
+    ) -> BigUint {
+        let [(next, least), rest @ ..] = needs else { return counts[set as usize].clone() };
+        if let Some(known) = kept.get(&set) {
+            return known.clone();
+        }
+        let (least, rest) = if *next == level { (*least, rest) } else { (0, needs) };
+        let list = self.list(set).into_iter().filter(|(tokens, _)| u128::from(*tokens) >= least);
+        let sum: BigUint = list.map(|(_, below)| self.enabled(below, level + 1, rest, counts, kept)).sum();
+        kept.insert(set, sum.clone());
+        sum
+    }
+
+    /// The number of pairs of a marking and a transition, with its binding, that is enabled in it.
+    fn firings(&self) -> Result<BigUint, CheckError> {
+        let ways = self.ways();
+        let mut at_level = vec![Vec::new(); self.levels.len()];
+        let mut level = vec![0; self.cells.len()];
+        for cell in (UNIT as usize + 1..self.cells.len()).rev().filter(|cell| ways[*cell] != BigUint::ZERO) {
+            let (_, below, next) = self.cells[cell];
+            (level[below as usize], level[next as usize]) = (level[cell] + 1, level[cell]);
+            at_level[level[cell]].push(cell);
+        }
+        let counts = self.counts();
+        let mut firings = BigUint::ZERO;
+        for flat in &self.net.flats {
+            self.check()?;
+            let mut needs: BTreeMap<usize, u128> = BTreeMap::new();
+            flat.needs
+                .iter()
+                .for_each(|(place, count)| *needs.entry(self.levels[*place]).or_default() += count);
+            let Some((first, least)) = needs.pop_first() else {
+                firings += &counts[self.all as usize];
+                continue;
+            };
+            let (needs, mut kept) = (Vec::from_iter(needs), HashMap::new());
+            for cell in &at_level[first] {
+                let (tokens, below, _) = self.cells[*cell];
+                if u128::from(tokens) >= least {
+                    firings += &ways[*cell] * self.enabled(below, first + 1, &needs, &counts, &mut kept);
+                }
+            }
+        }
+        Ok(firings)
+    }
+
+    /// The largest sum of tokens, each place as often as it is listed.
+    fn largest(&self, places: impl Iterator<Item = usize>) -> BigUint {
+        let mut weights = vec![0_u32; self.levels.len()];
+        places.for_each(|place| weights[self.levels[place]] += 1);
+        // By cell its level, counted from the last one, which is 1.
+        let mut height = vec![0; self.cells.len()];
+        let mut largest = vec![BigUint::ZERO; self.cells.len()];
+        for (cell, (tokens, below, next)) in self.cells.iter().enumerate().skip(UNIT as usize + 1) {
+            height[cell] = height[*below as usize] + 1;
+            let weight = weights[weights.len() - height[cell]];
+            let sum = BigUint::from(*tokens) * weight + &largest[*below as usize];
+            largest[cell] = sum.max(largest[*next as usize].clone());
+        }
+        largest[self.all as usize].clone()
+    }
+
+    /// The value of a property of StateSpace or UpperBounds.
+    ///
+    /// # Errors
+    /// A limit is exceeded, the property is unknown, or its value is not a number.
+    pub fn value(&self, examination: &str, property: &str) -> Result<Value, CheckError> {
+        match (examination, property) {
+            ("StateSpace", "STATES") => {
+                return Ok(Value::Number(self.counts().swap_remove(self.all as usize)));
+            }
+            ("StateSpace", "TRANSITIONS") => return Ok(Value::Number(self.firings()?)),
+            _ => {}
+        }
+        let any = Value::Number(BigUint::ZERO);
+        match self.instance.claim(&self.instance.name, examination, property, &any)? {
+            Claim::Bound(places, _) => {
+                let places = places.iter().flat_map(|place| self.net.places[*place].clone());
+                Ok(Value::Number(self.largest(places)))
+            }
+            Claim::MostInPlace(_) => {
+                let ways = self.ways();
+                let used = (UNIT as usize + 1..self.cells.len()).filter(|cell| ways[*cell] != BigUint::ZERO);
+                Ok(Value::Number(used.map(|cell| self.cells[cell].0).max().unwrap_or_default().into()))
+            }
+            _ => Err(CheckError::NotChecked("a decision diagram decides only numbers".to_owned())),
+        }
+    }
+}
