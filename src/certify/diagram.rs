@@ -209,6 +209,8 @@ impl<'a> Diagram<'a> {
                 let needs = self.parts[start as usize].needs;
                 let sources: Vec<u64> = edges.range(needs..).map(|(tokens, _)| *tokens).collect();
                 for tokens in sources {
+                    // In an unbounded net this never ends by itself.
+                    self.limits.spend(1)?;
                     let Some((tokens, reached)) = self.fire_part(tokens, edges[&tokens], start)? else {
                         continue;
                     };
