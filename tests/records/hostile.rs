@@ -496,11 +496,6 @@ fn an_outcome_that_contradicts_its_run_is_refused() {
         (outcome("instruction-limit"), "the edition has no limit of instructions"),
         (outcome("not-competing"), "its outcome is not-competing, but the run competes by the plan"),
         (
-            format!("UPDATE attempts SET outcome = 'cpu-limit' {of_first}"),
-            "`outcome` or `ms` of an attempt differs",
-        ),
-        (format!("UPDATE attempts SET ms = 1 {of_first}"), "`outcome` or `ms` of an attempt differs"),
-        (
             format!(
                 "UPDATE runs SET facts = json_set(facts, '$.competes', json('false')) WHERE id = '{RUN}'"
             ),
@@ -511,6 +506,21 @@ fn an_outcome_that_contradicts_its_run_is_refused() {
             "it has 4 vCPUs, but 1 by the plan",
         ),
     ]);
+}
+
+#[test]
+fn columns_of_a_record_that_differ_from_its_facts_are_refused() {
+    let folder = TempDir::new().unwrap();
+    for column in ["outcome = 'cpu-limit'", "ms = 1"] {
+        let dir = TempDir::new_in(folder.path()).unwrap();
+        let record = dir.path().join("record");
+        drop(contest::record(&contest::small(), &record, |_| None));
+        let db = rusqlite::Connection::open(record.join("record.db")).unwrap();
+        db.execute(&format!("UPDATE attempts SET {column} WHERE run = 1"), []).unwrap();
+        drop(db);
+        let part = "the column `outcome` or `ms` of an attempt differs from its facts";
+        refused(dir.path(), &["judge", "record", "--out", "judged"], &[part]);
+    }
 }
 
 #[test]
