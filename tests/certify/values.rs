@@ -438,7 +438,8 @@ fn the_initial_marking_refutes_the_consensus_of_gppp() {
     let answers = decide(&archive, &["StateSpace"], &budget).unwrap();
     for id in ["MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"] {
         let answer = answers.iter().find(|answer| answer.id == id).unwrap();
-        let Outcome::Open { at_least: Some((bound, Trace::Paths(paths))), .. } = &answer.outcome else {
+        let (Outcome::Open { .. }, Some((bound, Trace::Paths(paths)))) = (&answer.outcome, &answer.at_least)
+        else {
             panic!("{answer:?}");
         };
         assert!(*bound >= 4_000_000_000, "{id} {bound}");
