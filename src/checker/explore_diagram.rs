@@ -255,9 +255,10 @@ impl Diagram<'_> {
             if is_here && u128::from(tokens) < part.needs {
                 continue;
             }
-            let below = match is_here {
-                true if part.is_last => below,
-                _ => self.image(below, level + 1, number + usize::from(is_here))?,
+            let below = if is_here && part.is_last {
+                below
+            } else {
+                self.image(below, level + 1, number + usize::from(is_here))?
             };
             if below != EMPTY {
                 let after = i128::from(tokens) + if is_here { part.change } else { 0 };

@@ -115,7 +115,7 @@ mod tests {
             let text = serde_json::json!({ "version": "0", "inputs": inputs, "entries": [] }).to_string();
             fs::write(folder.path().join("judgement.json"), text).unwrap();
         };
-        assert_eq!(refused(&[record.clone()]), "");
+        assert_eq!(refused(std::slice::from_ref(&record)), "");
         // The outputs of a record change while its campaign runs.
         earlier(&[record.clone(), input("outputs", "1")]);
         assert_eq!(refused(&[record.clone(), input("outputs", "2")]), "");

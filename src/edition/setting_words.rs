@@ -60,7 +60,7 @@ pub fn known_words(key: &str) -> Option<&'static str> {
         "judging.tie_margin" => "the points within which entries share a rank",
         "judging.votes" => "whether each variant or each tool votes",
         "limits" => "the limits of a run",
-        "limits.confinement_s" => "the time limit that the tool is told",
+        "limits.confinement_s" => "the time limit that is stated to the tool",
         "limits.cpu_reading" => "whether the limit of CPU time counts per vCPU",
         "limits.cpu_s" => "the limit of CPU time",
         "limits.disk_gib" => "the disk space for the writes of a run",

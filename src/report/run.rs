@@ -310,7 +310,7 @@ fn facts(
         let (used, limit) = (show::kib(used), show::kib(limit));
         facts.push(("Disk limit", format!("{limit}; writes took {used} of the host's disk")));
     }
-    facts.push(("Time limit told to the tool", told_limit(limits)));
+    facts.push(("Time limit stated to the tool", stated_limit(limits)));
     facts.push(("Accelerator of QEMU", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));
     facts.push(("QEMU", visible(&host.qemu)));
@@ -320,18 +320,18 @@ fn facts(
     facts
 }
 
-/// The time limit that the tool is told, and whether it or another limit ends the run.
-fn told_limit(limits: &Limits) -> String {
-    let told = format!("{} (BK_TIME_CONFINEMENT)", show::duration(limits.confinement_s * 1000));
+/// The time limit that is stated to the tool, and whether it or another limit ends the run.
+fn stated_limit(limits: &Limits) -> String {
+    let stated = format!("{} (BK_TIME_CONFINEMENT)", show::duration(limits.confinement_s * 1000));
     let wall = format!("{} of wall-clock time", show::duration(limits.wall_limit_s() * 1000));
     match (limits.cpu_reading, limits.cpu_s) {
-        (CpuReading::Benchkit, _) => format!("{told}; the run is stopped after this wall-clock time"),
-        (_, 0) => format!("{told}; it does not end the run, which is stopped after {wall}"),
+        (CpuReading::Benchkit, _) => format!("{stated}; the run is stopped after this wall-clock time"),
+        (_, 0) => format!("{stated}; it does not end the run, which is stopped after {wall}"),
         (reading, cpu_s) => {
             let per_vcpu = if reading == CpuReading::PerVcpu { " per vCPU" } else { " over all vCPUs" };
             let cpu = show::duration(cpu_s * 1000);
             format!(
-                "{told}; it does not end the run, which is stopped after {cpu} of CPU time{per_vcpu} or {wall}"
+                "{stated}; it does not end the run, which is stopped after {cpu} of CPU time{per_vcpu} or {wall}"
             )
         }
     }
@@ -399,17 +399,17 @@ mod tests {
     }
 
     #[test]
-    fn the_told_time_limit_says_which_limit_ends_a_run() {
+    fn the_stated_time_limit_says_which_limit_ends_a_run() {
         let mut limits = mcc_edition::Edition::load("mcc-2018").unwrap().limits;
         limits.cpu_s = 12;
         assert_eq!(
-            told_limit(&limits),
+            stated_limit(&limits),
             "1 h (BK_TIME_CONFINEMENT); it does not end the run, which is stopped after 12 s of CPU time per vCPU or \
              1 h 15 min of wall-clock time"
         );
         limits.cpu_reading = CpuReading::Benchkit;
         assert_eq!(
-            told_limit(&limits),
+            stated_limit(&limits),
             "1 h (BK_TIME_CONFINEMENT); the run is stopped after this wall-clock time"
         );
     }
