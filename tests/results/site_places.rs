@@ -206,7 +206,7 @@ fn a_tool_page_has_ranks_unique_values_and_losses() {
         assert!(page.contains(expected), "{expected}: {page}");
     }
     let page = text(site.join("tools/breadth-first.html"));
-    assert!(page.contains("Values that no other tool has right"), "{page}");
+    assert!(page.contains("Values that no other competing tool has right"), "{page}");
 }
 
 #[test]
