@@ -202,7 +202,7 @@ fn a_panic_ends_only_its_attempt() {
     let run_attempt = |spec: AttemptSpec, enter: &mut dyn FnMut(State)| {
         enter(State::Examining);
         assert!(spec.job.env["BK_EXAMINATION"] != "StateSpace", "injected");
-        AttemptResult::without_machine(Outcome::Finished { exit_code: 0 })
+        ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "")
     };
     execute(&record, &edition, &run_attempt, Disturbance::default());
 
@@ -227,10 +227,10 @@ fn repeated(loads: &[HostLoad], repeats: u32) -> (u32, i32, Vec<String>) {
     let attempts = AtomicUsize::new(0);
     let disturbance = Disturbance { repeats, ..Disturbance::default() };
     let thresholds = disturbance.clone();
-    let run_attempt = |_: AttemptSpec, _: &mut dyn FnMut(State)| {
+    let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
         let number = attempts.fetch_add(1, Ordering::Relaxed);
         let exit_code = i32::try_from(number + 1).unwrap();
-        let mut ended = AttemptResult::without_machine(Outcome::Finished { exit_code });
+        let mut ended = ended(&spec, Outcome::Finished { exit_code }, 50, "");
         let load = loads.get(number).cloned().unwrap_or_default();
         let disturbed = reasons(&load, &thresholds);
         ended.environment.host_state =
@@ -311,7 +311,7 @@ fn a_broken_entry_is_held_by_its_canary_while_the_others_finish() {
         *confinements.lock().unwrap().entry(spec.job.env["BK_TIME_CONFINEMENT"].clone()).or_default() += 1;
         match spec.job.env["BK_TOOL"].as_str() {
             "broken" => ended(&spec, Outcome::Finished { exit_code: 127 }, 50, "lib.so: not found\n\n"),
-            "slow" => ended(&spec, Outcome::WallLimit, 60_000, "begins\n"),
+            "slow" => ended(&spec, Outcome::WallLimit, 4_500_000, "begins\n"),
             "modest" => ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "CANNOT_COMPUTE\n"),
             _ => ended(&spec, Outcome::Finished { exit_code: 0 }, 50, "FORMULA x TRUE TECHNIQUES A\n"),
         }
