@@ -13,6 +13,7 @@ use crate::search::walk;
 use crate::unfold::unfold;
 use mcc_checker::Value;
 use mcc_model::{Archive, ArchiveError, Expr, NetKind};
+use num_bigint::BigUint;
 
 /// The outcome of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +175,9 @@ pub(crate) struct Item {
     searches: Vec<RunSearch>,
     pub(crate) decided: Option<(Value, Evidence)>,
     at_least: Option<(u128, Trace)>,
+    /// A largest number by a decision diagram. It counts when a run reaches it, which a certificate can make a proof, or when
+    /// the search ends.
+    by_diagram: Option<(Value, Evidence)>,
     /// Why it stays open, if it is not for the budget.
     pub(crate) reason: Option<String>,
 }
@@ -189,8 +193,8 @@ impl Item {
             Kind::Wrong(reason) => Some(reason.clone()),
             _ => None,
         };
-        let (decided, at_least) = (None, None);
-        Self { examination, id, part, kind, whole, tree, searches, decided, at_least, reason }
+        let (decided, at_least, by_diagram) = (None, None, None);
+        Self { examination, id, part, kind, whole, tree, searches, decided, at_least, by_diagram, reason }
     }
 
     /// The runs that show a value alone.
@@ -212,6 +216,26 @@ impl Item {
     pub(crate) fn at_least(&mut self, value: u128, trace: Trace) {
         if self.at_least.as_ref().is_none_or(|(known, _)| *known < value) {
             self.at_least = Some((value, trace));
+            self.decide_if_reached();
+        }
+    }
+
+    pub(crate) fn largest_by_diagram(&mut self, number: BigUint, statistics: Statistics) {
+        self.by_diagram = Some((Value::Number(number), Evidence::Explored(statistics)));
+        self.decide_if_reached();
+    }
+
+    pub(crate) fn has_diagram(&self) -> bool {
+        self.by_diagram.is_some()
+    }
+
+    fn decide_if_reached(&mut self) {
+        if let (Some((reached, _)), Some((Value::Number(largest), evidence))) =
+            (&self.at_least, &self.by_diagram)
+            && BigUint::from(*reached) == *largest
+        {
+            let (value, evidence) = (Value::Number(largest.clone()), evidence.clone());
+            self.decide(value, evidence);
         }
     }
 
@@ -354,8 +378,8 @@ impl Engine<'_> {
         let Self { named, examinations, items, stop, .. } = self;
         let stop = stop.unwrap_or(Stop::Time).to_string();
         let answer = |item: Item| {
-            let Item { examination, id, part, kind, decided, at_least, reason, .. } = item;
-            let outcome = match decided {
+            let Item { examination, id, part, kind, decided, at_least, by_diagram, reason, .. } = item;
+            let outcome = match decided.or(by_diagram) {
                 Some((value, evidence)) => Outcome::Decided { value, evidence },
                 None => Outcome::Open { reason: reason.unwrap_or_else(|| stop.clone()) },
             };

@@ -196,13 +196,20 @@ impl Engine<'_> {
 
     /// Numbers of StateSpace and bounds by a decision diagram of all markings.
     pub(crate) fn decide_by_diagram(&mut self, limits: &Limits<'_>) {
-        let wanted = self.wanted(|item| matches!(item.kind, Kind::Metric(_) | Kind::Bound(_)));
+        let wanted =
+            self.wanted(|item| matches!(item.kind, Kind::Metric(_) | Kind::Bound(_)) && !item.has_diagram());
         for (reverse, share) in [(false, 0.5), (true, 1.0)] {
             let limits = limits.share(share, 1.0);
             // One that is too large decides nothing.
             if let Ok(numbers) = self.by_diagram(&wanted, reverse, &limits) {
                 for (item, number, statistics) in numbers {
-                    self.items[item].decide(Value::Number(number), Evidence::Explored(statistics));
+                    let item = &mut self.items[item];
+                    match item.kind {
+                        Kind::Metric(Metric::States | Metric::Transitions) => {
+                            item.decide(Value::Number(number), Evidence::Explored(statistics));
+                        }
+                        _ => item.largest_by_diagram(number, statistics),
+                    }
                 }
                 return;
             }
