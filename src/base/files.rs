@@ -2,7 +2,7 @@
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Name of the folder, in the image of an inputs disk, with the archives that are packed on the disk (E-5.6: they are
@@ -11,6 +11,32 @@ pub const ARCHIVES: &str = "archives";
 
 /// Name prefix of the temporary folders in which images are built. One that remains is from a build that was killed.
 pub const BUILD_PREFIX: &str = ".building-";
+
+/// Device, inode, size, and the times of the last change of content and of the inode. A program can set the first of the
+/// times to any value; the second one is then the time of that call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Device and inode.
+    pub file: (u64, u64),
+    /// Size.
+    pub bytes: u64,
+    /// The time of the last change of the content, in seconds and nanoseconds.
+    pub modified: (i64, i64),
+    /// The time of the last change of the inode, in seconds and nanoseconds.
+    pub changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// The stamp of the file that has these metadata.
+    pub fn from_metadata(found: &Metadata) -> Self {
+        Self {
+            file: (found.dev(), found.ino()),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
 
 /// Whether an operation failed because the host has no space left for a file, or a quota or size limit is reached.
 pub fn is_full(error: &io::Error) -> bool {

@@ -6,11 +6,11 @@ use crate::driver_check::Checks;
 use crate::engine::{Answer, EngineError, Evidence, Outcome, Statistics, Trace, decide_with_parts};
 use crate::proof_certificate::prove;
 use mcc_base::OnFile;
+use mcc_base::files::FileStamp;
 use mcc_checker::{Certificate, CheckError, Value, Witness};
 use mcc_model::{Archive, ArchiveError, MODEL};
 use num_bigint::BigUint;
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 
 /// Share of the time for exploration and search; structural proofs have the rest, and what the search leaves.
@@ -65,7 +65,7 @@ pub fn certify(
     budget: &Budget<'_>,
 ) -> Result<Vec<Finding>, EngineError> {
     let start = cpu_time();
-    let state = state_of(archive)?;
+    let stamp = stamp_of(archive)?;
     let search = Budget { time: budget.time.mul_f64(SEARCH), ..*budget };
     let answers = decide_with_parts(archive, examinations, &search)?;
     // A proof is checked independently, an exploration is not: explored values are proved too where possible.
@@ -83,7 +83,7 @@ pub fn certify(
         certificates => certificates?,
     };
     let checks = Checks::new(archive, budget)?;
-    check_if_unchanged(archive, &state)?;
+    check_if_unchanged(archive, &stamp)?;
     let by_question: HashMap<_, &Certificate> =
         certificates.iter().map(|proved| (proved.question(), &proved.certificate)).collect();
     let mut parts: HashMap<(&str, &str), Vec<&Answer>> = HashMap::new();
@@ -128,28 +128,16 @@ pub fn certify(
     Ok(findings)
 }
 
-/// The file with the net, which search, proofs and checks read each for itself.
-#[derive(PartialEq, Eq)]
-struct FileState {
-    file: (u64, u64),
-    bytes: u64,
-    times: [(i64, i64); 2],
-}
-
-fn state_of(archive: &Archive) -> Result<FileState, ArchiveError> {
+/// The stamp of the file with the net, which search, proofs and checks read each for itself.
+fn stamp_of(archive: &Archive) -> Result<FileStamp, ArchiveError> {
     let path = archive.path();
     let model = if path.is_dir() { path.join(MODEL) } else { path.to_owned() };
-    let facts = fs::metadata(&model).on("read", &model)?;
-    Ok(FileState {
-        file: (facts.dev(), facts.ino()),
-        bytes: facts.len(),
-        times: [(facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec())],
-    })
+    Ok(FileStamp::from_metadata(&fs::metadata(&model).on("read", &model)?))
 }
 
 /// Refuses a net that was changed since `before`: the evidence would be of one net and its check of another.
-fn check_if_unchanged(archive: &Archive, before: &FileState) -> Result<(), ArchiveError> {
-    if state_of(archive)? == *before {
+fn check_if_unchanged(archive: &Archive, before: &FileStamp) -> Result<(), ArchiveError> {
+    if stamp_of(archive)? == *before {
         return Ok(());
     }
     let changed = "it was changed while it was read; run the command again when nothing changes it";
@@ -315,7 +303,7 @@ mod tests {
         fs::create_dir(&instance).unwrap();
         fs::copy(known.join(MODEL), instance.join(MODEL)).unwrap();
         let archive = Archive::open(&instance).unwrap();
-        let before = state_of(&archive).unwrap();
+        let before = stamp_of(&archive).unwrap();
         check_if_unchanged(&archive, &before).unwrap();
         // Another file with the same bytes.
         fs::copy(known.join(MODEL), instance.join("new")).unwrap();

@@ -71,8 +71,9 @@ pub struct CertificateArgs {
 
 /// Explore all reachable markings, and decide all values by the definitions of the logics.
 ///
-/// A simple explorer that shares only the readers of nets and formulas with the programs that search for evidence. Prints the
-/// value of each property that it decides within its limits (docs/evidence/README.md), and exits with 1 if a value is missing.
+/// A simple explorer that shares only the readers of nets and formulas, and with --diagram the order of places, with the
+/// programs that search for evidence. Prints the value of each property that it decides within its limits
+/// (docs/evidence/README.md), and exits with 1 if a value is missing.
 #[derive(clap::Args)]
 pub struct ExploreArgs {
     /// The archive of the instance (.tgz), or its unpacked folder.

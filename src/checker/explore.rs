@@ -20,10 +20,7 @@ type Predicate<'a> = Box<dyn Fn(&[u64]) -> bool + 'a>;
 pub struct Exploration<'a> {
     instance: &'a Instance,
     net: &'a Unfolded,
-    began: Instant,
-    time: Duration,
-    memory_bytes: u64,
-    cancel: &'a AtomicBool,
+    limits: ExploreLimits<'a>,
     /// By marking the gaps before its marked places and their tokens, in LEB128.
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -35,8 +32,38 @@ pub struct Exploration<'a> {
     before_ends: Vec<usize>,
 }
 
-fn too_much(what: &str) -> CheckError {
-    CheckError::NotChecked(format!("the exploration needs more {what} than its limit"))
+/// The time and memory of an explorer, from its beginning.
+#[derive(Clone, Copy)]
+pub(crate) struct ExploreLimits<'a> {
+    /// What needs them, in errors.
+    explorer: &'static str,
+    began: Instant,
+    time: Duration,
+    memory_bytes: u64,
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> ExploreLimits<'a> {
+    pub fn new(explorer: &'static str, time: Duration, memory_bytes: u64, cancel: &'a AtomicBool) -> Self {
+        Self { explorer, began: Instant::now(), time, memory_bytes, cancel }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub fn too_much(&self, what: &str) -> CheckError {
+        CheckError::NotChecked(format!("{} needs more {what} than its limit", self.explorer))
+    }
+
+    /// Checks the time, and that the tables need no more than the memory.
+    pub fn check(&self, memory_bytes: u64) -> Result<(), CheckError> {
+        if memory_bytes > self.memory_bytes {
+            return Err(self.too_much("memory"));
+        }
+        let is_over = self.elapsed() > self.time || self.cancel.load(Ordering::Relaxed);
+        if is_over { Err(self.too_much("time")) } else { Ok(()) }
+    }
 }
 
 impl Instance {
@@ -54,10 +81,7 @@ impl Instance {
         let mut all = Exploration {
             instance: self,
             net,
-            began: Instant::now(),
-            time,
-            memory_bytes,
-            cancel,
+            limits: ExploreLimits::new("the exploration", time, memory_bytes, cancel),
             bytes: Vec::new(),
             ends: Vec::new(),
             targets: Vec::new(),
@@ -102,7 +126,7 @@ impl Exploration<'_> {
     /// The time since the beginning.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.limits.elapsed()
     }
 
     /// The bytes of the tables.
@@ -114,19 +138,12 @@ impl Exploration<'_> {
 
     /// Checks the limits before more memory is taken.
     pub(crate) fn check(&self, more_bytes: u64) -> Result<(), CheckError> {
-        if self.memory_bytes() + more_bytes > self.memory_bytes {
-            return Err(too_much("memory"));
-        }
-        let is_over = self.elapsed() > self.time || self.cancel.load(Ordering::Relaxed);
-        if is_over { Err(too_much("time")) } else { Ok(()) }
+        self.limits.check(self.memory_bytes() + more_bytes)
     }
 
     fn find_markings(&mut self) -> Result<(), CheckError> {
         let net = self.net;
-        let mut effects: Vec<Vec<(usize, i128)>> = vec![Vec::new(); net.flats.len()];
-        for (place, changes) in net.changed_by.iter().enumerate() {
-            changes.iter().for_each(|(flat, change)| effects[*flat].push((place, *change)));
-        }
+        let effects = net.changes();
         // A transition is tried if its first input place is marked.
         let (mut tried, mut always) = (vec![Vec::new(); net.initial.len()], Vec::new());
         for (flat, Flat { needs, .. }) in net.flats.iter().enumerate() {
@@ -153,7 +170,7 @@ impl Exploration<'_> {
                 }
                 for (place, change) in &effects[*flat] {
                     let tokens = u64::try_from(i128::from(marking[*place]) + change);
-                    next[*place] = tokens.map_err(|_| too_much("tokens on a place"))?;
+                    next[*place] = tokens.map_err(|_| self.limits.too_much("tokens on a place"))?;
                 }
                 let target = self.insert(&next, &mut table)?;
                 self.targets.push(target);
@@ -198,7 +215,7 @@ impl Exploration<'_> {
                 table[slot] = number as u32;
             }
         }
-        if number < u32::MAX - 1 { Ok(number) } else { Err(too_much("markings")) }
+        if number < u32::MAX - 1 { Ok(number) } else { Err(self.limits.too_much("markings")) }
     }
 
     fn packed(&self, number: usize) -> &[u8] {

@@ -2,14 +2,15 @@
 //! list of the next place (Blom and van de Pol, *Symbolic reachability for process algebras with recursive data types*, 2008).
 //! It decides the numbers of StateSpace and upper bounds.
 
+use crate::explore::ExploreLimits;
 use crate::instance::{Claim, Instance};
-use crate::unfolded::Unfolded;
+use crate::unfolded::{Flat, Unfolded};
 use crate::{CheckError, Value};
 use mcc_base::line_order::line_order;
 use num_bigint::BigUint;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// The number of a cell: a set of markings of the places from a level on.
 type Set = u32;
@@ -20,6 +21,8 @@ const UNIT: Set = 1;
 
 /// Most places: each is a level of recursion.
 const MAX_PLACES: usize = 2000;
+/// Most cells, so that a set has a number of 32 bits.
+const MOST_CELLS: usize = 1 << 30;
 /// About the bytes of a cell, and of a result that is kept.
 const CELL_BYTES: usize = 56;
 const RESULT_BYTES: usize = 24;
@@ -37,10 +40,7 @@ struct Part {
 pub struct Diagram<'a> {
     instance: &'a Instance,
     net: &'a Unfolded,
-    began: Instant,
-    time: Duration,
-    memory_bytes: u64,
-    cancel: &'a AtomicBool,
+    limits: ExploreLimits<'a>,
     /// Most cells.
     most: usize,
     /// The markings with these tokens on the place of the level and one of the set below on the next places, and the markings
@@ -65,18 +65,12 @@ type Effects = BTreeMap<usize, (u128, i128)>;
 
 /// By transition.
 fn effects(net: &Unfolded) -> Vec<Effects> {
-    let mut effects = vec![Effects::new(); net.flats.len()];
-    for (place, changes) in net.changed_by.iter().enumerate() {
-        changes.iter().for_each(|(flat, change)| effects[*flat].entry(place).or_default().1 = *change);
-    }
-    for (flat, effects) in net.flats.iter().zip(&mut effects) {
+    let by_flat = |(flat, changes): (&Flat, Vec<(usize, i128)>)| {
+        let mut effects: Effects = changes.into_iter().map(|(place, change)| (place, (0, change))).collect();
         flat.needs.iter().for_each(|(place, needs)| effects.entry(*place).or_default().0 += needs);
-    }
-    effects
-}
-
-fn too_much(what: &str) -> CheckError {
-    CheckError::NotChecked(format!("the decision diagram needs more {what} than its limit"))
+        effects
+    };
+    net.flats.iter().zip(net.changes()).map(by_flat).collect()
 }
 
 impl Instance {
@@ -91,45 +85,34 @@ impl Instance {
         cancel: &'a AtomicBool,
     ) -> Result<Diagram<'a>, CheckError> {
         let net = self.unfolded()?;
+        let limits = ExploreLimits::new("the decision diagram", time, memory_bytes, cancel);
         if net.initial.len() > MAX_PLACES {
-            return Err(too_much("places"));
+            return Err(limits.too_much("places"));
         }
-        let began = Instant::now();
         let effects = effects(net);
         let groups: Vec<Vec<usize>> =
             effects.iter().map(|effects| effects.keys().copied().collect()).collect();
         let order = line_order(net.initial.len(), &groups);
         let reversed: Vec<usize> = order.iter().rev().copied().collect();
         // A diagram may be small in one order of the places and large in another one.
-        for most in (12..usize::BITS).step_by(2) {
+        for most in (12..=MOST_CELLS.ilog2()).step_by(2) {
             for order in [&order, &reversed] {
-                let mut diagram = self.empty_diagram(net, began, time, memory_bytes, cancel);
-                diagram.most = 1 << most;
+                let mut diagram = self.empty_diagram(net, limits, 1 << most);
                 match diagram.find_markings(&effects, order) {
                     Err(_) if diagram.cells.len() > diagram.most => {}
                     found => return found.map(|()| diagram),
                 }
             }
         }
-        Err(too_much("cells"))
+        Err(limits.too_much("cells"))
     }
 
-    fn empty_diagram<'a>(
-        &'a self,
-        net: &'a Unfolded,
-        began: Instant,
-        time: Duration,
-        memory_bytes: u64,
-        cancel: &'a AtomicBool,
-    ) -> Diagram<'a> {
+    fn empty_diagram<'a>(&'a self, net: &'a Unfolded, limits: ExploreLimits<'a>, most: usize) -> Diagram<'a> {
         Diagram {
             instance: self,
             net,
-            began,
-            time,
-            memory_bytes,
-            cancel,
-            most: usize::MAX,
+            limits,
+            most,
             cells: vec![(0, EMPTY, EMPTY), (0, EMPTY, EMPTY)],
             known: HashMap::new(),
             unions: HashMap::new(),
@@ -153,7 +136,7 @@ impl Diagram<'_> {
     /// The time since the beginning.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.limits.elapsed()
     }
 
     /// About the bytes of the tables.
@@ -164,14 +147,10 @@ impl Diagram<'_> {
     }
 
     fn check(&self) -> Result<(), CheckError> {
-        if self.memory_bytes() > self.memory_bytes {
-            return Err(too_much("memory"));
-        }
         if self.cells.len() > self.most {
-            return Err(too_much("cells"));
+            return Err(self.limits.too_much("cells"));
         }
-        let is_over = self.elapsed() > self.time || self.cancel.load(Ordering::Relaxed);
-        if is_over { Err(too_much("time")) } else { Ok(()) }
+        self.limits.check(self.memory_bytes())
     }
 
     fn find_markings(&mut self, effects: &[Effects], order: &[usize]) -> Result<(), CheckError> {
@@ -191,7 +170,8 @@ impl Diagram<'_> {
             self.parts.extend(parts);
         }
         for (level, place) in order.iter().enumerate().rev() {
-            let tokens = u64::try_from(net.initial[*place]).map_err(|_| too_much("tokens on a place"))?;
+            let tokens =
+                u64::try_from(net.initial[*place]).map_err(|_| self.limits.too_much("tokens on a place"))?;
             let initial = self.set(&[(tokens, self.all)]);
             self.all = self.closure(initial, level)?;
         }
@@ -232,6 +212,7 @@ impl Diagram<'_> {
         if let Some(known) = self.unions.get(&key) {
             return Ok(*known);
         }
+        self.check()?;
         let mut union: BTreeMap<u64, Set> = self.list(one).into_iter().collect();
         for (tokens, below) in self.list(other) {
             let with = self.union(union.get(&tokens).copied().unwrap_or(EMPTY), below)?;
@@ -262,7 +243,10 @@ impl Diagram<'_> {
             };
             if below != EMPTY {
                 let after = i128::from(tokens) + if is_here { part.change } else { 0 };
-                image.push((u64::try_from(after).map_err(|_| too_much("tokens on a place"))?, below));
+                image.push((
+                    u64::try_from(after).map_err(|_| self.limits.too_much("tokens on a place"))?,
+                    below,
+                ));
             }
         }
         let result = self.set(&image);

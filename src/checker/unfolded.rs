@@ -76,6 +76,15 @@ impl Unfolded {
         Ok(unfolded)
     }
 
+    /// By transition here: the places whose tokens it changes, in ascending order, with the difference.
+    pub fn changes(&self) -> Vec<Vec<(usize, i128)>> {
+        let mut by_transition = vec![Vec::new(); self.flats.len()];
+        for (place, changes) in self.changed_by.iter().enumerate() {
+            changes.iter().for_each(|(flat, change)| by_transition[*flat].push((place, *change)));
+        }
+        by_transition
+    }
+
     fn add(&mut self, firing: &Firing) -> Result<(), CheckError> {
         let number = self.flats.len();
         let place = |place: &usize, colour: &Colour| self.places[*place].start + *colour as usize;

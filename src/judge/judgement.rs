@@ -75,8 +75,7 @@ impl JudgementError {
     }
 }
 
-/// Most entries of a contest. A contest has dozens; more come from a wrong column or a forged record. Time and memory of
-/// judging grow with the square of their number.
+/// Most entries. More come from a wrong column or a forged record; the cost of judging grows with their square.
 pub const MAX_ENTRIES: usize = 1000;
 
 /// The result of judging a contest of the MCC: the content of `judgement.json`.

@@ -76,7 +76,7 @@ pub enum StoreError {
     NoRecord {
         /// The folder.
         dir: PathBuf,
-        /// Whether the folder exists, as a predicate of it.
+        /// What the folder is or lacks, as a predicate of it.
         problem: &'static str,
     },
     /// The file `record.db` is not a record.

@@ -2,11 +2,11 @@
 //! Machines read the open files, so that another file with the same name is never read; a change of a file is detected.
 
 use mcc_base::digest;
+use mcc_base::files::FileStamp;
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,28 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct HeldFile {
     file: Arc<File>,
-    stamp: Stamp,
-}
-
-/// Device, inode, size, and the times of the last change of content and of the inode. A program can set the first of the
-/// times to any value; the second one is then the time of that call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    file: (u64, u64),
-    bytes: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn from_metadata(found: &Metadata) -> Self {
-        Self {
-            file: (found.dev(), found.ino()),
-            bytes: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
+    stamp: FileStamp,
 }
 
 impl HeldFile {
@@ -45,7 +24,7 @@ impl HeldFile {
     /// The file cannot be opened, or is not regular.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = mcc_base::files::open(path)?;
-        let stamp = Stamp::from_metadata(&file.metadata()?);
+        let stamp = FileStamp::from_metadata(&file.metadata()?);
         Ok(Self { file: Arc::new(file), stamp })
     }
 
@@ -111,7 +90,7 @@ impl HeldFiles {
     pub fn check_unchanged(&self) -> Result<(), (PathBuf, String)> {
         self.0.iter().try_for_each(|(path, held)| {
             let seen = held.stamp;
-            let now = path.metadata().map(|found| Stamp::from_metadata(&found));
+            let now = path.metadata().map(|found| FileStamp::from_metadata(&found));
             let what = match now {
                 Ok(now) if now == seen => return Ok(()),
                 Ok(now) if now.file != seen.file => "it was replaced by another file".to_owned(),
@@ -165,7 +144,7 @@ mod tests {
             files.check_unchanged().unwrap();
             // The kernel's clock for times of files has steps of some milliseconds.
             let seen = path.metadata().unwrap();
-            while Stamp::from_metadata(&seen).changed >= clock_of(folder.path()) {}
+            while FileStamp::from_metadata(&seen).changed >= clock_of(folder.path()) {}
             change();
             let (changed, what) = files.check_unchanged().unwrap_err();
             assert!(what.contains(words) && changed == path, "{what}");
@@ -175,7 +154,7 @@ mod tests {
     /// The time that a file gets which is made now.
     fn clock_of(folder: &Path) -> (i64, i64) {
         let made = tempfile::tempfile_in(folder).unwrap().metadata().unwrap();
-        (made.ctime(), made.ctime_nsec())
+        FileStamp::from_metadata(&made).changed
     }
 
     #[test]

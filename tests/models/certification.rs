@@ -77,12 +77,12 @@ fn judged(tools: &[(&str, Answer)], instances: &[&str], examinations: &[&str]) -
     folder
 }
 
-fn certify(folder: &Path, options: &str) -> Command {
+pub fn certify(folder: &Path, options: &str) -> Command {
     harness(folder, &format!("certify judged --instances {FIXTURES} --out certified {options}"))
 }
 
 /// Three variants of a tool give a wrong value for deadlocks and reachability, and outvote two right tools.
-fn outvoted() -> TempDir {
+pub fn outvoted() -> TempDir {
     let honest = |_: &str, value: &str| value.to_owned();
     let faulty = |examination: &str, value: &str| {
         if examination.starts_with("Reachability") { wrong(value) } else { value.to_owned() }
@@ -186,58 +186,6 @@ fn certified_values_change_labels_and_no_points() {
         shown.contains("Refuted: the value is") && shown.contains("evidence/DiningTable-PT-03/"),
         "{shown}"
     );
-}
-
-#[test]
-fn the_site_shows_contradicted_answers_with_their_evidence() {
-    let folder = outvoted();
-    let at = |name: &str| folder.path().join(name);
-    certify(folder.path(), "--only disputed").assert().success();
-    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
-    harness(folder.path(), judge).assert().success();
-    for judgement in ["judged", "labelled"] {
-        harness(folder.path(), &format!("report {judgement} --out site-{judgement}")).assert().success();
-    }
-    let read = |path: &str| fs::read_to_string(at(path)).unwrap();
-    let page = read("site-labelled/evidence.html");
-    for text in [
-        "wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE",
-        "evidence/DiningTable-PT-03/",
-        "<td>0.0 %</td>",
-        "Ranks by votes and by evidence",
-    ] {
-        assert!(page.contains(text), "{text}");
-    }
-    assert!(read("site-labelled/instances/DiningTable-PT-03.js").contains("Refuted: the value is"));
-    // A judgement without certified values has neither.
-    for text in ["Certified values", "by evidence"] {
-        assert!(!read("site-judged/evidence.html").contains(text), "{text}");
-    }
-    assert!(!read("site-judged/instances/DiningTable-PT-03.js").contains("certified"));
-}
-
-#[test]
-fn a_site_refuses_evidence_that_was_not_judged() {
-    let folder = outvoted();
-    certify(folder.path(), "--only disputed").assert().success();
-    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
-    harness(folder.path(), judge).assert().success();
-    let table = folder.path().join("certified/certified.csv");
-    let other = folder.path().join("other");
-    fs::create_dir(&other).unwrap();
-    fs::write(other.join("certified.csv"), fs::read_to_string(&table).unwrap() + "\n").unwrap();
-    for (given, expected) in [
-        (
-            "judged --certified certified",
-            "judged has no certified values; run `judge` again with --certified certified",
-        ),
-        ("labelled --certified judged", "cannot read judged/certified.csv"),
-        ("labelled --certified other", "other/certified.csv is not the table that was judged"),
-    ] {
-        let done = harness(folder.path(), &format!("report {given} --out site")).assert().code(2);
-        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(said.contains(expected) && !folder.path().join("site").exists(), "{said}");
-    }
 }
 
 const GPPP: &str = "GPPP-PT-C0010N1000000000";

@@ -1,6 +1,7 @@
 //! Instances, evidence, qualification and comparison of tools.
 
 mod certification;
+mod certified_site;
 mod compare_runs;
 mod container_archives;
 mod fixtures;

@@ -1,0 +1,58 @@
+//! What `report --certified` shows and refuses.
+
+use crate::certification::{certify, outvoted};
+use crate::support::commands::harness;
+
+use std::fs;
+
+#[test]
+fn the_site_shows_contradicted_answers_with_their_evidence() {
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join(name);
+    certify(folder.path(), "--only disputed").assert().success();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    harness(folder.path(), judge).assert().success();
+    for judgement in ["judged", "labelled"] {
+        harness(folder.path(), &format!("report {judgement} --out site-{judgement}")).assert().success();
+    }
+    let read = |path: &str| fs::read_to_string(at(path)).unwrap();
+    let page = read("site-labelled/evidence.html");
+    for text in [
+        "wrong-1: FALSE, wrong-2: FALSE, wrong-3: FALSE",
+        "evidence/DiningTable-PT-03/",
+        "<td>0.0 %</td>",
+        "Ranks by votes and by evidence",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(read("site-labelled/instances/DiningTable-PT-03.js").contains("Refuted: the value is"));
+    // A judgement without certified values has neither.
+    for text in ["Certified values", "by evidence"] {
+        assert!(!read("site-judged/evidence.html").contains(text), "{text}");
+    }
+    assert!(!read("site-judged/instances/DiningTable-PT-03.js").contains("certified"));
+}
+
+#[test]
+fn a_site_refuses_evidence_that_was_not_judged() {
+    let folder = outvoted();
+    certify(folder.path(), "--only disputed").assert().success();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    harness(folder.path(), judge).assert().success();
+    let table = folder.path().join("certified/certified.csv");
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("certified.csv"), fs::read_to_string(&table).unwrap() + "\n").unwrap();
+    for (given, expected) in [
+        (
+            "judged --certified certified",
+            "judged has no certified values; run `judge` again with --certified certified",
+        ),
+        ("labelled --certified judged", "cannot read judged/certified.csv"),
+        ("labelled --certified other", "other/certified.csv is not the table that was judged"),
+    ] {
+        let done = harness(folder.path(), &format!("report {given} --out site")).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(expected) && !folder.path().join("site").exists(), "{said}");
+    }
+}
