@@ -11,6 +11,7 @@ pub fn short(value: &str) -> String {
     match (value, value.len()) {
         ("T", _) => "TRUE".to_owned(),
         ("F", _) => "FALSE".to_owned(),
+        ("X", _) => "X (a value that the judged table does not state)".to_owned(),
         ("Inf", _) => "a number too large for the published table (Inf)".to_owned(),
         (_, 0..=14) => value.to_owned(),
         (_, length) => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),

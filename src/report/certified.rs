@@ -175,7 +175,7 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
 }
 
 /// Position, label and explanation of each value of a block; empty if the judgement was made without certified values.
-pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, &'static str, String)> {
+pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, String, String)> {
     if !contest.judgement.is_certified() {
         return Vec::new();
     }

@@ -493,6 +493,22 @@ pub fn status_text(status: Status) -> &'static str {
     }
 }
 
+/// What the status of an entry that does not compete means; empty for a status that says it itself.
+pub fn status_meaning(status: Status) -> &'static str {
+    match status {
+        Status::VotingOnly => {
+            "Its values count in the votes on trusted values; it has no rank and no medal (E-3.1). The contest \
+             runs the gold tools of the year before in this way."
+        }
+        Status::Virtual => {
+            "The contest joined results of several tools in it (BVT: best virtual tool). It does not vote and has \
+             no rank."
+        }
+        Status::OutOfCompetition => "It is judged, but does not vote and has no rank (T-2).",
+        Status::Competing | Status::Withdrawn | Status::Resigned => "",
+    }
+}
+
 /// The name of the computed best virtual tool. The table of a contest can have a virtual entry of its own, such as BVT.
 pub const BEST_VIRTUAL: &str = "Best virtual tool (computed here)";
 

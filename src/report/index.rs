@@ -4,7 +4,7 @@ use super::contest::{self, Contest, Frame, RunKey};
 use super::evidence::links;
 use super::run::host_text;
 use super::show::{self, TextParts, visible};
-use super::site::NewSite;
+use super::site::{DataFile, NewSite};
 use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
@@ -67,7 +67,7 @@ struct FrontPage {
     disks: Vec<DiskRow>,
     rules: String,
     inputs: Vec<(String, String)>,
-    data: Vec<String>,
+    data: Vec<DataFile>,
 }
 
 pub struct PodiumCard {
@@ -224,22 +224,26 @@ fn disturbed(contest: &Contest, record: &RecordFacts) -> String {
     visible(&disturbed.to_string())
 }
 
-/// Writes the front page. `data` has the names of the published files of data.
+/// Writes the front page. `data` are the published files of data.
 pub fn write(
     contest: &Contest,
     record: &RecordFacts,
-    data: &[String],
+    data: Vec<DataFile>,
     site: &NewSite,
 ) -> Result<(), ReportError> {
     let judgement = contest.judgement;
     let number = |count: usize, one, many| show::counted(count as u64, one, many);
-    let is_virtual = |entry: &&usize| contest.entry(**entry).status == Status::Virtual;
-    let virtual_entries = contest.entries.iter().filter(is_virtual).count();
-    let mut size = vec![
-        number(contest.entries.len() - virtual_entries, "entry", "entries"),
+    let is_competing = |entry: &&usize| contest.entry(**entry).status == Status::Competing;
+    let competing = contest.entries.iter().filter(is_competing).count();
+    let mut size = vec![number(competing, "competing entry", "competing entries")];
+    let others = contest.entries.len() - competing;
+    if others > 0 {
+        size.push(format!("{others} without rank"));
+    }
+    size.extend([
         number(contest.instances.len() + contest.hidden(), "instance", "instances"),
         number(contest.examinations.len(), "examination", "examinations"),
-    ];
+    ]);
     if record.runs() > 0 {
         size.push(number(record.runs(), "run", "runs"));
     }
@@ -268,7 +272,7 @@ pub fn write(
         endings: contest
             .entries
             .iter()
-            .filter(|entry| !is_virtual(entry))
+            .filter(|entry| contest.entry(**entry).status != Status::Virtual)
             .map(|&number| {
                 let entry = contest.entry(number);
                 (visible(&entry.entry), contest::status_text(entry.status), endings.row(number))
@@ -311,7 +315,7 @@ pub fn write(
             .map(|rules| show::visible_lines(&rules))
             .map_err(|error| JudgementError::Broken(error.to_string()))?,
         inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
-        data: data.to_vec(),
+        data,
     };
     site.page("index.html", &page)
 }

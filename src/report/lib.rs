@@ -72,6 +72,7 @@ use mcc_campaign::benchkit::FoundFailure;
 use mcc_judge::failures::FailureReader;
 use mcc_judge::judgement::{Judgement, JudgementError};
 use mcc_judge::record::RecordError;
+use mcc_judge::schema;
 use mcc_store::{Attempt, MeasuredHost, Record, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -223,8 +224,8 @@ pub fn write_site(
     site.page("instance.html", &instance::InstancePage { frame: contest.frame("Instance".into(), "") })?;
     rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
-    let data = site.copy_data(material.judgement_dir, contest.embargo)?;
-    index::write(&contest, &facts, &data, &site)?;
+    let data = site.copy_data(material.judgement_dir, &schema::JUDGEMENT, contest.embargo)?;
+    index::write(&contest, &facts, data, &site)?;
     site.finish(&judgement.version)?;
     Ok(SiteSummary {
         examination_pages: contest.examinations.len(),

@@ -6,7 +6,7 @@ use super::list::{Field, List};
 use super::pictures::{self, PictureEntry};
 use super::plots::{self, Picture, Runs};
 use super::show::{self, TextParts, visible};
-use super::site::{NewSite, last_part};
+use super::site::{DataFile, NewSite, last_part};
 use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
@@ -38,7 +38,7 @@ struct OtherFrontPage {
     entries: Vec<(String, String, String, String)>,
     has_notes: bool,
     inputs: Vec<(String, String)>,
-    data: Vec<String>,
+    data: Vec<DataFile>,
     rules: String,
 }
 
@@ -102,7 +102,7 @@ pub fn write_other_site(judgement: &Judgement, dir: &Path, out: &Path) -> Result
     let pictures = frame(judgement, "Pictures".into(), "");
     pictures::write_other(judgement, &runs, scores, compare, pictures, &site)?;
     rule_page::write(frame(judgement, "Rules".into(), ""), &site)?;
-    let data = site.copy_data(Some(dir), false)?;
+    let data = site.copy_data(Some(dir), &mcc_other_contests::tables(judgement), false)?;
     site.page("index.html", &front(judgement, data)?)?;
     site.finish(&judgement.version)?;
     Ok(pages)
@@ -175,7 +175,7 @@ fn entry(judgement: &Judgement, entry: usize) -> String {
     visible(&judgement.entries[entry].entry)
 }
 
-fn front(judgement: &Judgement, data: Vec<String>) -> Result<OtherFrontPage, ReportError> {
+fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, ReportError> {
     let count = |count: usize, one, many| show::counted(count as u64, one, many);
     let size = [
         count(judgement.entries.len(), "entry", "entries"),

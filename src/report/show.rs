@@ -63,8 +63,8 @@ pub fn value(value: &Value) -> String {
 /// The kind of weak evidence in words.
 pub fn weak(weak: Weak) -> &'static str {
     match weak {
-        Weak::SingleBacker => "one entry only",
-        Weak::SingleFamily => "one tool only",
+        Weak::SingleBacker => "only one entry gave it",
+        Weak::SingleFamily => "only one tool gave it",
     }
 }
 

@@ -7,9 +7,10 @@ use flate2::write::GzEncoder;
 use mcc_base::temporary::folder_beside;
 use mcc_base::{FileError, OnFile, files};
 use mcc_judge::judgement::JudgementError;
-use std::fs;
+use mcc_judge::schema::Table;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
 /// The files and folders at the top of a site. A folder with any other entry is not replaced.
 const TOP_LEVEL: [&str; 30] = [
@@ -45,30 +46,11 @@ const TOP_LEVEL: [&str; 30] = [
     MADE_BY,
 ];
 const MADE_BY: &str = "mcc-harness-site.json";
-/// The judgement's files that are published with the site.
-const DATA: [&str; 18] = [
-    "judgement.json",
-    "podiums.csv",
-    "scores.csv",
-    "confidence.csv",
-    "trusted.csv",
-    "awards.csv",
-    "tools.csv",
-    "virtual.csv",
-    "weak.csv",
-    "flags.csv",
-    "arrivals.csv",
-    "instructions.csv",
-    "overrides.csv",
-    "sensitivity.csv",
-    "margins.csv",
-    "verdicts.csv",
-    "quantiles.csv",
-    "recorded.csv",
-];
+/// The file of the judgement that is published with the site besides its tables.
+const JUDGEMENT_FILE: &str = "judgement.json";
 /// Files of data with more bytes than this are compressed with gzip.
 const GZIP_FROM_BYTES: usize = 1 << 20;
-/// The files of `DATA` that name no instance: only these are published under an embargo (rule M-6).
+/// The tables that name no instance: only these are published under an embargo (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
 /// Style sheet and scripts of the pages.
@@ -83,6 +65,14 @@ const STATIC_FILES: [(&str, &str); 9] = [
     ("scripts/compare.js", include_str!("templates/compare.js")),
     ("scripts/instance.js", include_str!("templates/instance.js")),
 ];
+
+/// A table of the judgement, or the judgement itself, as published files of one content.
+pub struct DataFile {
+    /// Its content, as a phrase.
+    pub about: &'static str,
+    /// The names of its files in the folder `data`.
+    pub names: Vec<String>,
+}
 
 /// A site that is being written. If it is dropped before `finish`, its temporary folder is removed.
 pub struct NewSite {
@@ -156,21 +146,27 @@ impl NewSite {
         Ok((file.on("write", &shown)?, shown))
     }
 
-    /// Copies the files of the judgement, tables also as JSON; returns the names of the copies. Under an embargo only
-    /// files that name no instance are copied (rule M-6).
-    pub fn copy_data(&self, judgement: Option<&Path>, embargo: bool) -> Result<Vec<String>, ReportError> {
-        let mut names = Vec::new();
-        let published = |name: &&str| !embargo || WITHOUT_INSTANCES.contains(name);
-        let from = |dir: &Path| {
-            let dir = dir.to_owned();
-            DATA.into_iter().filter(published).map(move |name| (name, dir.join(name)))
-        };
-        for (name, path) in judgement.into_iter().flat_map(from) {
+    /// Copies the file of the judgement and its `tables`, which are written as JSON too. Under an embargo only files that
+    /// name no instance are copied (rule M-6).
+    pub fn copy_data(
+        &self,
+        judgement: Option<&Path>,
+        tables: &[Table],
+        embargo: bool,
+    ) -> Result<Vec<DataFile>, ReportError> {
+        let Some(dir) = judgement else { return Ok(vec![]) };
+        let files = tables.iter().map(|table| (table.file, table.about));
+        let mut data = Vec::new();
+        for (name, about) in iter::once((JUDGEMENT_FILE, "the whole judgement")).chain(files) {
+            if embargo && !WITHOUT_INSTANCES.contains(&name) {
+                continue;
+            }
+            let path = dir.join(name);
             let content = match read(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 content => content.on("read", &path).map_err(JudgementError::from)?,
             };
-            names.push(self.publish(name, &content)?);
+            let mut names = vec![self.publish(name, &content)?];
             // The values of a longer table are in judgement.json.
             if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= GZIP_FROM_BYTES) {
                 let json = tables::json(&content)
@@ -179,8 +175,9 @@ impl NewSite {
                     .map_err(JudgementError::from)?;
                 names.push(self.publish(&format!("{stem}.json"), &json)?);
             }
+            data.push(DataFile { about, names });
         }
-        Ok(names)
+        Ok(data)
     }
 
     /// Renames the new site to its place; an older site there is removed.

@@ -21,6 +21,7 @@ struct ToolPage {
     name: String,
     tool: String,
     status: &'static str,
+    status_meaning: &'static str,
     note: String,
     /// Authors, affiliation and licence, as far as they are stated.
     about: Vec<(&'static str, String)>,
@@ -94,6 +95,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         name,
         tool: visible(&tool.tool),
         status: contest::status_text(tool.status),
+        status_meaning: contest::status_meaning(tool.status),
         note: visible(&tool.note),
         about: about(&stated),
         link: stated.link.as_deref().map_or(String::new(), visible),

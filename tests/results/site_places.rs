@@ -172,7 +172,7 @@ fn the_site_of_2018_has_margins_and_medals() {
 fn a_virtual_entry_is_no_tool() {
     let (_dir, site) = site(&contest::small());
     let front = text(site.join("index.html"));
-    assert!(front.contains("<p class=\"lead\">4 entries · 3 instances"));
+    assert!(front.contains("<p class=\"lead\">4 competing entries · 1 without rank · 3 instances"));
     let section = |id: &str| {
         let rest = front.split_once(&format!("<h2 id=\"{id}\">")).expect("a section").1;
         rest.split_once("</section>").expect("an end").0.to_owned()
@@ -189,6 +189,10 @@ fn a_virtual_entry_is_no_tool() {
     let overlap = text(site.join("pictures/overlap-StateSpace.csv"));
     assert!(overlap.contains("breadth-first") && !overlap.contains("BVT"), "{overlap}");
     assert!(!text(site.join("pictures/confidence.csv")).contains("BVT"));
+    // Its page says what such an entry is.
+    assert!(
+        text(site.join("tools/BVT-2018.html")).contains("Virtual entry of the contest. The contest joined")
+    );
 }
 
 #[test]
@@ -275,7 +279,8 @@ fn the_report_command_publishes_the_files_of_the_judgement() {
     };
     report(&["judged", "--out", "site", "--record", "results"]).success();
     let page = text(dir.path().join("site/index.html"));
-    assert!(page.contains("data/podiums.csv") && dir.path().join("site/data/judgement.json").exists());
+    let podiums = "<a href=\"data/podiums.csv\">podiums.csv</a>, <a href=\"data/podiums.json\">podiums.json</a>: the places";
+    assert!(page.contains(podiums) && dir.path().join("site/data/judgement.json").exists());
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
     assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
     // Bad input: exit code 2, with place and remedy.

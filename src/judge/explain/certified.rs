@@ -19,9 +19,15 @@ pub struct CertifiedPosition {
 }
 
 impl CertifiedPosition {
-    /// The label in words.
-    pub fn label_words(&self) -> &'static str {
-        if self.label == VOTES { "not certified" } else { self.label }
+    /// The label in words, with the certified value if no value is trusted.
+    pub fn label_words(&self) -> String {
+        match &self.certified {
+            _ if self.label == VOTES => "not certified".to_owned(),
+            Some(certified) if !self.is_trusted => {
+                format!("{} of {}", self.label, short(&certified.value.to_string()))
+            }
+            _ => self.label.to_owned(),
+        }
     }
 
     /// How a trusted value is certified.

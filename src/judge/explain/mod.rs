@@ -324,7 +324,7 @@ impl fmt::Display for Explanation {
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            let certified = position.certified.as_ref().map(|certified| certified.label_words().to_owned());
+            let certified = position.certified.as_ref().map(CertifiedPosition::label_words);
             let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
             let mut row = vec![format!("{:02}", position.position), value, basis];
             row.extend(certified.into_iter().chain([backers]));

@@ -185,11 +185,11 @@ function whatHappenedInRun(cell, block) {
 }
 
 /** Sentences on a position: who gave which value, and what each wrong value cost. */
-function whatHappened(block, position, right) {
+function whatHappened(block, position, right, isCertified) {
   const trusted = block.values[position];
   const { groups, text: gave } = valuesAt(block, position);
   const sentences = [gave ? `${gave}.` : "No tool gave a value."];
-  if (trusted === null) sentences.push("No value is trusted.");
+  if (trusted === null) sentences.push(isCertified ? "No value is trusted. Evidence shows the value, but by the rules only votes decide, so nobody gets points for it." : "No value is trusted.");
   else if (!groups.has(trusted)) sentences.push(`The trusted value is ${short(trusted)}.`);
   const wrong = block.cells.filter(cell => cell.verdicts[position] === "-").map(cell => names.entries[cell.entry].name);
   if (wrong.length) {
@@ -222,7 +222,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight)} (`, ruleLink("E-4.4"), ")."),
+    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight, 4)} (`, ruleLink("E-4.4"), ")."),
     model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run; – means no value, · no run, ° a run with a mark",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
@@ -255,7 +255,7 @@ function drawValue({ instance, examination, position }, block) {
   const { key, word, rule, weak, certified } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
-  const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 4);
+  const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 6);
   const backers = voters.filter(cell => cell.verdicts[position] === "+");
   const right = shareOf(block);
   const explanation = [element("p", {}, "How the value was decided: ", element("strong", {}, word), ...(key === "override" ? ["."] : [` — ${rule} (`, ruleLink("E-3.1"), ")."]))];
@@ -277,9 +277,9 @@ function drawValue({ instance, examination, position }, block) {
   return { title: `${name} · ${title}`, parts: [
     element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
     ![null, "", name].includes(idOf(block, position)) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
-    element("p", { class: "lead" }, whatHappened(block, position, right)),
+    element("p", { class: "lead" }, whatHappened(block, position, right, !!certified && !certified.startsWith("Certified: no"))),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
-      tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
+      tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight, 4)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     question(block, position),
     section("Explanation", ...explanation),
     evidenceOf(block, position),
@@ -347,7 +347,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest; explain also takes a folder that judge --out wrote."),
+  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest, or for the folder that mcc-harness judge --out wrote from the judged files."),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 
