@@ -2,6 +2,7 @@ use super::record_source::open_judgement;
 use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
+use mcc_campaign::benchkit::STATE_SPACE;
 use mcc_judge::explain::{ExplainError, Explanation, PositionAnswer, ToolExplanation, explain, explain_tool};
 use mcc_judge::judgement::{Judgement, ValueVerdict};
 use serde::Serialize;
@@ -23,8 +24,8 @@ pub struct Args {
     /// The examination, such as UpperBounds (SV-COMP: the category; CRV: the track).
     #[arg(long, value_name = "NAME", requires = "instance", conflicts_with = "tool")]
     examination: Option<String>,
-    /// The position, counted from 00 [default: all].
-    #[arg(long, value_name = "N", value_parser = whole_number, requires = "instance", conflicts_with = "tool")]
+    /// The position, counted from 00, or its name, such as STATES [default: all].
+    #[arg(long, value_name = "N", value_parser = position, requires = "instance", conflicts_with = "tool")]
     position: Option<usize>,
     /// The tool or variant as submitted, such as LoLA.
     #[arg(long, value_name = "NAME", conflicts_with = "instance")]
@@ -34,8 +35,10 @@ pub struct Args {
     format: Format,
 }
 
-fn whole_number(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "it is not a whole number".to_owned())
+fn position(text: &str) -> Result<usize, String> {
+    let named = STATE_SPACE.iter().position(|name| *name == text);
+    let problem = || format!("it is neither a whole number nor one of {}", STATE_SPACE.join(", "));
+    named.or_else(|| text.parse().ok()).ok_or_else(problem)
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {

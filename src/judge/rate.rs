@@ -12,7 +12,7 @@ use crate::show::{columns, decimals, short, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, fraction};
 use num_rational::BigRational;
-use num_traits::Signed;
+use num_traits::{Signed, Zero};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -575,10 +575,10 @@ impl fmt::Display for EntryRating {
         writeln!(out, "  {}", wrapped(RATED_WORDS, 78, 4))?;
         let mut rows = vec![words("category, rank, of, medal, points, behind, ahead of")];
         for place in &self.places {
-            let rival = |rival: &Option<Rival>| {
-                rival
-                    .as_ref()
-                    .map_or(String::new(), |rival| format!("{} by {}", rival.entry, decimals(&rival.points)))
+            let rival = |rival: &Option<Rival>| match rival {
+                None => String::new(),
+                Some(rival) if rival.points.is_zero() => format!("tied with {}", rival.entry),
+                Some(rival) => format!("{} by {}", rival.entry, decimals(&rival.points)),
             };
             rows.push(vec![
                 place.category.clone(),

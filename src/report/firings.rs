@@ -58,7 +58,7 @@ impl Firings {
             (_, Some(start)) => {
                 format!("A run of {length}; those after step {start} can be repeated, with ever more tokens.")
             }
-            _ if steps == 0 => "The initial marking alone shows the value.".into(),
+            _ if steps == 0 => "It is the initial marking alone; no transition has to fire.".into(),
             _ => format!("A run of {length} from the initial marking."),
         });
         let net = net.filter(|net| net.kind == NetKind::PlaceTransition);

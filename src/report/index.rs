@@ -51,6 +51,8 @@ struct FrontPage {
     notes: Vec<TextParts>,
     /// Whether the site has a record, so that its contest can have an archive.
     has_record: bool,
+    /// Whether the edition has awards.
+    has_awards: bool,
     /// Organizers, date, title and DOI of the campaign; empty without organizers.
     citation: String,
     /// The file name of the archive in commands, and its SHA-256, if it is known.
@@ -292,6 +294,7 @@ pub fn write(
             .map(|note| show::code_parts(&note))
             .collect(),
         has_record: record.runs() > 0,
+        has_awards: !judgement.edition.judging.awards.is_empty(),
         archive: contest.archive.map_or_else(
             || ("ARCHIVE".to_owned(), String::new()),
             |(name, sha256)| (visible(name), sha256.to_owned()),

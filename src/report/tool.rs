@@ -184,11 +184,14 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         ("Right", values(tally.right), String::new()),
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
-        ("Trusted values not given", values(tally.missed), String::new()),
-        ("Missing", points(&tally.missing), "compared with every trusted value right".to_owned()),
+        ("Trusted values not given", values(tally.missed), IN_ITS_EXAMINATIONS.to_owned()),
+        ("Points missing", points(&tally.missing), IN_ITS_EXAMINATIONS.to_owned()),
         arrival_tile(contest, entry),
     ]
 }
+
+/// What trusted values and points of an entry are counted in.
+const IN_ITS_EXAMINATIONS: &str = "in the examinations in which it took part";
 
 /// The medians of the times until half and all of the values of a run arrived.
 fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, String) {

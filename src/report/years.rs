@@ -472,7 +472,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "wrong",
             "Wrong values",
-            "Number of values that the tool has wrong.",
+            "Number of values that the tool has wrong. If it has several variants, a value counts as wrong if one of them has it \
+             wrong and none has it right.",
             by_tool(&|_, tool| number(tool.wrong)),
         ),
         ("medals", "Medals", "Medals in all categories, as judged here.", by_tool(&medals)),
@@ -511,7 +512,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "disagreements",
             "Values on which tools differ",
-            "Number of values on which entries differ.",
+            "Number of values on which entries with a vote differ. Entries that only vote, such as gold tools of the year before, count here.",
             by_examination(&disagreements),
         ),
     ];

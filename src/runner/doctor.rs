@@ -327,7 +327,8 @@ fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
 
 /// The isolation of machines. It does not affect the results of runs, but the safety of the host.
 fn isolation(words: Vec<String>, missing: Vec<String>) -> Check {
-    let remedy = "run as root, with MCC_HARNESS_QEMU_IDS, in a memory cgroup in which cgroups can be created";
+    let remedy = "run as root with MCC_HARNESS_QEMU_IDS=200000-200999 (a range of unused user numbers), in a memory cgroup in which cgroups \
+                  can be created; results do not depend on it, and no run is marked for it";
     let found = words.into_iter().chain(missing.iter().cloned()).collect::<Vec<_>>().join("; ");
     let (state, remedy) =
         if missing.is_empty() { (CheckState::Ok, "") } else { (CheckState::Degraded, remedy) };

@@ -302,9 +302,11 @@ pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
     let fits = |word: &str| word.len() == 2 && word.parse::<usize>().is_ok_and(|position| position < values);
     match wrong.split(' ').find(|word| !word.is_empty() && !fits(word)) {
         None => Ok(()),
-        Some(word) => {
-            Err(format!("column wrong: `{word}` is not a position; expected 00 to {:02}", values - 1))
-        }
+        Some(word) => Err(format!(
+            "column wrong: `{word}` is not a position; list the positions of wrong answers, from 00 to {:02}, such as `00 03`, or leave \
+                 it empty if there is none",
+            values - 1
+        )),
     }
 }
 

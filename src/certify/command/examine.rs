@@ -224,7 +224,7 @@ pub(super) fn keep(
             "re_explored_memory_bytes": re_explored,
         });
         write("explored", json(&file)?)?;
-        let all = if complete { "all" } else { "sufficient" };
+        let all = if complete { "all" } else { "a deciding part: " };
         let again = if re_explored.is_some() { "; explored again by the checker" } else { "" };
         if nodes > 0 {
             details.push(format!("a decision diagram of all markings with {nodes} nodes{again}"));

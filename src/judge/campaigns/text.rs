@@ -4,7 +4,7 @@ use super::mcnemar::POWER;
 use super::{
     CampaignComparison, ComparedKind, ComparedValue, EntryComparison, FailureClassCounts, PairedCounts,
 };
-use crate::show::{columns, first_rows, short};
+use crate::show::{columns, first_rows, short, wrapped};
 use mcc_campaign::benchkit::Value;
 use std::fmt;
 
@@ -26,6 +26,10 @@ const HEAD: [&str; 12] = [
     "p",
 ];
 
+/// The meaning of the columns.
+const HEAD_WORDS: &str = "solved: given and not wrong; lost: solved in A and not in B; gained: solved in B and not in A; \
+                          changed: two different values, and none is trusted";
+
 impl fmt::Display for CampaignComparison {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.entries.iter().try_for_each(|entry| {
@@ -45,6 +49,7 @@ impl fmt::Display for EntryComparison {
                 writeln!(out, "  runs with a result in {side} only, not compared: {runs}")?;
             }
         }
+        writeln!(out, "  {}", wrapped(HEAD_WORDS, 78, 4))?;
         if self.all.unjudged_a + self.all.unjudged_b > 0 {
             let (a, b) = (self.all.unjudged_a, self.all.unjudged_b);
             writeln!(out, "  solved values that no trusted value confirms: {a} in A, {b} in B")?;
@@ -111,7 +116,8 @@ impl EntryComparison {
         match (needed, detectable) {
             (None, _) => writeln!(
                 out,
-                "  {runs} runs are too few: beside {other} runs that changed in the other direction, no number of runs is significant"
+                "  {runs} runs are too few to find a difference: {other} of them changed in one direction, and even if all others changed \
+                 in the other, the difference would not be significant"
             )?,
             (Some(needed), None) => writeln!(
                 out,

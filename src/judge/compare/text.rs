@@ -25,7 +25,12 @@ impl fmt::Display for Comparison {
                 let [before, after] = [before, after].map(|basis| show::basis(*basis).to_owned());
                 vec![values.to_string(), before, "->".to_owned(), after]
             });
-            section(out, "changes of how trusted values were decided", bases.collect(), &[0])?;
+            section(
+                out,
+                "groups of trusted values were decided in another way; the first column is their number",
+                bases.collect(),
+                &[0],
+            )?;
         }
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;

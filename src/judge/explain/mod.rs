@@ -10,7 +10,8 @@ use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
-use mcc_edition::Edition;
+use mcc_campaign::benchkit::STATE_SPACE;
+use mcc_edition::{AnswerKind, Edition};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -85,6 +86,9 @@ pub struct Explanation {
 pub struct Position {
     /// Its number, from 0.
     pub position: usize,
+    /// Its name, such as STATES; may be empty.
+    #[serde(skip)]
+    pub name: &'static str,
     /// The property id; may be empty.
     pub id: String,
     /// The trusted value; None if it is unknown.
@@ -203,6 +207,19 @@ pub fn explain(
     })
 }
 
+/// The name of a position that has one, such as STATES of StateSpace; otherwise empty.
+fn position_name(judgement: &Judgement, examination: usize, position: usize) -> &'static str {
+    let name = &judgement.examinations[examination];
+    let examination = judgement.edition.examinations.iter().find(|known| known.name == *name);
+    let has_names = examination.is_some_and(|known| known.answers == AnswerKind::StateSpace);
+    if has_names { STATE_SPACE.get(position).copied().unwrap_or_default() } else { "" }
+}
+
+/// The number of a position with two digits, and its name if it has one.
+fn numbered(position: usize, name: &str) -> String {
+    format!("{position:02} {name}").trim_end().to_owned()
+}
+
 fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Position {
     let trusted = &block.trusted[position];
     let weight = &judgement.instances[block.instance].weight;
@@ -230,6 +247,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
     let voting = votes().map(|(_, confidence)| confidence);
     Position {
         position,
+        name: position_name(judgement, block.examination, position),
         backing: backing.sum::<BigRational>().to_string(),
         voting: voting.sum::<BigRational>().to_string(),
         id: trusted.id.clone(),
@@ -264,7 +282,9 @@ pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
         }
         Basis::UnknownNone => "no tool answered".to_owned(),
         Basis::UnknownSingle => {
-            format!("one tool answered, with a confidence below {threshold} or a value that was not kept")
+            format!(
+                "one tool answered, and its confidence is below {threshold} (or the judged table does not state its value)"
+            )
         }
         Basis::UnknownTie => "two tools of equal confidence differ".to_owned(),
         Basis::UnknownSplit => {
@@ -326,7 +346,7 @@ impl fmt::Display for Explanation {
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified = position.certified.as_ref().map(CertifiedPosition::label_words);
             let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
-            let mut row = vec![format!("{:02}", position.position), value, basis];
+            let mut row = vec![numbered(position.position, position.name), value, basis];
             row.extend(certified.into_iter().chain([backers]));
             row
         };
@@ -399,7 +419,8 @@ impl Position {
 
     /// Writes the explanation of one position.
     fn write_position(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = if self.id.is_empty() { String::new() } else { format!(" ({})", self.id) };
+        let id = if self.id.is_empty() { self.name } else { &self.id };
+        let id = if id.is_empty() { String::new() } else { format!(" ({id})") };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
         writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
@@ -415,8 +436,12 @@ impl Position {
             writeln!(out, "{}", wrapped(&certified.to_string(), 80, 2))?;
         }
         if self.basis != Basis::Majority {
-            let sums =
-                format!("Sum of confidence: {backing} for the trusted value, {voting} for all given values");
+            let backed = if self.value.is_some() {
+                format!("{backing} for the trusted value, ")
+            } else {
+                String::new()
+            };
+            let sums = format!("Sum of confidence: {backed}{voting} for all given values");
             writeln!(out, "{}", wrapped(&sums, 80, 2))?;
         }
         for (what, verdict) in

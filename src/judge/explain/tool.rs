@@ -1,7 +1,7 @@
 //! Explains the points of one entry: its values by examination, its wrong values, the families where it misses most points,
 //! and the right values that no other tool gave.
 
-use super::ExplainError;
+use super::{ExplainError, numbered, position_name};
 use crate::judgement::*;
 use crate::places::{Loss, Places, Position};
 use crate::shared::{find, list};
@@ -91,6 +91,9 @@ pub struct WrongValue {
     pub examination: String,
     /// The position, from 0.
     pub position: usize,
+    /// Its name, such as STATES; may be empty.
+    #[serde(skip)]
+    pub name: &'static str,
     /// The value that the entry gave.
     pub answer: String,
     /// The trusted value.
@@ -125,6 +128,9 @@ pub struct UniqueValue {
     pub examination: String,
     /// The position, from 0.
     pub position: usize,
+    /// Its name, such as STATES; may be empty.
+    #[serde(skip)]
+    pub name: &'static str,
     /// The trusted value, which the entry gave.
     pub value: String,
 }
@@ -167,6 +173,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
             instance,
             examination,
             position: value.position,
+            name: position_name(judgement, value.examination, value.position),
             answer: cell.map(|cell| text(&cell.values[value.position])).unwrap_or_default(),
             trusted: text(&trusted.value),
             basis: trusted.basis,
@@ -178,7 +185,8 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     let unique = sums.unique(number).iter().filter(took_part).map(|value| {
         let (instance, examination) = names(value);
         let trusted = &blocks[&(value.examination, value.instance)].trusted[value.position];
-        UniqueValue { instance, examination, position: value.position, value: text(&trusted.value) }
+        let name = position_name(judgement, value.examination, value.position);
+        UniqueValue { instance, examination, position: value.position, name, value: text(&trusted.value) }
     });
     let losses = sums.losses(number).into_iter().map(|Loss { family, tally, .. }| FamilyLoss {
         family: family.to_owned(),
@@ -244,13 +252,13 @@ impl fmt::Display for ToolExplanation {
         let wrong: BigRational = self.wrong.iter().map(|wrong| &wrong.points).sum();
         let wrong = format!("Wrong values: {}; points lost by them: {}", self.wrong.len(), decimals(&-wrong));
         list(out, &wrong, &self.wrong, |wrong| {
-            let WrongValue { instance, examination, position, answer, trusted, basis, points } = wrong;
+            let WrongValue { instance, examination, position, name, answer, trusted, basis, points } = wrong;
             let answer = format!("{}, trusted {} ({basis})", short(answer), short(trusted));
-            vec![format!("{instance} {examination} {position:02}"), answer, decimals(points)]
+            vec![format!("{instance} {examination} {}", numbered(*position, name)), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!(
-            "Points missing compared with all trusted values: {}; most of them on",
+            "Points missing, compared with all trusted values of its runs: {}; most of them on",
             decimals(&missing)
         );
         list(out, &missing, &self.losses, |loss| {
@@ -259,14 +267,14 @@ impl fmt::Display for ToolExplanation {
         })?;
         let unique = format!("Right values that no other competing tool gave: {}", self.unique.len());
         list(out, &unique, &self.unique, |unique| {
-            let UniqueValue { instance, examination, position, value } = unique;
-            vec![format!("{instance} {examination} {position:02}"), short(value)]
+            let UniqueValue { instance, examination, position, name, value } = unique;
+            vec![format!("{instance} {examination} {}", numbered(*position, name)), short(value)]
         })
     }
 }
 
 /// The meaning of the columns of the table.
-const COLUMN_WORDS: &str = "unjudged: no value is trusted; none: not computed; unique: right, and in no other tool; best: \
+const COLUMN_WORDS: &str = "unjudged: no value is trusted; none: not computed; unique: right in no other competing tool; best: \
                             points of the best virtual tool, which has every right value of a competing entry";
 
 impl ToolExplanation {

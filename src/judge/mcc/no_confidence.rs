@@ -5,7 +5,7 @@ use super::block_judge::BlockJudge;
 use super::judge::{Judge, JudgementTotals};
 use crate::judgement::{Flag, FlagKind, Medal};
 use num_rational::BigRational;
-use num_traits::One;
+use num_traits::{One, Signed};
 
 /// Returns a flag for every examination in which an entry loses values because its confidence could not be measured: the
 /// number of these values, and the rank that it would have with them. They are the values that would be right if its
@@ -84,6 +84,7 @@ fn ranks(
         let rank = place.rank?;
         Some(match Medal::of_rank(rank) {
             Medal::None => rank.to_string(),
+            _ if !place.points.is_positive() => format!("{rank} (no medal)"),
             medal => format!("{rank} ({medal})"),
         })
     };

@@ -226,7 +226,15 @@ function drawInstancePage(part) {
     model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run; – means no value, · no run, ° a run with a mark",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
+    endingsOf(shown.blocks.flatMap(block => block.cells)),
   ] };
+}
+
+/** The meaning of the endings that the cells of runs without a right or wrong value show. */
+function endingsOf(cells) {
+  const used = [...new Set(cells.map(cell => cell.ending))].sort((a, b) => a - b).map(ending => names.endings[ending]);
+  const shownInCells = used.filter(([code]) => code !== "–");
+  return shownInCells.length ? element("dl", { class: "legend" }, shownInCells.map(([code, words]) => element("div", {}, element("dt", {}, code), element("dd", {}, words)))) : null;
 }
 
 function drawExamination({ instance, examination }, block) {
@@ -328,8 +336,12 @@ function drawFirings({ about, rows, left_out: leftOut }, link) {
 function evidenceOf(block, position) {
   const files = (block.evidence ?? []).filter(([other]) => other === position);
   if (!files.length) return null;
+  // A largest number needs both: a sequence that reaches it, and a certificate that nothing exceeds it.
+  const isBound = files.some(file => file[3]) && files.some(file => file[1].endsWith(".certificate.json"));
+  const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a firing sequence that shows the value.";
+  const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? " is a firing sequence that shows the value." : name.endsWith(".explored.json") ? " records how far the net was explored. It is not a proof that a checker reads: the line “Certified” above says whether a second program repeated the exploration." : " is a certificate that proves the value.");
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. It is not a proof that a checker reads: the line “Certified” above says whether a second program repeated the exploration." : proves);
     if (!isWitness) return [file];
     const place = element("div", {}, element("p", {}, "Loading …"));
     load(`${path}.js`, firings => place.replaceChildren(...drawFirings(firings, element("a", { href: path }, "the file"))),
@@ -347,7 +359,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest, or for the folder that mcc-harness judge --out wrote from the judged files."),
+  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 
@@ -389,8 +401,8 @@ function drawRun({ instance, examination, entry }, block) {
   parts.push(netPicture());
   if (recorded) {
     const run = `${name}/${where}/${title}`;
-    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it."),
-      ...commands([`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`, `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
+    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, recorded.outputs ? "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it." : "The tool was not started, so that there is nothing to repeat. This command explains the trusted values."),
+      ...commands([...(recorded.outputs ? [`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`] : []), `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
   }
   return { title: `${name} · ${where} · ${title}`, parts };
 }
