@@ -257,7 +257,7 @@ impl WitnessArgs {
         let text = read(&self.file)?;
         let bad = |error| CommandError::Form { path: self.file.clone(), error };
         let witness = match self.claim.as_deref() {
-            None => Witness::read(&text).map_err(bad)?,
+            None => Witness::read(&text).map_err(|error| other_kind(&text, "runs", bad(error)))?,
             Some([examination, property, value]) => {
                 let archive = self.common.archive(None)?;
                 let run = if self.file.extension().is_some_and(|extension| extension == "scn") {
@@ -295,7 +295,8 @@ impl CertificateArgs {
     pub fn check(&self) -> Result<Checked, CommandError> {
         let text = read(&self.file)?;
         let certificate = Certificate::read(&text)
-            .map_err(|error| CommandError::Form { path: self.file.clone(), error })?;
+            .map_err(|error| CommandError::Form { path: self.file.clone(), error })
+            .map_err(|error| other_kind(&text, "lemmas", error))?;
         let instance = Instance::read(&self.common.archive(Some(&certificate.instance))?)?;
         let Certificate { property, value, lemmas, .. } = &certificate;
         let shown = Shown { property, value, bound: "at most" };
@@ -315,7 +316,12 @@ impl CommonArgs {
                 // Checked, because it becomes a part of a path.
                 let name: InstanceName = name.parse()?;
                 let packed = given.join(format!("{name}.tgz"));
-                if packed.is_file() { packed } else { given.join(name.as_str()) }
+                let folder = given.join(name.as_str());
+                if !packed.is_file() && !folder.exists() {
+                    let why = format!("{} has neither {name}.tgz nor a folder {name}", given.display());
+                    return Err(CommandError::Usage(why));
+                }
+                if packed.is_file() { packed } else { folder }
             }
             (true, None) => {
                 let why = "with --claim, --instances needs the archive of one instance";
@@ -380,6 +386,26 @@ impl Shown<'_> {
     /// The value, or the bound.
     fn what(&self) -> String {
         if self.is_bound_only() { format!("{} {}", self.bound, self.value) } else { self.value.to_string() }
+    }
+}
+
+/// Says so if a file without the key `own` is of another kind; otherwise returns `error`.
+fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
+    const KINDS: [(&str, &str); 3] = [
+        ("runs", "a witness, which `check-witness` (`mcc-check witness`) checks"),
+        ("lemmas", "a certificate, which `check-certificate` (`mcc-check certificate`) checks"),
+        (
+            "complete",
+            "the statistics of an exploration, which nothing checks; `mcc-check explore` explores again",
+        ),
+    ];
+    let Ok(serde_json::Value::Object(file)) = serde_json::from_str(text) else { return error };
+    let other = KINDS.iter().find(|(key, _)| !file.contains_key(own) && file.contains_key(*key));
+    match (other, error) {
+        (Some((_, what)), CommandError::Form { path, .. }) => {
+            CommandError::Usage(format!("{}: this is {what}", path.display()))
+        }
+        (_, error) => error,
     }
 }
 

@@ -661,3 +661,29 @@ fn files_of_tina_and_smpt_are_evidence_too() {
     convert("reduced.smt2", "f9 TRUE").code(2).stderr(predicates::str::contains(unknown));
     assert!(!folder.path().join("f9-TRUE.json").exists());
 }
+
+#[test]
+fn a_file_for_another_command_and_a_missing_instance_are_named() {
+    let folder = TempDir::new().unwrap();
+    let statement = r#""version": 1, "instance": "F-PT-1", "examination": "CTLCardinality", "property": "p""#;
+    for (name, rest) in [
+        ("witness.json", r#""value": true, "runs": []"#),
+        ("certificate.json", r#""value": true, "lemmas": [], "steps": []"#),
+        ("explored.json", r#""value": "F", "complete": true"#),
+    ] {
+        fs::write(folder.path().join(name), format!("{{{statement}, {rest}}}")).unwrap();
+    }
+    for (arguments, expected) in [
+        (
+            "check-witness certificate.json",
+            "certificate.json: this is a certificate, which `check-certificate`",
+        ),
+        ("check-certificate witness.json", "witness.json: this is a witness, which `check-witness`"),
+        ("check-witness explored.json", "explored.json: this is a report on an exploration"),
+        ("check-witness witness.json", " has neither F-PT-1.tgz nor a folder F-PT-1"),
+    ] {
+        let refused = harness(folder.path(), &format!("{arguments} --instances .")).assert().code(2);
+        let message = words(&refused.get_output().stderr);
+        assert!(message.contains(expected), "{arguments}: {message}");
+    }
+}
