@@ -396,7 +396,7 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
         ("lemmas", "a certificate, which `check-certificate` (`mcc-check certificate`) checks"),
         (
             "complete",
-            "the statistics of an exploration, which nothing checks; `mcc-check explore` explores again",
+            "a report on an exploration, which no command checks; `mcc-check explore` explores again",
         ),
     ];
     let Ok(serde_json::Value::Object(file)) = serde_json::from_str(text) else { return error };
