@@ -23,8 +23,8 @@ impl CertifiedPosition {
     pub fn label_words(&self) -> String {
         match &self.certified {
             _ if self.label == VOTES => "not certified".to_owned(),
-            Some(certified) if !self.is_trusted => {
-                format!("{} of {}", self.label, short(&certified.value.to_string()))
+            Some(Certified { method, value, .. }) if !self.is_trusted => {
+                format!("{} by {}", short(&value.to_string()), in_words(*method))
             }
             _ => self.label.to_owned(),
         }
@@ -40,6 +40,15 @@ impl CertifiedPosition {
     }
 }
 
+fn in_words(method: Method) -> &'static str {
+    match method {
+        Method::Witness => "a witness",
+        Method::Proof => "a proof",
+        Method::ReExplored => "two explorations",
+        Method::Explored => "one exploration",
+    }
+}
+
 impl fmt::Display for CertifiedPosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let no =
@@ -52,12 +61,7 @@ impl fmt::Display for CertifiedPosition {
             CertifiedValue::AtLeast(least) => format!("the value is at least {}", short(&least.to_string())),
         };
         let file = if evidence.is_empty() { String::new() } else { format!(", file {evidence}") };
-        let by = match method {
-            Method::Witness => "a witness",
-            Method::Proof => "a proof",
-            Method::ReExplored => "two explorations",
-            Method::Explored => "one exploration",
-        };
+        let by = in_words(*method);
         let evidence = format!("{stated} by {by} ({detail}{file})");
         match self.label {
             REFUTED => write!(out, "Refuted: {evidence}"),
