@@ -45,7 +45,7 @@ pub fn is_full(error: &io::Error) -> bool {
 }
 
 /// Whether an output could not be written because of its path: a folder of it does not exist or is a file, the path is a
-/// folder, permission is missing, or links lead in a circle. Another path is the remedy, so this is bad input.
+/// folder, or permission is missing. Another path is the remedy, so this is bad input.
 pub fn is_wrong_path(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{
         AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound,
@@ -61,7 +61,7 @@ pub fn is_wrong_path(error: &std::io::Error) -> bool {
             | NotFound
             | PermissionDenied
             | ReadOnlyFilesystem
-    ) || error.raw_os_error() == Some(nix::libc::ELOOP)
+    )
 }
 
 /// Returns the last `most` bytes of a file.
