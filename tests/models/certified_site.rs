@@ -67,7 +67,7 @@ fn evidence_outside_of_the_folder_of_certify_is_not_judged() {
     let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
     let done = harness(folder.path(), judge).assert().code(2);
     let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-    for part in ["certified.csv", "line ", "column evidence: `../", "not a file in the folder of `certify`"] {
+    for part in ["certified.csv:2: column evidence: `../", "not a file in the folder of `certify`"] {
         assert!(said.contains(part), "{said}");
     }
     assert!(!folder.path().join("labelled").exists());
