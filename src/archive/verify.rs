@@ -10,6 +10,7 @@ use mcc_edition::Edition;
 use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::mcc::Judge;
+use mcc_judge::record::has_output;
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
@@ -233,7 +234,7 @@ impl Verified {
     }
 
     /// Checks that every planned run is recorded, and that every output has its recorded digest and is the output of an
-    /// attempt, if the record is `archived`; otherwise a controller that was killed may have left others.
+    /// attempt. A record that is not `archived` may have folders of further attempts, of a controller that was killed.
     fn record(&mut self, record: &Record, archived: bool) -> Result<(), ArchiveError> {
         let hashes = RandomState::new();
         let mut outputs: HashSet<u64> = HashSet::new();
@@ -248,18 +249,16 @@ impl Verified {
                 self.outputs(record, &attempt, |path| {
                     outputs.insert(hashes.hash_one(path));
                 });
+                if !archived {
+                    let folder = record.outputs_dir(&attempt.run, attempt.number);
+                    self.no_others(&folder, |path| outputs.contains(&hashes.hash_one(path)))?;
+                }
             }
             ids.insert(run.run.id());
             examinations.insert(run.run.examination);
         }
         if archived {
-            let folder = record.dir().join("outputs");
-            for file in WalkDir::new(&folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
-                let file = file.on("read", &folder)?;
-                if !file.file_type().is_dir() && !outputs.contains(&hashes.hash_one(file.path())) {
-                    self.differs(file.path().display().to_string(), "is not an output of a recorded attempt");
-                }
-            }
+            self.no_others(&record.dir().join("outputs"), |path| outputs.contains(&hashes.hash_one(path)))?;
         }
         let summary = record.summary()?;
         if summary.recorded < summary.planned {
@@ -280,6 +279,17 @@ impl Verified {
         Ok(())
     }
 
+    /// Checks that `folder` has no file that is not an output of an attempt.
+    fn no_others(&mut self, folder: &Path, is_output: impl Fn(&Path) -> bool) -> Result<(), ArchiveError> {
+        for file in WalkDir::new(folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
+            let file = file.on("read", folder)?;
+            if !file.file_type().is_dir() && !is_output(file.path()) {
+                self.differs(file.path().display().to_string(), "is not an output of a recorded attempt");
+            }
+        }
+        Ok(())
+    }
+
     /// Compares the outputs of an attempt; calls `see` with the path of each.
     fn outputs(&mut self, record: &Record, attempt: &Attempt, mut see: impl FnMut(&Path)) {
         let folder = record.outputs_dir(&attempt.run, attempt.number);
@@ -291,6 +301,10 @@ impl Verified {
             if let Some(length) = length.filter(|length| *length != output.bytes) {
                 self.differs(place, format!("has {length} bytes, but {} in the record", output.bytes));
             }
+        }
+        if has_output(&attempt.outcome) && attempt.outputs.iter().all(|output| output.role != "stdout") {
+            let place = format!("{} attempt {} stdout", attempt.run, attempt.number);
+            self.differs(place, "has no digest in the record");
         }
     }
 

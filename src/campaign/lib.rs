@@ -12,6 +12,7 @@ mod instances;
 mod jobs;
 mod load;
 mod models;
+mod parse;
 mod plan;
 mod publication;
 

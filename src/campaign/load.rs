@@ -6,6 +6,7 @@ use super::{
     Overrides, Phase, Publication, Start, Tool,
 };
 use crate::benchkit::{FailureClass, FailureClasses};
+use crate::parse;
 use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
@@ -184,7 +185,7 @@ impl Campaign {
     fn load_with(path: &Path, needs_keys: bool) -> Result<Self, CampaignError> {
         let text = read(path)?;
         let source = Source { file: path, text: &text, needs_keys };
-        let raw: RawCampaign = toml::from_str(&text).map_err(|error| {
+        let raw: RawCampaign = parse::campaign(&text).map_err(|error| {
             let line = source.line(error.span().map_or(0, |span| span.start));
             let written: String =
                 text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(100).collect();

@@ -2,6 +2,7 @@
 //! result depends on it.
 
 use super::CampaignError;
+use crate::parse;
 use mcc_base::names::EntryName;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -127,8 +128,8 @@ impl Publication {
         let wrong = |error: toml::de::Error| {
             (line(error.span().map_or(0, |span| span.start)), error.message().replace('\n', " "))
         };
-        let file: File = toml::from_str(text).map_err(wrong)?;
-        let names: Names = toml::from_str(text).map_err(wrong)?;
+        let file: File = parse::campaign(text).map_err(wrong)?;
+        let names: Names = parse::campaign(text).map_err(wrong)?;
         if let Some(publication) =
             file.publication.as_ref().filter(|publication| !publication.get_ref().entries.is_empty())
         {

@@ -75,6 +75,11 @@ struct Walker<'n> {
     /// By transition: its position in `enabled`.
     at: Vec<u32>,
     path: Vec<u32>,
+    /// By transition: the number of the last firing after which it was compared with the tokens.
+    compared: Vec<u64>,
+    firings: u64,
+    /// The steps of firings that change many places, or places of many transitions; others cost none.
+    cost: u64,
 }
 
 const NOT_ENABLED: u32 = u32::MAX;
@@ -82,7 +87,8 @@ const NOT_ENABLED: u32 = u32::MAX;
 impl<'n> Walker<'n> {
     fn new(net: &'n Compiled) -> Self {
         let (enabled, at) = (Vec::new(), vec![NOT_ENABLED; net.transitions()]);
-        let mut walker = Self { net, tokens: net.initial.clone(), enabled, at, path: Vec::new() };
+        let (tokens, compared) = (net.initial.clone(), vec![0; net.transitions()]);
+        let mut walker = Self { net, tokens, enabled, at, path: Vec::new(), compared, firings: 0, cost: 0 };
         walker.restart();
         walker
     }
@@ -114,17 +120,30 @@ impl<'n> Walker<'n> {
     fn fire(&mut self, transition: u32) -> Option<()> {
         self.net.fire(transition, &mut self.tokens)?;
         self.path.push(transition);
+        self.firings += 1;
         let net = self.net;
         for change in net.changes(transition) {
-            for &consumer in net.consumers(change.place) {
-                self.update(consumer);
+            let consumers = net.consumers(change.place);
+            self.cost += consumers.len() as u64 / SIZE_OF_STEP;
+            for &consumer in consumers {
+                // A transition may need tokens of several of these places.
+                if std::mem::replace(&mut self.compared[consumer as usize], self.firings) < self.firings {
+                    self.cost += net.inputs(consumer).len() as u64 / SIZE_OF_STEP;
+                    self.update(consumer);
+                }
             }
         }
         Some(())
     }
 
+    /// Counts a step of this cost and of the firings since the last one.
+    fn spend(&mut self, cost: u64, limits: &Limits<'_>) -> Result<(), Stop> {
+        limits.spend(cost.saturating_add(std::mem::take(&mut self.cost)))
+    }
+
     /// The distance of a goal after firing a transition.
     fn distance_after(&mut self, transition: u32, goal: &Goal) -> u64 {
+        self.cost += self.net.changes(transition).len() as u64 / SIZE_OF_STEP;
         if self.net.fire(transition, &mut self.tokens).is_none() {
             return u64::MAX;
         }
@@ -162,7 +181,7 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
         let compared = goal.map_or(0, |goal| COMPARED as u64 * (4 + goals[goal].size(net)));
         let cost = 1 + (sizes + compared) / SIZE_OF_STEP;
         for _ in 0..length {
-            if limits.spend(cost).is_err() {
+            if walker.spend(cost, limits).is_err() {
                 return largest;
             }
             for goal in goals.iter_mut() {
@@ -223,7 +242,7 @@ pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Li
         let mut earlier: Vec<Marking> = Vec::new();
         // Most walks are short, so that short paths are found.
         for _ in 0..longest >> random.below(6) {
-            if limits.spend(cost + earlier.len() as u64 / 8).is_err() {
+            if walker.spend(cost + earlier.len() as u64 / 8, limits).is_err() {
                 return;
             }
             earlier.push(walker.tokens.clone());
@@ -364,7 +383,7 @@ pub(crate) fn guided(
             candidates.clear();
             candidates.extend(walker.enabled.iter().copied().filter(|one| left[*one as usize] > 0));
             let cost = 1 + (walker.enabled.len() as u64 + goal.size(net)) / SIZE_OF_STEP;
-            if limits.spend(cost).is_err() {
+            if walker.spend(cost, limits).is_err() {
                 return;
             }
             let transition = if candidates.is_empty() {
@@ -390,6 +409,26 @@ pub(crate) fn guided(
         }
         if all == 0 && attempt > 20 {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Arcs;
+
+    #[test]
+    fn a_firing_that_changes_many_places_costs_steps() {
+        for (places, cost) in [(6400, 100), (3, 0)] {
+            let all = Arcs { inputs: (0..places).map(|place| (place, 1)).collect(), outputs: vec![] };
+            let net = Compiled::new(vec![2; places as usize], &[all]);
+            let mut walker = Walker::new(&net);
+            walker.fire(0).unwrap();
+            // The transition is compared once, not once for each of its places.
+            assert_eq!((walker.cost, walker.enabled.len()), (cost, 1));
+            walker.fire(0).unwrap();
+            assert_eq!((walker.cost, walker.enabled.len()), (2 * cost, 0));
         }
     }
 }

@@ -158,7 +158,8 @@ fn cluster(error: &ClusterError) -> Exit {
         | ClusterError::TooShort { .. }
         | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
-        ClusterError::Command { .. } | ClusterError::File(_) => Exit::Failed,
+        ClusterError::File(error) => file(error),
+        ClusterError::Command { .. } => Exit::Failed,
     }
 }
 

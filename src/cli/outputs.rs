@@ -3,6 +3,7 @@
 use super::Failure;
 use anyhow::anyhow;
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
+use mcc_judge::write::{self, INCOMPLETE};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs;
@@ -36,12 +37,17 @@ struct JudgedInputs {
     inputs: Vec<InputDigest>,
 }
 
-/// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`. The judgement of
-/// tables is replaced: a corrected table has other bytes.
+/// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`, or files that a
+/// judgement would replace and that are not those of one. The judgement of tables is replaced: a corrected table has other
+/// bytes.
 pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), Failure> {
+    if ["record.db", "archive.json"].iter().any(|file| out.join(file).exists()) {
+        let out = out.display();
+        return Err(Failure::usage(anyhow!("{out} is a record or an archive; give another --out")));
+    }
     let path = out.join("judgement.json");
     let text = match fs::read(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return refuse_other_files(out),
         text => text.map_err(|error| Failure::usage(anyhow!("{}: {error}", path.display())))?,
     };
     let earlier: JudgedInputs = serde_json::from_slice(&text).map_err(|error| {
@@ -58,6 +64,19 @@ pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), 
         "{} is the judgement of another record; give another --out, or remove that folder if it is not needed",
         path.display()
     )))
+}
+
+/// Returns a usage error if `out`, which has no judgement, has a file with the name of one of a judgement.
+fn refuse_other_files(out: &Path) -> Result<(), Failure> {
+    let other = write::files().map(|name| out.join(name)).find(|path| path.symlink_metadata().is_ok());
+    match other {
+        Some(other) if !out.join(INCOMPLETE).exists() => Err(Failure::usage(anyhow!(
+            "{} would be replaced, and is not of a judgement, because that folder has no judgement.json; give another \
+             --out, or remove this file if it is not needed",
+            other.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The files that are read of an input.
@@ -127,5 +146,24 @@ mod tests {
         assert_eq!(refused(&[record]), "");
         fs::write(folder.path().join("judgement.json"), "x").unwrap();
         assert!(refused(&[]).contains("not a judgement"));
+    }
+
+    #[test]
+    fn a_judgement_replaces_no_file_of_something_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), "").unwrap();
+        let refused = || {
+            let error = refuse_other_judgement(folder.path(), &[]).err();
+            error.map_or(String::new(), |error| error.error.to_string())
+        };
+        write("answers.csv");
+        assert_eq!(refused(), "");
+        write("overrides.csv");
+        assert!(refused().contains("overrides.csv would be replaced"), "{}", refused());
+        // The judgement of a program that was killed is replaced.
+        write(INCOMPLETE);
+        assert_eq!(refused(), "");
+        write("record.db");
+        assert!(refused().contains("is a record or an archive"), "{}", refused());
     }
 }

@@ -5,8 +5,10 @@
 use crate::judgement::{InputDigest, Judgement, Trusted};
 use mcc_campaign::benchkit::Value;
 use num_bigint::BigUint;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+use std::path::{Component, Path};
 use std::str::FromStr;
 
 /// How a value is certified.
@@ -136,10 +138,29 @@ pub struct Certified {
     /// What the evidence states: the value, or a number that it is not below.
     #[serde(with = "value_text")]
     pub value: CertifiedValue,
-    /// The file of the evidence, relative to the folder of `certify`.
+    /// The files of the evidence, relative to the folder of `certify`, with a blank between them.
+    #[serde(deserialize_with = "evidence_files")]
     pub evidence: String,
     /// What the evidence is, in words.
     pub detail: String,
+}
+
+/// Checks that all files of evidence are in the folder of `certify`.
+///
+/// # Errors
+/// One is not.
+pub(crate) fn check_evidence(evidence: &str) -> Result<(), String> {
+    let is_inside =
+        |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    let Some(file) = evidence.split(' ').find(|file| !is_inside(file)) else { return Ok(()) };
+    let shown: String = file.chars().take(60).collect();
+    Err(format!("`{shown}` is not a file in the folder of `certify`; certify again"))
+}
+
+fn evidence_files<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let evidence = String::deserialize(from)?;
+    check_evidence(&evidence).map_err(D::Error::custom)?;
+    Ok(evidence)
 }
 
 mod value_text {
@@ -233,6 +254,23 @@ mod tests {
         }
         for text in ["", "X", "Inf", "3.2057E+0008", ">=inf", ">=", "> 4"] {
             assert!(text.parse::<CertifiedValue>().unwrap_err().contains("expected T, F"), "{text}");
+        }
+    }
+
+    #[test]
+    fn evidence_outside_of_the_folder_is_refused() {
+        let read = |evidence: &str| {
+            let json = serde_json::json!({
+                "method": "proof", "value": "T", "evidence": evidence, "detail": "",
+            });
+            serde_json::from_value::<Certified>(json).map_err(|error| error.to_string())
+        };
+        for evidence in ["", "evidence/A-PT-1/x.json evidence/A-PT-1/y..json"] {
+            assert_eq!(read(evidence).unwrap().evidence, evidence);
+        }
+        for evidence in ["../x", "/etc/hostname", "evidence/x.json evidence/../../x", ".."] {
+            let message = read(evidence).unwrap_err();
+            assert!(message.contains("is not a file in the folder of `certify`"), "{message}");
         }
     }
 }

@@ -12,8 +12,7 @@ use mcc_base::files;
 use mcc_judge::judgement::{Block, Cell, Trusted, Weak};
 use mcc_model::{Net, NetKind};
 use serde::Serialize;
-use std::io::{self, Read as _, Seek as _};
-use std::path::{Component, Path};
+use std::io::{Read as _, Seek as _};
 
 /// The page that shows the instance named in the fragment of its URL.
 #[derive(Template)]
@@ -190,9 +189,6 @@ fn evidence(
         for name in files.filter(|name| !name.is_empty()) {
             let from = folder.join(name);
             let failed = |source| ReportError::Evidence { path: from.clone(), source };
-            if !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
-                return Err(failed(io::Error::other("the judgement names a file outside of the folder")));
-            }
             let mut file = files::open_own(&from).map_err(failed)?;
             let path = contest.evidence_path(block.instance, name);
             site.copy(&mut file, &path)?;

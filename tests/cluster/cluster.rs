@@ -477,6 +477,20 @@ fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
     fs::remove_dir_all(&copy).unwrap();
     recorded(&copy, "DiningTable", key("DiningTable"));
     assert!(collect(&["--from", "copy"], 1).contains("2 of 16 runs are recorded"));
+    // A file beside shards is none, but what may be a shard must be readable.
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).unwrap();
+    fs::write(copies.join("notes"), "").unwrap();
+    fs::rename(&copy, copies.join("shard")).unwrap();
+    assert!(collect(&["--from", "copies"], 1).contains("2 of 16 runs are recorded"));
+    for unreadable in ["copies/link", "results/superseded/TokenLoop.1", "results/shards/DiningTable"] {
+        let path = folder.path().join(unreadable);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(path.file_name().unwrap(), &path).unwrap();
+        let printed = collect(&["--from", "copies"], 2);
+        assert!(printed.contains(unreadable) && printed.contains("Too many levels"), "{printed}");
+        fs::remove_file(path).unwrap();
+    }
     fs::set_permissions(keys.join("TokenLoop"), PermissionsExt::from_mode(0o644)).unwrap();
     assert!(collect(&[], 2).contains("keys/TokenLoop: other users may have read this key"));
 }

@@ -56,3 +56,19 @@ fn a_site_refuses_evidence_that_was_not_judged() {
         assert!(said.contains(expected) && !folder.path().join("site").exists(), "{said}");
     }
 }
+
+#[test]
+fn evidence_outside_of_the_folder_of_certify_is_not_judged() {
+    let folder = outvoted();
+    certify(folder.path(), "--only disputed").assert().success();
+    let path = folder.path().join("certified/certified.csv");
+    let table = fs::read_to_string(&path).unwrap();
+    fs::write(&path, table.replacen("evidence/", "../", 1)).unwrap();
+    let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+    let done = harness(folder.path(), judge).assert().code(2);
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    for part in ["certified.csv:2: column evidence: `../", "not a file in the folder of `certify`"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!folder.path().join("labelled").exists());
+}

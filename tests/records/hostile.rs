@@ -538,6 +538,31 @@ fn a_recorded_length_that_is_not_that_of_the_output_is_found() {
 }
 
 #[test]
+fn an_output_without_digest_in_a_record_is_found() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().join("record");
+    drop(contest::record(&contest::small(), &dir, |_| None));
+    let db = rusqlite::Connection::open(dir.join("record.db")).unwrap();
+    db.execute("UPDATE attempts SET facts = json_remove(facts, '$.outputs[#-1]') WHERE run = 1", []).unwrap();
+    drop(db);
+    let verify = || {
+        let done = Command::cargo_bin("mcc-harness").unwrap().arg("verify").arg(&dir).assert().code(1);
+        String::from_utf8_lossy(&done.get_output().stdout).into_owned()
+    };
+    // A controller that was killed may leave outputs of an attempt that is not recorded.
+    fs::create_dir(dir.join(format!("outputs/{RUN}/2"))).unwrap();
+    fs::write(dir.join(format!("outputs/{RUN}/2/stdout")), "").unwrap();
+    let (missing, file) =
+        ("attempt 1 stdout: has no digest in the record", format!("outputs/{RUN}/1/stdout"));
+    let shown = verify();
+    assert!(shown.contains(missing) && !shown.contains("/2/stdout"), "{shown}");
+    assert!(shown.contains(&format!("{file}: is not an output of a recorded attempt")), "{shown}");
+    fs::remove_file(dir.join(&file)).unwrap();
+    let shown = verify();
+    assert!(shown.contains(missing) && !shown.contains("is not an output"), "{shown}");
+}
+
+#[test]
 fn more_than_1000_entries_of_several_sources_are_refused() {
     let folder = TempDir::new().unwrap();
     for source in ["a", "b"] {

@@ -1,5 +1,6 @@
 //! Failure classes: what the output of a run says about why its tool failed. They change no points.
 
+use crate::parse;
 use mcc_base::names::EntryName;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
@@ -96,7 +97,7 @@ impl FailureClasses {
     /// # Errors
     /// A value is not valid; the message has the entry.
     pub fn of_campaign(text: &str) -> Result<BTreeMap<EntryName, Self>, String> {
-        let file: File = toml::from_str(text).map_err(|error| error.message().replace('\n', " "))?;
+        let file: File = parse::campaign(text).map_err(|error| error.message().replace('\n', " "))?;
         let compiled = |EntryClasses { entry, failure_class }| {
             let classes = Self::new(&failure_class).map_err(|problem| format!("entry {entry}: {problem}"))?;
             Ok((entry, classes))

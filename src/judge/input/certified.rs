@@ -2,7 +2,7 @@
 
 use super::run_results::RunResults;
 use super::values::{SourceError, digest};
-use crate::certified::{CERTIFIED_FILE, Certified};
+use crate::certified::{CERTIFIED_FILE, Certified, check_evidence};
 use crate::table_words::CERTIFIED_HEADER;
 use mcc_campaign::benchkit::published::Table;
 use std::collections::{BTreeSet, HashMap};
@@ -52,6 +52,7 @@ pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), Sou
             format!("column method: `{shown}`; a row with a value has witness, proof, re-explored or explored")
         })?;
         let value = value.parse().map_err(|error| format!("column value: {error}"))?;
+        check_evidence(evidence).map_err(|problem| format!("column evidence: {problem}"))?;
         let (evidence, detail) = (evidence.to_owned(), detail.to_owned());
         let block = certified.entry((examination, instance.to_owned())).or_default();
         match block.insert(position, Certified { method, value, evidence, detail }) {

@@ -303,7 +303,7 @@ pub fn answers_of(
 }
 
 /// Returns whether the output of a run is read. The output of a run that is not scored is not, even if it exists.
-pub(crate) fn has_output(outcome: &Outcome) -> bool {
+pub fn has_output(outcome: &Outcome) -> bool {
     *outcome != Outcome::NotCompeting && ending(outcome, None).is_scored()
 }
 

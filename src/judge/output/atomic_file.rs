@@ -92,13 +92,19 @@ pub fn table_files(tables: &[(&str, String)], dir: &Path) -> Result<Vec<AtomicFi
     tables.iter().map(file).collect()
 }
 
+/// An empty file that is in a folder while its judgement is replaced.
+pub const INCOMPLETE: &str = "judgement.incomplete";
+
 /// Replaces the files of an earlier judgement in the folder. `judgement.json` is removed before the tables are replaced
 /// and written after them, so that it is never in a folder with tables of another judgement. Other files of the earlier
 /// judgement are removed.
 pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) -> Result<(), FileError> {
     tables.iter_mut().chain([&mut json]).try_for_each(AtomicFile::flush)?;
+    let incomplete = dir.join(INCOMPLETE);
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
-    if json.path().exists() {
+    let has_earlier = json.path().exists() || incomplete.exists();
+    std::fs::write(&incomplete, "").on("write", &incomplete)?;
+    if has_earlier {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
         for name in files().filter(|name| !stays(name)) {
             match std::fs::remove_file(dir.join(name)) {
@@ -109,5 +115,6 @@ pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) ->
             }
         }
     }
-    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))
+    tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))?;
+    std::fs::remove_file(&incomplete).on("remove", &incomplete)
 }

@@ -3,6 +3,7 @@
 //! Every file is written under a temporary name. When all are complete they replace those of an earlier judgement
 //! (`replace`).
 
+pub use super::atomic_file::INCOMPLETE;
 use super::atomic_file::{AtomicFile, field, replace, table_files};
 use super::schema;
 use crate::arrivals;

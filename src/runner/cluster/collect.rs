@@ -5,6 +5,7 @@ use mcc_base::OnFile;
 use mcc_store::{MergeCounts, Record, RecordPart, StoreError};
 use serde::Serialize;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The result of a collection.
@@ -32,8 +33,12 @@ pub fn collect(record: &Record, cluster: &Cluster, copies: &[PathBuf]) -> Result
     let mut failed = Ok(());
     for need in &cluster.facts().needs {
         let mut folders = vec![];
-        let lost = (1..).map(|n| cluster.superseded(&need.model, n)).take_while(|folder| folder.exists());
-        folders.extend(lost.map(|folder| (folder, Some(LOST))));
+        for lost in (1..).map(|n| cluster.superseded(&need.model, n)) {
+            if !lost.try_exists().on("read", &lost)? {
+                break;
+            }
+            folders.push((lost, Some(LOST)));
+        }
         folders.push((cluster.shard(&need.model), None));
         failed = failed.and(collected.take(record, cluster, Some(&need.model), &folders));
     }
@@ -80,16 +85,24 @@ impl Collected {
 
 /// Returns `folder` if it is a shard, else the shards in it.
 fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
-    if folder.join("record.db").exists() {
+    if has_record(folder)? {
         return Ok(vec![folder.to_owned()]);
     }
     let mut shards = vec![];
     for item in fs::read_dir(folder).on("list", folder)? {
         let path = item.on("list", folder)?.path();
-        if path.join("record.db").exists() {
+        if has_record(&path)? {
             shards.push(path);
         }
     }
     shards.sort();
     if shards.is_empty() { Err(StoreError::no_record(folder).into()) } else { Ok(shards) }
+}
+
+/// A file beside shards is none; a link that cannot be followed may be one.
+fn has_record(path: &Path) -> Result<bool, ClusterError> {
+    match path.join("record.db").try_exists() {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        found => Ok(found.on("read", path)?),
+    }
 }
