@@ -3,6 +3,7 @@
 use super::StoreError;
 use mcc_base::OnFile;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -36,7 +37,12 @@ pub(super) fn restrict(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made.map(drop),
     }
-    let mode = fs::metadata(path)?.mode();
+    let facts = fs::symlink_metadata(path)?;
+    // Its target would be changed, which may be a file of something else.
+    if facts.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link; remove it"));
+    }
+    let mode = facts.mode();
     if mode & 0o007 != 0 {
         let _ = fs::set_permissions(path, Permissions::from_mode(mode & 0o770));
     }
@@ -60,6 +66,7 @@ impl Lock {
             .write(true)
             .create(true)
             .truncate(false)
+            .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
             .on("lock", &path)?;
         let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
@@ -96,5 +103,18 @@ mod tests {
             assert_eq!(fs::metadata(path).unwrap().mode() & 0o007, 0, "{}", path.display());
         }
         drop(lock);
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_changes_no_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (other, lock) = (folder.path().join("other"), folder.path().join("lock"));
+        fs::write(&other, "kept").unwrap();
+        fs::set_permissions(&other, Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink("other", &lock).unwrap();
+        let message = Lock::take(folder.path()).err().unwrap().to_string();
+        assert!(message.contains("symbolic link"), "{message}");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
+        assert_eq!(fs::metadata(&other).unwrap().mode() & 0o777, 0o644);
     }
 }

@@ -294,5 +294,5 @@ fn unknown_settings_are_shown_by_plan_judge_and_site() {
         "{plan}"
     );
     assert!(unwrapped(judge).contains("(`judging.multipliers.surprise`): "), "{judge}");
-    assert!(page.contains("<code>judging.multipliers.surprise</code>): fitted to published leads"), "{page}");
+    assert!(page.contains("<code>judging.multipliers.surprise</code>): 13 is used"), "{page}");
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of the results, with one file for each instance.
@@ -88,13 +89,15 @@ impl ResultsFolder {
             }
         }
         let path = dir.join("lock");
-        let lock = File::create(&path).on("write", &path)?;
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false).custom_flags(nix::libc::O_NOFOLLOW);
+        let lock = options.open(&path).on("write", &path)?;
         match lock.try_lock() {
             Err(fs::TryLockError::WouldBlock) => return Err(CertificationError::InUse(dir.to_owned())),
             locked => locked.on("lock", &path)?,
         }
         let folder = Self { dir: dir.to_owned(), _lock: lock };
-        folder.remove_temporary_files(dir, 2).on("write", dir)?;
+        folder.remove_temporary_files(dir, 2)?;
         if known.exists() {
             let text = read(&known)?;
             let begun: Settings = parse(&text, &known)?;
@@ -117,13 +120,19 @@ impl ResultsFolder {
         Ok(folder)
     }
 
-    fn remove_temporary_files(&self, folder: &Path, depth: usize) -> io::Result<()> {
-        for item in fs::read_dir(folder)? {
-            let item = item?;
-            if item.file_type()?.is_dir() && depth > 0 {
-                self.remove_temporary_files(&item.path(), depth - 1)?;
+    /// Refuses links: files would be written outside of the folder.
+    fn remove_temporary_files(&self, folder: &Path, depth: usize) -> Result<(), CertificationError> {
+        for item in fs::read_dir(folder).on("read", folder)? {
+            let item = item.on("read", folder)?;
+            let (path, kind) = (item.path(), item.file_type().on("read", folder)?);
+            if kind.is_symlink() {
+                let linked = io::Error::other("it is a symbolic link; remove it");
+                return Err(linked).on("write", path).map_err(Into::into);
+            }
+            if kind.is_dir() && depth > 0 {
+                self.remove_temporary_files(&path, depth - 1)?;
             } else if item.file_name().to_string_lossy().starts_with(".tmp") {
-                fs::remove_file(item.path())?;
+                fs::remove_file(&path).on("remove", path)?;
             }
         }
         Ok(())
@@ -214,4 +223,30 @@ fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, Certificati
         line: error.line(),
         reason: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ExaminationBudget, Only};
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn no_file_outside_of_the_folder_is_written_through_a_link() {
+        let budget = ExaminationBudget { budget_msteps: None, budget_s: 1, memory_mib: 1 };
+        let (version, judgement_sha256) = ("0".to_owned(), String::new());
+        let settings = Settings { version, judgement_sha256, only: Only::All, budget };
+        for name in ["lock", EVIDENCE, RESULTS, "evidence/A-PT-1"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (outside, dir) = (folder.path().join("outside"), folder.path().join("certified"));
+            drop(ResultsFolder::open(&dir, &settings).unwrap());
+            fs::write(&outside, "kept").unwrap();
+            let path = dir.join(name);
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+            symlink(&outside, &path).unwrap();
+            let message = ResultsFolder::open(&dir, &settings).err().unwrap().to_string();
+            assert!(message.contains(name) && message.contains("symbolic link"), "{message}");
+            assert_eq!(fs::read_to_string(&outside).unwrap(), "kept");
+        }
+    }
 }

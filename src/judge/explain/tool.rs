@@ -258,7 +258,7 @@ impl fmt::Display for ToolExplanation {
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!(
-            "Points missing, compared with all trusted values of its runs: {}; most of them on",
+            "Points missing in the examinations of its runs: {}; most of them on",
             decimals(&missing)
         );
         list(out, &missing, &self.losses, |loss| {

@@ -103,7 +103,8 @@ pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) ->
     let incomplete = dir.join(INCOMPLETE);
     // Without `judgement.json` a file with such a name does not belong to a judgement: it stays.
     let has_earlier = json.path().exists() || incomplete.exists();
-    std::fs::write(&incomplete, "").on("write", &incomplete)?;
+    // Made like the other files, so that a link of this name is replaced and its target stays as it is.
+    AtomicFile::new(&incomplete)?.rename()?;
     if has_earlier {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
         for name in files().filter(|name| !stays(name)) {
@@ -116,5 +117,9 @@ pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) ->
         }
     }
     tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))?;
-    std::fs::remove_file(&incomplete).on("remove", &incomplete)
+    match std::fs::remove_file(&incomplete) {
+        // By another process that wrote the same judgement.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.on("remove", &incomplete),
+    }
 }

@@ -272,7 +272,7 @@ fn explain_names_the_examinations_of_the_judgement() {
     let judged = dir.path().join("out");
     for (examination, position, message) in [
         ("Reachabilitydeadlock", "0", "there is 1: ReachabilityDeadlock; did you mean"),
-        ("ReachabilityDeadlock", "x", "--position <N>': it is not a whole number"),
+        ("ReachabilityDeadlock", "x", "--position <N>': it is neither a whole number nor one of STATES"),
     ] {
         let mut refused = harness();
         refused.arg("explain").arg(&judged).args(["--instance", "F-PT-1"]);
