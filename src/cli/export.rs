@@ -58,7 +58,7 @@ pub struct Args {
     /// Write a table of the runs in the format of the summary that BenchKit makes for each host.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
-    /// Write the trusted values to files INSTANCE-EXAMINATION.out in this folder, in the form of the answer protocol.
+    /// Write the trusted values to files INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out in this folder, in the form of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
     /// Of a record: write the failure class of each run, and the values that patterns of the campaign and built-in ones find in
@@ -211,6 +211,9 @@ fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
     })?;
     print::file(out, &rows)?;
     let mut text = format!("{} (rows: {})\n", out.display(), rows.lines().count() - 1);
+    if sums.is_empty() {
+        text += "no pattern matched the output of a run\n";
+    }
     for ((entry, class), runs) in sums {
         text += &format!("{entry:<30} {class:<20} {runs}\n");
     }

@@ -3,6 +3,7 @@ use super::record_source::{is_archive as is_archive_file, named_by_archive, open
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
+use mcc_judge::read_certified;
 use std::path::PathBuf;
 
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
@@ -15,9 +16,12 @@ pub struct Args {
     /// The folder of a record (RESULTS), an archive (`export --archive`), or the folder of an unpacked one.
     input: PathBuf,
     /// For a record: the folder of the judgement (`judge --out`) to compute again. Give also the options with which it
-    /// was made, such as --models.
+    /// was made, such as --models or --certified.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
+    /// With --judgement: the folder of certified values with which it was made.
+    #[arg(long, value_name = "DIR", requires = "judgement")]
+    certified: Option<PathBuf>,
     #[command(flatten)]
     inputs: JudgeInputs,
     /// For an archive: a file with the people whose signature is accepted, and their SSH keys (ALLOWED SIGNERS in
@@ -62,7 +66,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         match args.inputs.read(&record_source.folder) {
-            Ok((edition, results)) => verified.recompute(&edition, results, judgement)?,
+            Ok((edition, mut results)) => {
+                if let Some(certified) = &args.certified {
+                    read_certified(&mut results, certified).map_err(Failure::usage)?;
+                }
+                verified.recompute(&edition, results, judgement)?;
+            }
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));
             }

@@ -287,7 +287,7 @@ fn facts(
     let environment = &attempt.environment;
     if !environment.cpus.is_empty() {
         let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        facts.push(("Host CPUs of the vCPUs", cpus));
+        facts.push(("Numbers of the host's CPUs that ran the vCPUs", cpus));
     }
     if !environment.confined.is_empty() {
         facts.push(("Isolated by", visible(&environment.confined.join("; "))));

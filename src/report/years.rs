@@ -476,7 +476,12 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
              wrong and none has it right.",
             by_tool(&|_, tool| number(tool.wrong)),
         ),
-        ("medals", "Medals", "Medals in all categories, as judged here.", by_tool(&medals)),
+        (
+            "medals",
+            "Medals",
+            "Medals in all categories, as judged here: a badge with the rank for each.",
+            by_tool(&medals),
+        ),
         (
             "points",
             "Points",

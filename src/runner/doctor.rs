@@ -246,7 +246,7 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
         found += &format!("; missing: {}", missing.join(" "));
     }
     if !enabled.is_empty() {
-        found += &format!("; also: {}", enabled.join(" "));
+        found += &format!("; further ones that it has: {}", enabled.join(" "));
     }
     if missing.is_empty() {
         ok("cpu-flags", found)
@@ -509,7 +509,7 @@ mod tests {
         let complete = check_of(Some(&["sse", "avx", "vme"]));
         assert_eq!(
             (complete.state, &*complete.found),
-            (CheckState::Ok, "2 of 2 required flags under kvm; also: vme")
+            (CheckState::Ok, "2 of 2 required flags under kvm; further ones that it has: vme")
         );
         let lacking = check_of(Some(&["sse"]));
         assert_eq!(lacking.state, CheckState::Degraded);

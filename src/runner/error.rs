@@ -156,7 +156,9 @@ pub enum RunnerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The run is not recorded.
-    #[error("no run {run} is recorded; give ENTRY/INSTANCE/EXAMINATION as in answers.csv{hint}")]
+    #[error(
+        "no run {run} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness plan` lists the runs of a campaign{hint}"
+    )]
     NoSuchRun {
         /// The given id.
         run: RunId,

@@ -268,7 +268,7 @@ impl StoreError {
     /// There is no record in this folder, or the folder does not exist.
     pub fn no_record(dir: &Path) -> Self {
         let problem = if dir.join("judgement.json").exists() {
-            "is a judgement, which holds no record"
+            "is a judgement, which holds no record: the table or record that was judged is elsewhere"
         } else if dir.exists() {
             "holds no record (no record.db)"
         } else {

@@ -126,8 +126,8 @@ impl EntryComparison {
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs are significant; {detectable} \
-                 are found in {percent} % of such comparisons"
+                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs would be significant; if {detectable} \
+                 runs really differ, the test finds it with a probability of {percent} %"
             )?,
         }
         if let Some(asked) = &self.asked {
