@@ -12,7 +12,7 @@ const PRINTED_AS_TABLE = 2000;
 /** Printed as text: the share of texts that fit their column, its largest width in characters, and the rows below one heading. */
 const FITTING = 0.97;
 const WIDEST = 60;
-const TOGETHER = 40;
+const TOGETHER = 35;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const MAX_NUMBER_BYTES = 8;
 /** Milliseconds without a key after which the address, advice and the picture follow: longer than between two keys. */
@@ -205,7 +205,7 @@ class Table {
 
   drawHead() {
     this.head.replaceChildren(...this.columns.map(column => {
-      const button = element("button", { type: "button" }, column.name);
+      const button = element("button", { type: "button" }, breakable(column.name));
       button.addEventListener("click", () => this.sort(column));
       const state = this.sorted.column === column ? (this.sorted.down ? "descending" : "ascending") : null;
       return element("th", { scope: "col", "aria-sort": state }, button,
