@@ -454,7 +454,7 @@ function recordOf(run, part) {
       linkLines(part, output);
     }, () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report.")));
   }
-  const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, element("td", { class: "time" }, attempt.started), attempt.host, element("td", { class: attempt.marks ? "note" : null }, attempt.marks),
+  const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, element("td", { class: "time" }, attempt.started), attempt.host, element("td", { class: attempt.marks ? "long" : null }, attempt.marks),
     element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
