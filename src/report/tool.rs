@@ -99,7 +99,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         note: visible(&tool.note),
         about: about(&stated),
         link: stated.link.as_deref().map_or(String::new(), visible),
-        confidence: show::percent(&confidence.confidence),
+        confidence: show::percent(&confidence.confidence).replace(' ', "\u{a0}"),
         tiles: tiles(contest, entry, &places),
         places,
         statuses: contest.statuses().into_iter().map(visible).collect(),

@@ -123,7 +123,7 @@ function pictureOf({ a, b, what, group, hasLine }, pairs) {
     saved.push(URL.createObjectURL(new Blob([text], { type })));
     return element("a", { href: saved.at(-1), download: `${file}.${ending}` }, `Save as ${ending.toUpperCase()}`);
   };
-  const links = [save("svg", "image/svg+xml", new XMLSerializer().serializeToString(drawing.picture) + "\n"), " ", save("csv", "text/csv", csvOf(figure, pairs))];
+  const links = [save("svg", "image/svg+xml", new XMLSerializer().serializeToString(drawing.picture) + "\n"), " · ", save("csv", "text/csv", csvOf(figure, pairs))];
   const panel = element("div", { class: "hit-panel", "aria-live": "polite" }, element("p", { class: "muted" }, "Point at a run to see its name; click to keep it here."));
   drawing.picture.append(drawing.ring);
   pointAt(drawing, pairs, figure, panel, [first, second]);

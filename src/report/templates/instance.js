@@ -318,7 +318,7 @@ function netPicture() {
   const [path, description] = shown.picture;
   return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),
     element("figure", {}, element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Picture of the net" }, element("img", { src: `${path}.svg`, alt: description })),
-      element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
+      element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " · ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
 }
 
 /** The firings of a witness as sentences and a table; `link` leads to the whole file. */
@@ -455,7 +455,7 @@ function recordOf(run, part) {
     }, () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report.")));
   }
   const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, element("td", { class: "time" }, attempt.started), attempt.host, element("td", { class: attempt.marks ? "long" : null }, attempt.marks),
-    element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
+    element("td", {}, attempt.outputs.flatMap(([name, path], at) => [at ? " · " : "", element("a", { href: path }, name)]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
   const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("a", { href: `${run.picture[0]}.svg` }, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] })),
