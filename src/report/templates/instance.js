@@ -218,7 +218,7 @@ function drawInstancePage(part) {
       place.append(link({ instance, examination, entry: number }, verdictText(run)));
       return place;
     });
-    return [link({ instance, examination }, names.examinations[examination].name), `${known}/${block.values.length}`, ...cells];
+    return [link({ instance, examination }, breakable(names.examinations[examination].name)), `${known}/${block.values.length}`, ...cells];
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
@@ -233,7 +233,7 @@ function drawInstancePage(part) {
 /** The meaning of the endings that the cells of runs without a right or wrong value show. */
 function endingsOf(cells) {
   const used = [...new Set(cells.map(cell => cell.ending))].sort((a, b) => a - b).map(ending => names.endings[ending]);
-  const shownInCells = used.filter(([code]) => code !== "–");
+  const shownInCells = used.filter(([code]) => code && code !== "–");
   return shownInCells.length ? element("dl", { class: "legend" }, shownInCells.map(([code, words]) => element("div", {}, element("dt", {}, code), element("dd", {}, words)))) : null;
 }
 
