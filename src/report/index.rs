@@ -72,6 +72,13 @@ struct FrontPage {
     data: Vec<DataFile>,
 }
 
+impl FrontPage {
+    /// Whether the values that only one of the entries gave are not trusted.
+    fn has_confidence_notes(&self) -> bool {
+        self.confidence.iter().any(|row| !row.trusted_alone)
+    }
+}
+
 pub struct PodiumCard {
     pub category: String,
     /// The page of the podium.

@@ -79,6 +79,11 @@ pub struct MarginRow {
     pub more: usize,
 }
 
+/// Whether a row lists values that decide.
+pub fn has_values<T>(rows: &[(T, MarginRow)]) -> bool {
+    rows.iter().any(|(_, row)| !row.decisive.is_empty())
+}
+
 /// How each rank up to 3 of a podium could be lost, for a page with the relative path `root` to the top of the site.
 pub fn margins(contest: &Contest, number: usize, root: &str) -> Vec<MarginRow> {
     let podium = &contest.judgement.podiums[number];

@@ -30,15 +30,19 @@ pub fn code_parts(text: &str) -> TextParts {
     parts.filter(|(_, span)| !span.is_empty()).collect()
 }
 
-/// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`.
+/// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`, `STATE_` and `SPACE`
+/// of `STATE_SPACE`.
 pub fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut parts: Vec<String> = Vec::new();
     for (at, &c) in chars.iter().enumerate() {
         let after_lower = at > 0 && chars[at - 1].is_lowercase();
+        let after_low_line = at > 0 && chars[at - 1] == '_';
         let before_lower = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
         match parts.last_mut() {
-            Some(part) if !(c.is_uppercase() && (after_lower || before_lower)) => part.push(c),
+            Some(part) if !(after_low_line || c.is_uppercase() && (after_lower || before_lower)) => {
+                part.push(c)
+            }
             _ => parts.push(c.into()),
         }
     }
@@ -250,6 +254,7 @@ mod tests {
         assert_eq!(parts("CTLCardinality"), ["CTL", "Cardinality"]);
         assert_eq!(parts("StateSpace"), ["State", "Space"]);
         assert_eq!(parts("OneSafe"), ["One", "Safe"]);
+        assert_eq!(parts("STATE_SPACE"), ["STATE_", "SPACE"]);
         assert_eq!(parts(""), Vec::<String>::new());
     }
 

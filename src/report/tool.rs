@@ -99,7 +99,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         note: visible(&tool.note),
         about: about(&stated),
         link: stated.link.as_deref().map_or(String::new(), visible),
-        confidence: show::percent(&confidence.confidence),
+        confidence: show::percent(&confidence.confidence).replace(' ', "\u{a0}"),
         tiles: tiles(contest, entry, &places),
         places,
         statuses: contest.statuses().into_iter().map(visible).collect(),
@@ -179,46 +179,43 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         if shown == "1" { "1 point".to_owned() } else { format!("{shown} points") }
     };
     let values = |count| show::counted(count, "value", "values");
-    vec![
+    let mut tiles = vec![
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, String::new()),
         ("Right", values(tally.right), String::new()),
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
         ("Trusted values not given", values(tally.missed), IN_ITS_EXAMINATIONS.to_owned()),
         ("Points missing", points(&tally.missing), IN_ITS_EXAMINATIONS.to_owned()),
-        arrival_tile(contest, entry),
-    ]
+    ];
+    tiles.extend(arrival_tiles(contest, entry));
+    tiles
 }
 
 /// What trusted values and points of an entry are counted in.
 const IN_ITS_EXAMINATIONS: &str = "in the examinations in which it took part";
 
 /// The medians of the times until half and all of the values of a run arrived.
-fn arrival_tile(contest: &Contest, entry: usize) -> (&'static str, String, String) {
+fn arrival_tiles(contest: &Contest, entry: usize) -> Vec<(&'static str, String, String)> {
     let cells = contest.shown_blocks().flat_map(|block| &block.cells).filter(|cell| cell.entry == entry);
     let answered = cells.filter(|cell| cell.values.iter().any(Option::is_some));
     let times: Vec<[Option<u64>; 2]> = answered.map(Cell::half_and_all_ms).collect();
     let known = |at: usize| -> Vec<u64> { times.iter().filter_map(|times| times[at]).collect() };
     let [half, all] = [known(0), known(1)].map(show::median);
-    let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
-    let time = match half.or(all) {
-        None if times.is_empty() => "none".to_owned(),
-        None => "unknown".to_owned(),
-        Some(_) => format!("half of them within {}, all within {}", shown(half), shown(all)),
-    };
-    let unknown = times.len() - known(1).len();
     let runs = show::counted(times.len() as u64, "run", "runs");
-    let unknown = if unknown == 0 {
-        String::new()
-    } else {
-        format!(", unknown for {}", show::thousands(unknown as u64))
-    };
-    let of_runs = if half.or(all).is_none() {
-        format!("for {runs} with values")
-    } else {
-        format!("median of {runs} with values{unknown}")
-    };
-    ("When its values arrived", time, of_runs)
+    if half.or(all).is_none() {
+        let time = if times.is_empty() { "none" } else { "unknown" };
+        return vec![("When its values arrived", time.to_owned(), format!("for {runs} with values"))];
+    }
+    let unknown = times.len() - known(1).len();
+    let mut of_runs = format!("median of {runs} with values");
+    if unknown > 0 {
+        of_runs += &format!(", unknown for {}", show::thousands(unknown as u64));
+    }
+    let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
+    vec![
+        ("Half of its values arrived after", shown(half), of_runs),
+        ("All of its values arrived after", shown(all), String::new()),
+    ]
 }
 
 /// The families on which the entry misses most points, and the number of further ones.

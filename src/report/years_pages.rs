@@ -56,6 +56,15 @@ struct Table {
     caption: String,
     heads: Vec<String>,
     rows: Vec<(Link, Vec<String>)>,
+    /// The columns of words, which are written from the left; those of figures end at the right.
+    texts: Vec<usize>,
+}
+
+impl Table {
+    /// Whether a column has words. The first column has the names of rows.
+    fn is_text(&self, column: &usize) -> bool {
+        self.texts.contains(column)
+    }
 }
 
 #[derive(Template)]
@@ -142,6 +151,8 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
         years.iter().enumerate().map(|(at, year)| (link(&year.shown_name(), &pages.year(year)), cells(at)));
     let titles = ["Year", "Right values"].into_iter().chain(tables.iter().skip(1).map(|table| table.title));
     let names = other_names(years, name);
+    let has_words = |table: &&YearTable| ["medals", "cpu"].contains(&table.id);
+    let texts = (1..).zip(&tables).filter(|(_, table)| has_words(table)).map(|(column, _)| column).collect();
     let explained = tables.iter().filter(|table| ["points", "cpu"].contains(&table.id));
     PartPage {
         frame: frame(&shown, "../"),
@@ -153,6 +164,7 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
                 caption: format!("{shown} by year"),
                 heads: titles.map(str::to_owned).collect(),
                 rows: rows.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty())).collect(),
+                texts,
             },
             points_table(years, pages, name),
         ],
@@ -179,6 +191,7 @@ fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
             categories.iter().map(points).chain([visible(&years::setting_words(&year.unknown))]).collect();
         (link(&year.shown_name(), &pages.year(year)), cells)
     };
+    let texts = vec![categories.len() + 1];
     let heads = ["Year"].into_iter().chain(categories.iter().copied()).chain(["Settings not published"]);
     Table {
         caption:
@@ -186,6 +199,7 @@ fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
                 .into(),
         heads: heads.map(visible).collect(),
         rows: own.iter().map(row).collect(),
+        texts,
     }
 }
 
@@ -276,6 +290,7 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
                     "Values on which tools differ",
                 ]),
                 rows: by_year.collect(),
+                texts: vec![],
             },
             Table {
                 caption: "Who solves it: the share of all values of the model that a tool has right. Since: the first \
@@ -283,6 +298,7 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
                     .into(),
                 heads: heads(["Tool", "Since"]).into_iter().chain(years_used).collect(),
                 rows: solvers.iter().map(solver_row).collect(),
+                texts: vec![],
             },
         ],
     }
@@ -366,16 +382,19 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
                     "Confidence",
                 ]),
                 rows: tool_rows.collect(),
+                texts: vec![],
             },
             Table {
                 caption: "Examinations: values that at least one competing tool has right".into(),
                 heads: heads(["Examination", "Values", "Solved", "Tools right per value", "Values on which tools differ"]),
                 rows: examination_rows.collect(),
+                texts: vec![],
             },
             Table {
                 caption: format!("The {} models with the least share of solved values", HARDEST.min(models.len())),
                 heads: heads(["Model", "Rank by difficulty (1: hardest)", "Instances", "Values", "Solved", "Tools right per value"]),
                 rows: model_rows.collect(),
+                texts: vec![],
             },
         ],
     }

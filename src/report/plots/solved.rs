@@ -95,13 +95,14 @@ pub(super) fn arrived(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let (mut curves, rows) = curves(runs, found.into_iter().map(|(found, _)| found));
     let most = most_words(&curves)?;
     let title = format!("Right values {} by time of arrival", runs.place(group));
-    let description = format!(
+    let mut description = format!(
         "One line for each tool: the number of right values (x axis) that had arrived on the host by the wall-clock time \
-         since the start of their run on the logarithmic y axis. Further right and lower is better. {most}. \
-         The time of arrival is unknown for {} right {}.",
-        thousands(unknown),
-        if unknown == 1 { "value" } else { "values" },
+         since the start of their run on the logarithmic y axis. Further right and lower is better. {most}."
     );
+    if unknown > 0 {
+        let values = if unknown == 1 { "value" } else { "values" };
+        description += &format!(" The time of arrival is unknown for {} right {values}.", thousands(unknown));
+    }
     let table = csv(["tool", "right", "arrived_ms"], rows);
     let drawing = draw(&mut curves, "right values", &[]);
     Some(drawing.finish(runs.name("arrived", group), title, description, table))

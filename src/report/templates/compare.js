@@ -61,11 +61,12 @@ function drawCompare() {
   const group = names.examinations.findIndex(examination => examination.name === query.get("in"));
   const hasLine = query.has("line");
   const entries = names.entries.map((entry, at) => [at, entry.name]);
+  const labelled = (...list) => element("span", {}, choice(...list));
   const swap = element("button", { type: "button" }, "Swap axes");
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
-  const controls = element("div", { class: "controls" }, choice("x axis", "a", entries, a), choice("y axis", "b", entries, b), swap,
-    choice("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
-    choice(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name]).filter(([at]) => names.examinations[at].judged !== false)], group),
+  const controls = element("div", { class: "controls" }, labelled("x axis", "a", entries, a), labelled("y axis", "b", entries, b), swap,
+    labelled("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
+    labelled(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name]).filter(([at]) => names.examinations[at].judged !== false)], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
     const value = id => document.getElementById(id).value;
@@ -122,7 +123,7 @@ function pictureOf({ a, b, what, group, hasLine }, pairs) {
     saved.push(URL.createObjectURL(new Blob([text], { type })));
     return element("a", { href: saved.at(-1), download: `${file}.${ending}` }, `Save as ${ending.toUpperCase()}`);
   };
-  const links = [save("svg", "image/svg+xml", new XMLSerializer().serializeToString(drawing.picture) + "\n"), " ", save("csv", "text/csv", csvOf(figure, pairs))];
+  const links = [save("svg", "image/svg+xml", new XMLSerializer().serializeToString(drawing.picture) + "\n"), " · ", save("csv", "text/csv", csvOf(figure, pairs))];
   const panel = element("div", { class: "hit-panel", "aria-live": "polite" }, element("p", { class: "muted" }, "Point at a run to see its name; click to keep it here."));
   drawing.picture.append(drawing.ring);
   pointAt(drawing, pairs, figure, panel, [first, second]);
@@ -253,7 +254,7 @@ function draw(first, second, figure, group, pairs, words, line) {
   const title = `${first.name} and ${second.name}: ${figure.name}${group < 0 ? "" : ` in ${names.examinations[group].name}`}`;
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
   const limit = value => `limit ${figure.text(value)}`;
-  const picture = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "compared-t compared-d" },
+  const picture = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMinYMin", role: "img", "aria-labelledby": "compared-t compared-d" },
     svg("title", { id: "compared-t" }, title), svg("desc", { id: "compared-d" }, words),
     svg("style", {}, BOX.dataset.style),
     svg("rect", { class: "b", width, height, rx: 8 }), text(16, 25, "h", fitting(title, Math.floor(width / 9))),

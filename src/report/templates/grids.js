@@ -162,7 +162,7 @@ function drawList(place, data) {
       } else if (kind === "link") cell.append(element("a", { href: root() + row[number][1] }, row[number][0]));
       else {
         const text = textOf(row, number);
-        cell.append(element("span", { title: text.length > 40 ? text : null }, text));
+        cell.append(element("span", { title: text.length > 30 ? text : null }, text));
       }
     },
   }));

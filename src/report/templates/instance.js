@@ -218,7 +218,7 @@ function drawInstancePage(part) {
       place.append(link({ instance, examination, entry: number }, verdictText(run)));
       return place;
     });
-    return [link({ instance, examination }, names.examinations[examination].name), `${known}/${block.values.length}`, ...cells];
+    return [link({ instance, examination }, breakable(names.examinations[examination].name)), `${known}/${block.values.length}`, ...cells];
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
@@ -233,16 +233,16 @@ function drawInstancePage(part) {
 /** The meaning of the endings that the cells of runs without a right or wrong value show. */
 function endingsOf(cells) {
   const used = [...new Set(cells.map(cell => cell.ending))].sort((a, b) => a - b).map(ending => names.endings[ending]);
-  const shownInCells = used.filter(([code]) => code !== "–");
+  const shownInCells = used.filter(([code]) => code && code !== "–");
   return shownInCells.length ? element("dl", { class: "legend" }, shownInCells.map(([code, words]) => element("div", {}, element("dt", {}, code), element("dd", {}, words)))) : null;
 }
 
 function drawExamination({ instance, examination }, block) {
   const name = names.examinations[examination].name;
   const rows = block.values.map((trusted, position) => [
-    link({ instance, examination, position }, positionName(examination, position)),
+    link({ instance, examination, position }, breakable(positionName(examination, position))),
     element("td", { class: "value" }, value(trusted)),
-    basis(block, position).word,
+    element("td", { class: "note" }, basis(block, position).word),
     ...block.cells.map(cell => element("td", { class: "value" },
       element("span", { class: `s ${VERDICTS[cell.verdicts[position]][2]}`, title: VERDICTS[cell.verdicts[position]][1] }, VERDICTS[cell.verdicts[position]][0]),
       " ", "-?".includes(cell.verdicts[position]) ? value(given(block, cell, position)) : "")),
@@ -278,7 +278,7 @@ function drawValue({ instance, examination, position }, block) {
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
       element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "votes" : "no vote"),
-      element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, at(cell.techniques, position))];
+      element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, breakable(at(cell.techniques, position)))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
   const name = positionName(examination, position);
@@ -318,7 +318,7 @@ function netPicture() {
   const [path, description] = shown.picture;
   return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),
     element("figure", {}, element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Picture of the net" }, element("img", { src: `${path}.svg`, alt: description })),
-      element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
+      element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " · ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
 }
 
 /** The firings of a witness as sentences and a table; `link` leads to the whole file. */
@@ -326,10 +326,14 @@ function drawFirings({ about, rows, left_out: leftOut }, link) {
   // Without the net there are no changes and markings.
   const filled = rows.slice(0, leftOut?.[0] ?? rows.length);
   const gap = leftOut ? [[element("td", { class: "skipped", colspan: "4" }, `… ${thousands(leftOut[1])} steps left out; `, link, " has all …")]] : [];
-  const cells = row => [row[0], element("td", { class: "id" }, row[1]), element("td", { class: "id" }, row[2]), element("td", { class: "id" }, row[3])];
-  const all = [...filled.map(cells), ...gap, ...rows.slice(filled.length).map(cells)];
+  // `Fork_1 1 → 0` is one word.
+  const change = text => (text ?? "").replace(/ (→|\d)/g, "\u00a0$1");
+  const id = text => element("td", { class: "id" }, text ?? "");
+  const cells = row => [row[0], id(row[1]), id(change(row[2])), id(row[3])];
+  const heads = ["Step", "Transition that fires", "What it changes", "Places with tokens afterwards"];
+  const [kept, all] = leftOut ? [heads, [...filled.map(cells), ...gap, ...rows.slice(filled.length).map(cells)]] : withoutEmptyColumns(heads, rows.map(cells));
   return [element("p", {}, about.join(" ")),
-    rows.length ? tableOf("The firing sequence", ["Step", "Transition that fires", "What it changes", "Places with tokens afterwards"], all, "firings") : null].filter(part => part);
+    rows.length ? tableOf("The firing sequence", kept, all, "firings") : null].filter(part => part);
 }
 
 /** The evidence of a value: its files, and the runs of its witnesses. */
@@ -389,7 +393,7 @@ function drawRun({ instance, examination, entry }, block) {
       element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
       element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "others" }, "-?".includes(cell.verdicts[position]) ? valuesAt(block, position, cell).text : ""),
-      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, at(cell.techniques, position)),
+      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, breakable(at(cell.techniques, position))),
     ]);
     parts.push(section("Answers", model(), tableOf("The value of the tool and the trusted value at each position",
       ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "How decided", "Others", "Formula", "Id", "Techniques"], rows), "answers"),
@@ -450,8 +454,8 @@ function recordOf(run, part) {
       linkLines(part, output);
     }, () => output.lastChild.replaceWith(element("p", {}, "The file of the outputs cannot be read. Copy the complete folder of the site, or write the site again with mcc-harness report.")));
   }
-  const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, attempt.started, attempt.host, attempt.marks,
-    element("td", {}, attempt.outputs.flatMap(([name, path]) => [element("a", { href: path }, name), " "]))]);
+  const attempts = run.attempts.map(attempt => [`${attempt.number}`, attempt.state, attempt.outcome, element("td", { class: "time" }, attempt.started), attempt.host, element("td", { class: attempt.marks ? "long" : null }, attempt.marks),
+    element("td", {}, attempt.outputs.flatMap(([name, path], at) => [at ? " · " : "", element("a", { href: path }, name)]))]);
   const disks = shown.recorded.disks[run.disks];
   const machine = shown.recorded.machines[run.machine];
   const picture = run.picture ? section("CPU and memory over time", element("figure", {}, element("a", { href: `${run.picture[0]}.svg` }, element("img", { src: `${run.picture[0]}.svg`, alt: run.picture[1] })),

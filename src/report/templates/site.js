@@ -26,6 +26,10 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
+/** A name as parts between which a line may break: `CTL` and `Cardinality`, `STATE_` and `SPACE`. */
+const breakable = name => name.split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)/)
+  .flatMap((part, at) => at ? [element("wbr"), part] : [part]);
+
 /** An element of a picture. */
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -152,6 +156,6 @@ function tableOf(caption, heads, rows, kind) {
     : element(number ? "td" : "th", number ? {} : { scope: "row" }, cell ?? "")));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", { class: kind ?? null }, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, heads.map(head => element("th", { scope: "col" }, head)))),
+      element("thead", {}, element("tr", {}, heads.map(head => element("th", { scope: "col" }, typeof head === "string" ? breakable(head) : head)))),
       element("tbody", {}, rows.map(row))));
 }

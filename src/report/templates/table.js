@@ -9,10 +9,12 @@ const SPARE = 8;
 const KEPT = 1500;
 /** A longer table is printed as text: the time in which Chromium prints a table grows faster than the square of its rows. */
 const PRINTED_AS_TABLE = 2000;
-/** Printed as text: the share of texts that fit their column, its largest width in characters, and the rows below one heading. */
+/** Printed as text: the share of texts that fit their column, its largest width in characters, the characters by which
+ * longer texts still widen a column, and the rows below one heading. */
 const FITTING = 0.97;
 const WIDEST = 60;
-const TOGETHER = 40;
+const CLOSE = 16;
+const TOGETHER = 35;
 /** Texts by which the width of a column is measured: the text with the most letters is not always the widest. */
 const MAX_NUMBER_BYTES = 8;
 /** Milliseconds without a key after which the address, advice and the picture follow: longer than between two keys. */
@@ -205,7 +207,7 @@ class Table {
 
   drawHead() {
     this.head.replaceChildren(...this.columns.map(column => {
-      const button = element("button", { type: "button" }, column.name);
+      const button = element("button", { type: "button" }, breakable(column.name));
       button.addEventListener("click", () => this.sort(column));
       const state = this.sorted.column === column ? (this.sorted.down ? "descending" : "ascending") : null;
       return element("th", { scope: "col", "aria-sort": state }, button,
@@ -428,7 +430,8 @@ class Table {
     const lines = [texts(this.head), ...this.order.map(number => texts(this.drawRow(() => this.rows[number])))];
     const widths = this.columns.map((_, at) => {
       const lengths = lines.map(line => line[at].length).sort((a, b) => a - b);
-      return Math.max(lines[0][at].length, Math.min(lengths[Math.floor((lengths.length - 1) * FITTING)], WIDEST));
+      const [fitting, longest] = [lengths[Math.floor((lengths.length - 1) * FITTING)], lengths.at(-1)];
+      return Math.max(lines[0][at].length, Math.min(longest - fitting < CLOSE ? longest : fitting, WIDEST));
     });
     const [head, ...rest] = lines.map(line => line.map((text, at) => text.padEnd(widths[at])).join(" | ").trimEnd());
     const text = element("div", { class: "as-text" }, element("p", {}, this.table.caption.textContent));
