@@ -202,7 +202,7 @@ fn a_tool_page_has_ranks_unique_values_and_losses() {
     for expected in [
         "<dt>Medals</dt><dd>",
         "<dt>Wrong</dt><dd>11 values</dd>",
-        "href=\"../podiums/StateSpace.html\">StateSpace</a>",
+        "href=\"../podiums/StateSpace.html\">State<wbr>Space</a>",
         "<h3>Wrong values: 11</h3>",
         "../instance.html#instance=TokenRing-PT-005&#38;examination=CTLCardinality&#38;position=00",
         "<a href=\"#filter=Philosophers-\">Philosophers</a>",
