@@ -71,8 +71,8 @@ fn refuse_other_files(out: &Path) -> Result<(), Failure> {
     let other = write::files().map(|name| out.join(name)).find(|path| path.symlink_metadata().is_ok());
     match other {
         Some(other) if !out.join(INCOMPLETE).exists() => Err(Failure::usage(anyhow!(
-            "{} would be replaced, and is not of a judgement, because that folder has no judgement.json; give another \
-             --out, or remove this file if it is not needed",
+            "{} has the name of a file of a judgement, and that folder has no judgement.json; give another --out, or remove \
+             this file if it is not needed",
             other.display()
         ))),
         _ => Ok(()),
@@ -159,7 +159,7 @@ mod tests {
         write("answers.csv");
         assert_eq!(refused(), "");
         write("overrides.csv");
-        assert!(refused().contains("overrides.csv would be replaced"), "{}", refused());
+        assert!(refused().contains("overrides.csv has the name of a file of a judgement"), "{}", refused());
         // The judgement of a program that was killed is replaced.
         write(INCOMPLETE);
         assert_eq!(refused(), "");

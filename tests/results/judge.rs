@@ -604,12 +604,16 @@ fn judging_again_leaves_no_file_of_another_judgement() {
     file("crv.csv", &format!("{track}java,1,a,T,10,2,T,ok,1\n"));
     let judge = ["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out"];
     let crv = ["judge", "crv.csv", "--edition", "crv-2014", "--out", "out"];
-    // Files in a folder without a judgement are not removed.
+    // A folder without a judgement that has a file with a name of one is refused; other files stay.
     std::fs::create_dir(folder.path().join("out")).unwrap();
     file("out/verdicts.csv", "mine\n");
     file("out/notes.csv", "mine\n");
-    run(&judge);
+    let refused = harness().current_dir(folder.path()).args(judge).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("out/verdicts.csv has the name of a file of a judgement"), "{message}");
     assert_eq!(std::fs::read_to_string(folder.path().join("out/verdicts.csv")).unwrap(), "mine\n");
+    std::fs::remove_file(folder.path().join("out/verdicts.csv")).unwrap();
+    run(&judge);
     let plain = files();
 
     run(&[&judge[..], &["--sensitivity", "--oracle", "."]].concat());
@@ -630,6 +634,5 @@ fn judging_again_leaves_no_file_of_another_judgement() {
     ];
     assert_eq!(files(), of_crv.map(str::to_owned).into());
     run(&judge);
-    let left: BTreeSet<String> = plain.into_iter().filter(|name| name != "verdicts.csv").collect();
-    assert_eq!(files(), left);
+    assert_eq!(files(), plain);
 }

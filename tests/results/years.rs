@@ -100,8 +100,11 @@ fn five_real_contests_are_shown_side_by_side() {
     let greatspn = page("tools/GreatSPN.html");
     assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");
     assert!(greatspn.contains("<td>1,518.61</td>") && greatspn.contains("<td>7,806</td>"), "{greatspn}");
-    assert!(greatspn.contains("<td>how confidence is computed, the factor of all points</td>"), "{greatspn}");
-    assert!(greatspn.contains("<td>unknown; "), "{greatspn}");
+    assert!(
+        greatspn.contains("<td class=\"note\">how confidence is computed, the factor of all points</td>"),
+        "{greatspn}"
+    );
+    assert!(greatspn.contains("<td class=\"note\">unknown; "), "{greatspn}");
     let year = page("years/mcc-2018.html");
     assert!(year.contains("947 instances of "), "{year}");
     assert!(year.contains("href=\"../tools/GreatSPN.html\"") && year.contains("href=\"../models/"), "{year}");
@@ -155,8 +158,8 @@ fn the_cpu_time_of_a_year_is_the_median_of_complete_runs_with_a_known_time() {
     }
     let page =
         |tool: &str| fs::read_to_string(folder.path().join(format!("site/tools/{tool}.html"))).unwrap();
-    assert!(page("a").contains("<td>2.50 s; median of 3 complete runs</td>"), "{}", page("a"));
-    let some = "<td>3 s; median of 1 of 2 complete runs; the other times are unknown</td>";
+    assert!(page("a").contains("<td class=\"note\">2.50 s; median of 3 complete runs</td>"), "{}", page("a"));
+    let some = "<td class=\"note\">3 s; median of 1 of 2 complete runs; the other times are unknown</td>";
     assert!(page("c").contains(some), "{}", page("c"));
     assert!(page("d").contains("<td>no complete run</td>"), "{}", page("d"));
 }
