@@ -25,8 +25,10 @@ fn pages_open_without_errors_or_external_requests() {
             "{name}: {dom}"
         );
         assert!(!dom.contains("<script>") && !dom.contains("src=\"http"), "{name}");
+        // Long names may break at several places.
+        let whole = |text: &str| text.replace("<wbr>", "");
         for words in shown {
-            assert!(dom.contains(words), "{name} does not show {words}: {dom}");
+            assert!(whole(&dom).contains(&whole(words)), "{name} does not show {words}: {dom}");
         }
     }
     // This test can fail: a request is found, and so is a script inside a page, which the page's policy blocks.
