@@ -667,8 +667,8 @@ fn a_file_for_another_command_and_a_missing_instance_are_named() {
     let folder = TempDir::new().unwrap();
     let statement = r#""version": 1, "instance": "F-PT-1", "examination": "CTLCardinality", "property": "p""#;
     for (name, rest) in [
-        ("witness.json", r#""value": "T", "runs": []"#),
-        ("certificate.json", r#""value": "T", "lemmas": [], "steps": []"#),
+        ("witness.json", r#""value": "TRUE", "runs": []"#),
+        ("certificate.json", r#""value": "TRUE", "lemmas": [], "steps": []"#),
         ("explored.json", r#""value": "F", "complete": true"#),
     ] {
         fs::write(folder.path().join(name), format!("{{{statement}, {rest}}}")).unwrap();
