@@ -175,7 +175,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "instance",
         "instance.html",
         "#instance=Philosophers-PT-000005",
-        &["An instance of the known model Philosophers; its weight is 1.50", ">✓2 ✗2°</a>"],
+        &["An instance of the known model Philosophers; its weight is 1.5000", ">✓2 ✗2°</a>"],
     ),
     (
         "unread-colours",
