@@ -4,6 +4,7 @@
 use crate::CheckError;
 use crate::explore::{Exploration, Truths};
 use mcc_model::Expr;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// A formula without negations; others by number.
@@ -38,6 +39,8 @@ struct Tableau<'a> {
     /// The sets of formulas, with their numbers and steps.
     sets: HashMap<Vec<usize>, usize>,
     steps: Vec<Vec<NumberedStep>>,
+    /// The memory of the sets and steps, also of those that have no numbers yet.
+    bytes: Cell<u64>,
 }
 
 impl Exploration<'_> {
@@ -49,7 +52,8 @@ impl Exploration<'_> {
             path => (path, false),
         };
         let (nodes, states, sets, steps) = Default::default();
-        let mut tableau = Tableau { all: self, nodes, states, untils: 0, sets, steps };
+        let mut tableau =
+            Tableau { all: self, nodes, states, untils: 0, sets, steps, bytes: Cell::default() };
         let root = tableau.node(path, some)?;
         let first = tableau.set(vec![root])?;
         Ok(tableau.has_path(first)? == some)
@@ -112,6 +116,7 @@ impl Tableau<'_> {
             return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
         }
         let number = self.steps.len();
+        self.bytes.update(|bytes| bytes + 100 + 8 * set.len() as u64);
         self.sets.insert(set.clone(), number);
         self.steps.push(Vec::new());
         let mut steps = Vec::new();
@@ -130,6 +135,7 @@ impl Tableau<'_> {
         mut done: Vec<usize>,
         steps: &mut Vec<Step>,
     ) -> Result<(), CheckError> {
+        self.all.check(self.bytes.get())?;
         let mut branch =
             |more: &[usize], next: Option<usize>, postponed: u64, known: (&[usize], &Step, &[usize])| {
                 let (open, step, done) = known;
@@ -166,6 +172,7 @@ impl Tableau<'_> {
         if steps.len() > 1 << 14 {
             return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
         }
+        self.bytes.update(|bytes| bytes + 100 + 16 * step.now.len() as u64 + 8 * step.next.len() as u64);
         steps.push(step);
         Ok(())
     }

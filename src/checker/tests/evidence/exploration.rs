@@ -248,6 +248,24 @@ fn formula(archive: &Archive, examination: &str) -> Expr {
     }
 }
 
+#[test]
+fn the_tableau_of_an_ltl_formula_keeps_the_limit_of_memory() {
+    let atom = "<integer-le><tokens-count><place>p0</place></tokens-count><integer-constant>1</integer-constant>\
+                </integer-le>";
+    let mut formula = atom.to_owned();
+    for number in 0..14 {
+        let [before, reach] = if number % 2 == 0 { [atom, &formula] } else { [&formula, atom] };
+        formula = format!("<until><before>{before}</before><reach>{reach}</reach></until>");
+    }
+    let formula = format!("<all-paths>{formula}</all-paths>");
+    let (_folder, archive) = instance(&mut Random(1), &[("LTLCardinality", vec![formula])], true);
+    let checker = Instance::read(&archive).unwrap();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let all = checker.explore(std::time::Duration::from_secs(600), 1 << 22, &cancel).unwrap();
+    let error = all.value("LTLCardinality", "f0").unwrap_err();
+    assert!(error.to_string().contains("needs more memory than its limit"), "{error}");
+}
+
 /// An examination whose file cannot be read is a question without a value: the explorer states that not all is explored.
 #[test]
 fn the_explorer_leaves_out_no_file_that_it_cannot_read() {
