@@ -166,6 +166,9 @@ impl Invariant<'_> {
             // The sequences in lexicographic order.
             while run[0] < self.structure.effects.len() {
                 let last = run[depth - 1];
+                if self.limits.spend(1 + clause.len() as u64).is_err() {
+                    return Err(self.unproved(&format!("that {} is kept", self.in_words(clause))));
+                }
                 if clause.iter().any(|literal| literal.change(&self.structure.effects[last]) < 0) {
                     let spent = self.limits.spend(self.structure.steps());
                     let tree =
@@ -421,6 +424,27 @@ mod tests {
             convert_in(&chain(folder.path(), &places), &places, "(<= e 0)", ("bad", false)).unwrap_err();
         let message = "no proof was found that the clause \"-1 e >= 0\" still holds after t3";
         assert!(error.starts_with(message), "{error}");
+    }
+
+    #[test]
+    fn firings_that_keep_a_clause_count_as_steps() {
+        let instances = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/evidence/instances");
+        let archive = Archive::open(&instances.join("Switch-PT-1")).unwrap();
+        let cancel = AtomicBool::new(false);
+        let budget =
+            |steps| Budget { steps, time: Duration::from_secs(60), memory_bytes: 1 << 30, cancel: &cancel };
+        let named = read_net(&archive, &Limits::new(&budget(u64::MAX))).unwrap();
+        let structure = Structure::from_net(&named);
+        let until = Instant::now() + Duration::from_secs(60);
+        // No firing makes a sum without places smaller.
+        let clauses = [vec![Linear::new([], 0)]];
+        for (steps, is_proved) in [(u64::MAX, true), (3, false)] {
+            let limits = Limits::new(&budget(steps));
+            let work =
+                Invariant { named: &named, structure: &structure, clauses: &clauses, limits: &limits, until };
+            let proved = work.proofs_at(1, &mut Prover::new(&structure, until));
+            assert_eq!(proved.is_ok(), is_proved);
+        }
     }
 
     #[test]

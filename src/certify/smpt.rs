@@ -11,6 +11,8 @@ pub(crate) const MAX_BYTES: usize = 64 << 20;
 const MAX_DEPTH: usize = 200;
 /// Most inequalities of all clauses.
 const MAX_LITERALS: usize = 100_000;
+/// Most words and parentheses of one part of the file. Each needs about 100 bytes of memory.
+const MAX_WORDS: usize = 4_000_000;
 
 /// A problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +91,12 @@ impl<'a> Words<'a> {
     /// The next part; None at the end of the text.
     fn part(&mut self) -> Result<Option<Part>> {
         let mut open: Vec<(Vec<Part>, usize)> = Vec::new();
+        let mut words = 0;
         while let Some((word, line)) = self.next()? {
+            words += 1;
+            if words > MAX_WORDS {
+                return Err(Problem { line, what: format!("a part has more than {MAX_WORDS} words") });
+            }
             let part = match word {
                 "(" if open.len() == MAX_DEPTH => {
                     return Err(Problem {
@@ -172,7 +179,7 @@ pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<Ve
         }
     }
     let body_line = body.line();
-    let formula = Reader { places }.formula(&body, true, &BTreeSet::new())?;
+    let formula = Reader { places }.formula(&body, true, &Bound::default())?;
     let mut literals = 0;
     let clauses = clauses(&formula.unwrap_or(Condition::All(Vec::new())), &mut literals);
     clauses.ok_or_else(|| Problem {
@@ -208,13 +215,26 @@ impl Sum {
     }
 }
 
+/// The variables that quantifiers bind: those of the innermost one, and those around it.
+#[derive(Default)]
+struct Bound<'a> {
+    names: BTreeSet<&'a str>,
+    outer: Option<&'a Bound<'a>>,
+}
+
+impl Bound<'_> {
+    fn contains(&self, name: &str) -> bool {
+        self.names.contains(name) || self.outer.is_some_and(|outer| outer.contains(name))
+    }
+}
+
 struct Reader<'a> {
     places: BTreeMap<&'a str, u32>,
 }
 
 impl Reader<'_> {
     /// The condition that a formula has this truth; None: it depends on variables in `bound`.
-    fn formula(&self, part: &Part, truth: bool, bound: &BTreeSet<&str>) -> Result<Option<Condition>> {
+    fn formula(&self, part: &Part, truth: bool, bound: &Bound<'_>) -> Result<Option<Condition>> {
         let Part::List(parts, _) = part else {
             return match part.word() {
                 Some(word @ ("true" | "false")) => Ok(Some(constant((word == "true") == truth))),
@@ -232,11 +252,8 @@ impl Reader<'_> {
             }
             ("not", [operand]) => self.formula(operand, !truth, bound),
             ("exists", [Part::List(variables, _), operand]) if truth => {
-                let mut bound = bound.clone();
-                for part in variables {
-                    bound.insert(variable(part)?);
-                }
-                self.formula(operand, truth, &bound)
+                let names = variables.iter().map(variable).collect::<Result<_>>()?;
+                self.formula(operand, truth, &Bound { names, outer: Some(bound) })
             }
             ("exists" | "forall", _) => part.problem(
                 "a quantifier over other numbers than firing counts (saturation), which is not read: use SMPT without it",
@@ -256,7 +273,7 @@ impl Reader<'_> {
         &self,
         parts: impl Iterator<Item = (&'p Part, bool)>,
         all: bool,
-        bound: &BTreeSet<&str>,
+        bound: &Bound<'_>,
     ) -> Result<Option<Condition>> {
         let parts: Vec<Option<Condition>> =
             parts.map(|(part, truth)| self.formula(part, truth, bound)).collect::<Result<_>>()?;
@@ -268,7 +285,7 @@ impl Reader<'_> {
     }
 
     /// A sum; None: it has variables in `bound`.
-    fn sum(&self, part: &Part, bound: &BTreeSet<&str>) -> Result<Option<Sum>> {
+    fn sum(&self, part: &Part, bound: &Bound<'_>) -> Result<Option<Sum>> {
         let parts = match part {
             Part::Word(word, _) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
                 return match word.parse::<u64>() {
@@ -276,7 +293,7 @@ impl Reader<'_> {
                     Err(_) => part.problem(TOO_LARGE),
                 };
             }
-            Part::Word(word, _) if bound.contains(word.as_str()) => return Ok(None),
+            Part::Word(word, _) if bound.contains(word) => return Ok(None),
             Part::Word(word, _) => {
                 return match self.places.get(place_name(word)) {
                     Some(place) => Ok(Some(Sum { terms: BTreeMap::from([(*place, 1)]), constant: 0 })),
@@ -400,6 +417,11 @@ mod tests {
                 vec![vec![q(1, 1), q(1, 2)]],
             ),
             ("(exists ((t Int)) (or (>= t 0) (>= p 0)))", vec![]),
+            // Variables of both quantifiers, one of which hides a place.
+            (
+                "(exists ((t Int)(p Int)) (exists ((u Int)) (and (>= t 0) (>= u 0) (>= p 1) (>= q 1))))",
+                vec![vec![q(1, 1)]],
+            ),
         ] {
             assert_eq!(clauses_of(body), Ok(expected), "{body}");
         }
@@ -409,6 +431,7 @@ mod tests {
     fn what_cannot_be_read_is_refused_with_its_line() {
         let deep = format!("{}(<= p 1){}", "(not ".repeat(300), ")".repeat(300));
         let pairs: String = (0..40).map(|n| format!("(and (>= p {n}) (>= q {n}))")).collect();
+        let long = "1 ".repeat(MAX_WORDS);
         let wide = format!("(or {pairs})");
         for (body, message) in [
             ("\n(<= r 3)", "line 6: \"r\" is neither a parameter"),
@@ -425,6 +448,7 @@ mod tests {
             ("\n\n(<= p |q", "line 7: | is not closed"),
             ("(<= p 1", "line 6: a '(' is not closed"),
             (&deep, "line 5: more than 200 parentheses are open"),
+            (&long, "line 5: a part has more than 4000000 words"),
             (&wide, "line 5: the invariant has more than 100000 inequalities"),
         ] {
             let error = clauses_of(body).map_or_else(|error| error, |clauses| format!("{clauses:?}"));

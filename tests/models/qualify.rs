@@ -233,6 +233,21 @@ fn a_native_tool_with_endless_output_is_ended() {
     assert!(found.iter().any(|finding| finding.contains("its output exceeded the limit")), "{found:?}");
 }
 
+/// A pipe would be read without end.
+#[test]
+fn a_native_tool_that_replaces_its_output_is_an_error() {
+    for output in ["1", "2"] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!(
+            "#!/bin/bash\nexec 3>&{output}\nfile=$(readlink /proc/$$/fd/3)\nrm \"$file\"; mkfifo \"$file\"\n"
+        );
+        tool(folder.path(), &script);
+        let output = qualify_native(folder.path(), &["--examinations", "StateSpace"]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("the tool replaced the file of its output"), "{message}");
+    }
+}
+
 /// In a machine the cgroup of the tool has them all; here a session would not.
 #[test]
 fn a_process_that_leaves_the_session_of_a_native_run_is_ended() {

@@ -90,7 +90,9 @@ fn run_in(
         command.env(name, value.replace(HOME, &home));
     }
     let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
-    command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
+    let (out, err) = (File::create(&stdout)?, File::create(&stderr)?);
+    let created = [(&stdout, out.metadata()?.ino()), (&stderr, err.metadata()?.ino())];
+    command.stdin(Stdio::null()).stdout(out).stderr(err);
     // SAFETY: between fork and exec only one system call is made.
     unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) };
     let descendants = Descendants::adopt()?;
@@ -161,6 +163,14 @@ fn run_in(
     let wall = started.elapsed();
     let left_behind = descendants.running_after(ENDING_TIME)?;
     descendants.kill()?;
+    for (path, inode) in created {
+        // A tool can put a pipe, a device or a link in its place, which would be read without end.
+        let found = path.symlink_metadata();
+        if !found.is_ok_and(|found| found.is_file() && found.ino() == inode) {
+            let problem = format!("{}: the tool replaced the file of its output", path.display());
+            return Err(io::Error::other(problem));
+        }
+    }
     if job.evidence_folder.is_some() {
         let keep = |name: &str, text: &str| fs::write(outputs.join(name), text);
         evidence::read_all(&benchkit.join("results"), keep)?;
