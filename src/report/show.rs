@@ -41,7 +41,7 @@ pub fn parts(name: &str) -> Vec<String> {
         let before_lower = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
         match parts.last_mut() {
             Some(part) if !(after_low_line || c.is_uppercase() && (after_lower || before_lower)) => {
-                part.push(c)
+                part.push(c);
             }
             _ => parts.push(c.into()),
         }
