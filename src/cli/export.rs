@@ -58,11 +58,12 @@ pub struct Args {
     /// Write a table of the runs in the format of the summary that BenchKit makes for each host.
     #[arg(long, value_name = "FILE", group = "what")]
     summary: Option<PathBuf>,
-    /// Write the trusted values to files INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out in this folder, in the form of the answer protocol.
+    /// Write the trusted values to files INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out, in this folder, in the form
+    /// of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
-    /// Of a record: write the failure class of each run, and the values that patterns of the campaign and built-in ones find in
-    /// its output, and print the sums.
+    /// Of a record: write the failure class of each run, and the values that patterns of the campaign and built-in ones
+    /// find in its output, and print the sums.
     #[arg(long, value_name = "FILE", group = "what")]
     classes: Option<PathBuf>,
     /// Write a BenchKit job file; the input is then campaign.toml.
@@ -127,17 +128,6 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Opens the record that --archive and --classes need.
-fn record(input: &Path) -> Result<Record, Failure> {
-    if input.is_file() {
-        return Err(Failure::usage(anyhow!(
-            "{} is a file; --archive and --classes need a record, the folder that `mcc-harness run --out` wrote",
-            input.display()
-        )));
-    }
-    Record::open_readonly(input).map_err(Failure::usage)
-}
-
 /// The number of cores of each entry of a record; empty for a table, which does not contain it.
 fn cores(input: &Path) -> Result<Cores, Failure> {
     if !input.join("record.db").exists() {
@@ -151,7 +141,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let mut read = args.read_files();
     read.extend(args.disk.iter().chain(&args.sign).cloned());
     refuse_inputs(&read, [out.to_owned()])?;
-    let record = record(&args.input)?;
+    let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let (edition, results) = args.inputs.read(&args.input)?;
     let staged = temporary::folder("mcc-archive-")?;
     let mut files = Vec::new();
@@ -183,7 +173,7 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
 /// Writes a row for each run whose output counts. A resigned entry has none (P-4).
 fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
     refuse_inputs(&args.read_files(), [out.to_owned()])?;
-    let record = record(&args.input)?;
+    let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let edition = edition_of(&record).map_err(Failure::usage)?;
     let mut rows = String::from("tool,instance,examination,outcome,class,line,values\n");
     let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();

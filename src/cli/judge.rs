@@ -46,8 +46,8 @@ pub struct Args {
     /// values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
-    /// Compare the trusted values with the oracle files (INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out) in this folder; oracle.csv lists the
-    /// differences.
+    /// Compare the trusted values with the oracle files (INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out) in this
+    /// folder; oracle.csv lists the differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
     /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence. Points do not

@@ -128,6 +128,16 @@ pub struct Rival {
     pub points: BigRational,
 }
 
+impl Rival {
+    /// Its name and the difference, whose decimals `decimal` writes; a difference of 0 is a tie.
+    pub fn in_words(&self, decimal: impl Fn(&BigRational) -> String) -> String {
+        if self.points.is_zero() {
+            return format!("tied with {}", self.entry);
+        }
+        format!("{} by {}", self.entry, decimal(&self.points))
+    }
+}
+
 /// Why a value is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -575,10 +585,8 @@ impl fmt::Display for EntryRating {
         writeln!(out, "  {}", wrapped(RATED_WORDS, 78, 4))?;
         let mut rows = vec![words("category, rank, of, medal, points, behind, ahead of")];
         for place in &self.places {
-            let rival = |rival: &Option<Rival>| match rival {
-                None => String::new(),
-                Some(rival) if rival.points.is_zero() => format!("tied with {}", rival.entry),
-                Some(rival) => format!("{} by {}", rival.entry, decimals(&rival.points)),
+            let rival = |rival: &Option<Rival>| {
+                rival.as_ref().map_or(String::new(), |rival| rival.in_words(decimals))
             };
             rows.push(vec![
                 place.category.clone(),

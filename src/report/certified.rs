@@ -174,14 +174,14 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
     })
 }
 
-/// Position, label and explanation of each value of a block; empty if the judgement was made without certified values.
-pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, String, String)> {
+/// Position, label and explanation of each value of a block, and whether evidence shows it; empty if the judgement was made without certified values.
+pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, String, String, bool)> {
     if !contest.judgement.is_certified() {
         return Vec::new();
     }
     let label = |(position, trusted): (usize, &Trusted)| {
         let certified = CertifiedPosition::from_trusted(trusted);
-        (position, certified.label_words(), visible(&certified.to_string()))
+        (position, certified.label_words(), visible(&certified.to_string()), certified.shows_value())
     };
     block.trusted.iter().enumerate().map(label).collect()
 }

@@ -5,8 +5,9 @@ use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::{file_name, file_names};
-use mcc_campaign::{EntryPublication, benchkit};
-use mcc_edition::{AnswerKind, Status};
+use mcc_campaign::EntryPublication;
+use mcc_edition::Status;
+use mcc_judge::explain;
 use mcc_judge::judgement::{
     Block, Cell, Ending, Entry, Instance, Judgement, JudgementError, Podium, RunName, ValueVerdict,
 };
@@ -291,9 +292,7 @@ impl<'a> Contest<'a> {
 
     /// The names of the positions of an examination, if they are metrics and not numbered properties.
     pub fn position_names(&self, examination: usize) -> Option<[&'static str; 4]> {
-        let (_, examination) =
-            self.judgement.edition.examination(&self.judgement.examinations[examination])?;
-        (examination.answers == AnswerKind::StateSpace).then_some(benchkit::STATE_SPACE)
+        explain::position_names(self.judgement, examination)
     }
 
     /// The name of a position: that of its metric, otherwise its number with two digits.

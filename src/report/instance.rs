@@ -60,7 +60,7 @@ struct BlockData {
     reasons: Vec<(usize, String)>,
     /// Position, label of the evidence, and its explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    certified: Vec<(usize, String, String)>,
+    certified: Vec<(usize, String, String, bool)>,
     /// Position, name and path of each file of evidence, and whether it is a witness, whose readable run is in PATH.js.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<(usize, String, String, bool)>,

@@ -10,7 +10,6 @@ use mcc_campaign::benchkit::Value;
 use mcc_judge::judgement::JudgementError;
 use mcc_judge::rate::{EntryRating, RatedValue, Rating, Rival, WouldBePlace};
 use num_rational::BigRational;
-use num_traits::Zero;
 use std::path::Path;
 
 #[derive(Template)]
@@ -96,10 +95,8 @@ fn entry(rating: &EntryRating) -> RatedEntry {
 
 fn place(place: &WouldBePlace) -> Vec<String> {
     let points = |points: &BigRational| show::decimal(points, 2);
-    let rival = |rival: &Option<Rival>| match rival {
-        None => String::new(),
-        Some(rival) if rival.points.is_zero() => format!("tied with {}", visible(&rival.entry)),
-        Some(rival) => format!("{} by {}", visible(&rival.entry), points(&rival.points)),
+    let rival = |rival: &Option<Rival>| {
+        rival.as_ref().map_or(String::new(), |rival| visible(&rival.in_words(points)))
     };
     vec![
         visible(&place.category),

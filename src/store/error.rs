@@ -269,6 +269,8 @@ impl StoreError {
     pub fn no_record(dir: &Path) -> Self {
         let problem = if dir.join("judgement.json").exists() {
             "is a judgement, which holds no record: the table or record that was judged is elsewhere"
+        } else if dir.is_file() {
+            "is a file, and not the folder of a record"
         } else if dir.exists() {
             "holds no record (no record.db)"
         } else {

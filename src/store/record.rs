@@ -185,7 +185,7 @@ impl Record {
         dir: &Path,
     ) -> Result<Self, StoreError> {
         let path = dir.join(RECORD_FILE);
-        if !path.try_exists().on("read", &path)? {
+        if dir.is_file() || !path.try_exists().on("read", &path)? {
             return Err(StoreError::no_record(dir));
         }
         check_files(dir)?;

@@ -30,6 +30,11 @@ impl CertifiedPosition {
         }
     }
 
+    /// Whether evidence shows a value, and not only a bound or nothing.
+    pub fn shows_value(&self) -> bool {
+        self.label != VOTES
+    }
+
     /// How a trusted value is certified.
     pub fn from_trusted(trusted: &Trusted) -> Self {
         Self {

@@ -207,12 +207,15 @@ pub fn explain(
     })
 }
 
+/// The names of the positions of an examination, if they are metrics and not numbered properties.
+pub fn position_names(judgement: &Judgement, examination: usize) -> Option<[&'static str; 4]> {
+    let (_, examination) = judgement.edition.examination(&judgement.examinations[examination])?;
+    (examination.answers == AnswerKind::StateSpace).then_some(STATE_SPACE)
+}
+
 /// The name of a position that has one, such as STATES of StateSpace; otherwise empty.
 fn position_name(judgement: &Judgement, examination: usize, position: usize) -> &'static str {
-    let name = &judgement.examinations[examination];
-    let examination = judgement.edition.examinations.iter().find(|known| known.name == *name);
-    let has_names = examination.is_some_and(|known| known.answers == AnswerKind::StateSpace);
-    if has_names { STATE_SPACE.get(position).copied().unwrap_or_default() } else { "" }
+    position_names(judgement, examination).and_then(|names| names.get(position).copied()).unwrap_or_default()
 }
 
 /// The number of a position with two digits, and its name if it has one.

@@ -126,7 +126,7 @@ function basis(block, position) {
   const certified = (block.certified ?? []).find(([other]) => other === position);
   const [words, rule] = names.bases[word] ?? [word, word];
   const weakness = weak && word !== "single" ? ` (${new Map(names.weak).get(weak[1])})` : "";
-  return { certified: certified?.[2], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
+  return { certified: certified?.[2], isShown: certified?.[3], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
 }
 
 /** Heads and rows of a table without the columns in which every cell is empty. */
@@ -185,11 +185,11 @@ function whatHappenedInRun(cell, block) {
 }
 
 /** Sentences on a position: who gave which value, and what each wrong value cost. */
-function whatHappened(block, position, right, isCertified) {
+function whatHappened(block, position, right, isShown) {
   const trusted = block.values[position];
   const { groups, text: gave } = valuesAt(block, position);
   const sentences = [gave ? `${gave}.` : "No tool gave a value."];
-  if (trusted === null) sentences.push(isCertified ? "No value is trusted. Evidence shows the value, but by the rules only votes decide, so nobody gets points for it." : "No value is trusted.");
+  if (trusted === null) sentences.push(isShown ? "No value is trusted. Evidence shows the value, but by the rules only votes decide, so nobody gets points for it." : "No value is trusted.");
   else if (!groups.has(trusted)) sentences.push(`The trusted value is ${short(trusted)}.`);
   const wrong = block.cells.filter(cell => cell.verdicts[position] === "-").map(cell => names.entries[cell.entry].name);
   if (wrong.length) {
@@ -260,7 +260,7 @@ function drawExamination({ instance, examination }, block) {
 /** The page of a value: why it is trusted, and the answer and verdict of each tool. */
 function drawValue({ instance, examination, position }, block) {
   if (!(position in block.values)) return { title: "Value", parts: [element("h1", { tabindex: "-1" }, "This examination does not have this position.")] };
-  const { key, word, rule, weak, certified } = basis(block, position);
+  const { key, word, rule, weak, certified, isShown } = basis(block, position);
   const trusted = block.values[position];
   const voters = block.cells.filter(cell => names.entries[cell.entry].votes && cell.verdicts[position] !== ".");
   const confidence = cells => decimal(sum(cells.map(cell => names.entries[cell.entry].confidence[0])), 6);
@@ -285,7 +285,7 @@ function drawValue({ instance, examination, position }, block) {
   return { title: `${name} · ${title}`, parts: [
     element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
     ![null, "", name].includes(idOf(block, position)) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
-    element("p", { class: "lead" }, whatHappened(block, position, right, !!certified && !certified.startsWith("Certified: no"))),
+    element("p", { class: "lead" }, whatHappened(block, position, right, isShown)),
     tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight, 4)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     question(block, position),
