@@ -62,8 +62,8 @@ pub struct Args {
     /// of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
-    /// Of a record: write the failure class of each run, and the values that patterns of the campaign and built-in ones
-    /// find in its output, and print the sums.
+    /// Of a record: write the failure class of each run and the values that are found in its output, by the patterns in
+    /// [[tool.failure_class]] of the campaign and by built-in ones, and print the sums.
     #[arg(long, value_name = "FILE", group = "what")]
     classes: Option<PathBuf>,
     /// Write a BenchKit job file; the input is then campaign.toml.

@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 /// Judge a record or a table of answers.
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
-/// (tool,instance,examination,answers,wrong), plain or gzip. Writes judgement.json and its tables (docs/judgement.md).
+/// (tool,instance,examination,answers,wrong), plain or gzip. Rows of that table are
+/// `tedd,Net-PT-1,StateSpace,2046 X ? 30,01` and `tedd,Net-PT-1,CTLFireability,TTF?TTTTTFFFTT?T,02 07`: answers by
+/// position (`?`: none; X: a number that was not published), and the positions, from 00, that the contest judged wrong.
+/// Writes judgement.json and its tables (docs/judgement.md).
 /// With --compare, shows the differences between two judgements of one contest that have runs in common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).

@@ -39,7 +39,8 @@ pub struct Args {
     /// The rules: the name of an edition, or the path of an edition file [default: mcc-2018; with --run that of the record].
     #[arg(long, value_name = "NAME|FILE")]
     edition: Option<String>,
-    /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
+    /// Known answers: trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files (INSTANCE-SHORT.out, such
+    /// as TokenRing-PT-005-CTLC.out). Needs --instance, whose ids of properties it is compared by.
     #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
     oracle: Option<PathBuf>,
     /// Reject values without TECHNIQUES.
