@@ -79,7 +79,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
         let reopened = rerun(&record, edition, tool, examination, reason)?;
         eprintln!(
-            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
+            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {}",
+            print::escaped(reason)
         );
     }
     for tool in &args.release {

@@ -225,6 +225,16 @@ pub enum StoreError {
         /// The folder of the record.
         dir: PathBuf,
     },
+    /// The lock or the database is not the file that this controller opened.
+    #[error(
+        "{} was removed, moved or replaced while this controller wrote to the record, so the running attempts are not \
+         recorded; put the record back and `run` again, with one controller at a time",
+        path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The record has no such run.
     #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
     UnknownRun {
@@ -306,6 +316,7 @@ impl StoreError {
                 | Self::WriteFailed { .. }
                 | Self::Measurement { .. }
                 | Self::ReadOnly { .. }
+                | Self::Replaced { .. }
                 | Self::AlreadyRecorded { .. }
                 | Self::RunningAttempt { .. }
                 | Self::WrongAttempt { .. }

@@ -11,7 +11,7 @@ use super::measured_host::MEASURED_HOST;
 use super::seal::SealKey;
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::digest::hex;
-use mcc_base::files::{self, BUILD_PREFIX};
+use mcc_base::files::{self, BUILD_PREFIX, FileStamp};
 use mcc_base::names::RunId;
 use mcc_base::{HostState, OnFile};
 use mcc_campaign::Run;
@@ -34,6 +34,8 @@ pub struct Record {
     facts: CampaignFacts,
     /// None: the record was opened for reading only.
     lock: Option<Lock>,
+    /// The files that must stay in their place while this controller writes, with device and inode.
+    held: Vec<(PathBuf, (u64, u64))>,
     /// The key with which attempts are sealed; None: they are not.
     seal_key: Option<SealKey>,
 }
@@ -154,7 +156,12 @@ impl Record {
             fs::remove_dir_all(&left).on("remove", &left)?;
         }
         sync_dir(dir)?;
+        let held = [dir.join("lock"), path.clone()].map(|path| {
+            let facts = fs::symlink_metadata(&path).on("read", &path)?;
+            Ok::<_, StoreError>((path, FileStamp::from_metadata(&facts).file))
+        });
         Ok(Self {
+            held: held.into_iter().collect::<Result<_, _>>()?,
             dir: dir.to_owned(),
             path,
             db: Mutex::new(db),
@@ -199,7 +206,16 @@ impl Record {
             check_integrity(&db, &path)?;
         }
         let facts = read(&db, &path)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None, seal_key: None })
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format,
+            facts,
+            lock: None,
+            held: vec![],
+            seal_key: None,
+        })
     }
 
     pub(super) fn format(&self) -> i64 {
@@ -382,10 +398,17 @@ impl Record {
     }
 
     pub(super) fn writable(&self) -> Result<(), StoreError> {
-        match self.lock {
-            Some(_) => Ok(()),
-            None => Err(StoreError::ReadOnly { dir: self.dir.clone() }),
+        if self.lock.is_none() {
+            return Err(StoreError::ReadOnly { dir: self.dir.clone() });
         }
+        // SQLite would write on to a removed database, and another controller can take the lock of another file.
+        for (path, file) in &self.held {
+            let found = fs::symlink_metadata(path).ok().map(|facts| FileStamp::from_metadata(&facts).file);
+            if found != Some(*file) {
+                return Err(StoreError::Replaced { path: path.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the position of a run, the number of attempts at it, and whether it is recorded.

@@ -42,6 +42,27 @@ fn a_recorded_run_keeps_its_attempt_and_its_output() {
 }
 
 #[test]
+fn nothing_is_written_to_a_record_whose_lock_or_database_was_replaced() {
+    let run = run("StateSpace");
+    for file in ["lock", "record.db"] {
+        let results = tempfile::tempdir().unwrap();
+        let record = open(results.path());
+        record.plan_runs(std::slice::from_ref(&run)).unwrap();
+        let (place, beside) = (results.path().join(file), results.path().join("beside"));
+        std::fs::rename(&place, &beside).unwrap();
+        let is_refused = || match record.begin_attempt(&run.id()) {
+            Err(StoreError::Replaced { path }) => path == place,
+            _ => false,
+        };
+        assert!(is_refused(), "{file} was removed");
+        std::fs::copy(&beside, &place).unwrap();
+        assert!(is_refused(), "{file} was replaced by a copy");
+        std::fs::rename(&beside, &place).unwrap();
+        assert_eq!(make(&record, &run.id(), FINISHED, ""), RunState::Recorded);
+    }
+}
+
+#[test]
 fn infrastructure_is_retried_until_the_budget_is_used_up() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());

@@ -97,6 +97,8 @@ struct SeenRows {
     right: HashMap<(usize, String), (String, String)>,
     /// The place of the total of each tool.
     totals: HashMap<(usize, String), String>,
+    /// The place of the printed scores of each tool on each benchmark.
+    printed: HashMap<(usize, String, String), String>,
     tools: HashSet<String>,
 }
 
@@ -130,6 +132,18 @@ fn read_table(
                     let track = &edition.tracks[track].name;
                     return Err(format!(
                         "{track} {benchmark} has the right verdict {right} here and {known} in {at}; keep one"
+                    ));
+                }
+            }
+            // Rows with an expected verdict are repeated experiments (CRV-3); a second row of scores would count twice.
+            if experiment.expected.is_none() {
+                let (tool, benchmark) = (experiment.tool.clone(), experiment.benchmark.clone());
+                let key = (experiment.track, tool, benchmark);
+                if let Some(first) = seen.printed.insert(key, place(row.row)) {
+                    let (tool, benchmark) = (&experiment.tool, &experiment.benchmark);
+                    let track = &edition.tracks[experiment.track].name;
+                    return Err(format!(
+                        "{tool} has scores on {track} {benchmark} already, in {first}; keep one"
                     ));
                 }
             }

@@ -8,13 +8,12 @@ use super::paired::{self, Logarithms, PairedTest};
 use super::qualification::create_or_open;
 use super::{DifferentValues, Qualification, QualifyError, different_values};
 use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
-use mcc_base::{Mark, OnFile};
+use mcc_base::{Mark, OnFile, files};
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_store::{Attempt, Outcome, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -200,7 +199,7 @@ impl Comparison<'_> {
                 attempts.truncate(repetitions.get() as usize);
                 for attempt in &*attempts {
                     let stdout = side.record.outputs_dir(&run.id(), attempt.number).join("stdout");
-                    let file = File::open(&stdout).on("read", &stdout)?;
+                    let file = files::open_own(&stdout).on("read", &stdout)?;
                     let read = Answers::read_file(&file, &questions.questions, Reading::default());
                     answers.push(read.on("read", &stdout)?);
                     let chosen = [Mark::RESTORED, Mark::DETERMINISTIC_GUEST];

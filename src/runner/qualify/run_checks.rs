@@ -2,12 +2,11 @@
 
 use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
 use mcc_base::Mark;
-use mcc_base::files::tail;
+use mcc_base::files::{self, tail};
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -29,7 +28,7 @@ pub fn check_run(
         return Ok(vec![Finding::new("E-5.1", format!("the run failed while {state}: {reason}"), fix)]);
     }
     let read = |name: &str| {
-        let file = File::open(attempt.outputs.join(name))?;
+        let file = files::open_own(&attempt.outputs.join(name))?;
         Answers::read_file(&file, &run_questions.questions, Reading::default())
     };
     let (answers, stderr) = (read("stdout")?, read("stderr")?);
@@ -86,7 +85,7 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
     let Some(over) = attempt.samples.iter().find(|sample| is_over(sample.at_ms, sample.cpu_ms)) else {
         return Ok(None);
     };
-    let mut in_time = File::open(attempt.outputs.join("stdout"))?.take(over.stdout_bytes);
+    let mut in_time = files::open_own(&attempt.outputs.join("stdout"))?.take(over.stdout_bytes);
     let lines = lines_in(&mut in_time)?;
     let late = |(id, line): (&String, &Option<u64>)| {
         line.filter(|line| *line > lines).map(|line| (line, id.clone()))
