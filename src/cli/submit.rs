@@ -85,7 +85,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (run_s, margin_s) = (prepared.plan.longest_run_s, u64::from(settings.margin_s.get()));
     if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < run_s + margin_s) {
         let partition = settings.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
-        return Err(ClusterError::TooShort { partition, run_s, margin_s, limit_s }.into());
+        return Err(Failure::usage(anyhow!(
+            "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [cluster]), and partition \
+             {partition} ends jobs after {limit_s} s: choose another partition in [cluster], or smaller [limits]"
+        )));
     }
     let needs = demands(&prepared, &args.history)?;
     let wanted = match &submitted {

@@ -5,6 +5,7 @@ use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::{file_name, file_names};
+use mcc_base::text::percent_encoded;
 use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
 use mcc_judge::explain;
@@ -518,12 +519,5 @@ pub fn status_words(status: Status) -> &'static str {
 
 /// A name as the value of a key in the fragment of a URL, percent-encoded.
 pub fn in_fragment(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
+    percent_encoded(name.as_bytes(), b"-_.")
 }

@@ -131,7 +131,12 @@ pub fn write(
 ) -> Result<(), ReportError> {
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
     let name = &contest.judgement.instances[instance].instance;
-    let model = contest.models.map(|read| read(name)).transpose().map_err(ReportError::Model)?.flatten();
+    let refused = |problem| {
+        ReportError::Refused(format!(
+            "{problem}; correct the archive, or remove it from the folder of --instances"
+        ))
+    };
+    let model = contest.models.map(|read| read(name)).transpose().map_err(refused)?.flatten();
     let model = model.unwrap_or_default();
     let mut recorded = Recorded::default();
     for (key, attempts) in runs {
@@ -188,7 +193,12 @@ fn evidence(
         let files = trusted.certified.iter().flat_map(|certified| certified.evidence.split(' '));
         for name in files.filter(|name| !name.is_empty()) {
             let from = folder.join(name);
-            let failed = |source| ReportError::Evidence { path: from.clone(), source };
+            let failed = |error| {
+                let from = from.display();
+                ReportError::Refused(format!(
+                    "{from}: {error}; give --certified the folder of `certify` that was judged"
+                ))
+            };
             let mut file = files::open_own(&from).map_err(failed)?;
             let path = contest.evidence_path(block.instance, name);
             site.copy(&mut file, &path)?;

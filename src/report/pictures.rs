@@ -14,24 +14,10 @@ use std::collections::BTreeSet;
 struct PicturesPage {
     frame: Frame,
     /// Examination or category, and its pictures.
-    groups: Vec<(String, Vec<PictureEntry>)>,
+    groups: Vec<(String, Vec<Picture>)>,
     compare: bool,
     /// Whether the time of any run is known.
     has_times: bool,
-}
-
-/// A picture as a page shows it.
-pub struct PictureEntry {
-    pub name: String,
-    pub title: String,
-    pub description: String,
-}
-
-impl PictureEntry {
-    pub fn from_picture(picture: &Picture) -> Self {
-        let Picture { name, title, description, .. } = picture;
-        Self { name: name.clone(), title: title.clone(), description: description.clone() }
-    }
 }
 
 /// Writes the pictures of a contest and their page. `progress` is the picture of the record's progress.
@@ -87,8 +73,8 @@ fn grouped(
     pictures: impl Iterator<Item = Picture>,
     names: &[&str],
     site: &NewSite,
-) -> Result<Vec<(String, Vec<PictureEntry>)>, ReportError> {
-    let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("Whole contest".to_owned())
+) -> Result<Vec<(String, Vec<Picture>)>, ReportError> {
+    let mut groups: Vec<(String, Vec<Picture>)> = std::iter::once("Whole contest".to_owned())
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
@@ -99,7 +85,7 @@ fn grouped(
         let shows = |file: &str| picture.name.ends_with(&format!("-{file}"));
         let fitting = files.iter().enumerate().filter(|(_, file)| shows(file));
         let group = fitting.max_by_key(|(_, file)| file.len()).map_or(0, |(at, _)| at + 1);
-        groups[group].1.push(PictureEntry::from_picture(&picture));
+        groups[group].1.push(picture);
     }
     groups.retain(|(_, shown)| !shown.is_empty());
     Ok(groups)

@@ -20,7 +20,7 @@ struct ResultsPage {
     podiums: Vec<(String, String, [String; 3])>,
     medals: Vec<MedalRow>,
     /// The parts of the name of each examination.
-    examinations: Vec<Vec<String>>,
+    examinations: Vec<String>,
     points: Vec<PointsRow>,
     citation: String,
     bibtex: String,
@@ -78,7 +78,7 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
         lead: lead.join(" · "),
         podiums: podiums.collect(),
         medals,
-        examinations: examinations.iter().map(|name| show::parts(name)).collect(),
+        examinations,
         points,
         citation: index::citation(contest),
         bibtex,

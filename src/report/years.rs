@@ -3,7 +3,7 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
-use super::pictures::{PictureEntry, write_one};
+use super::pictures::write_one;
 use super::plots::Picture;
 use super::plots::years::{self, Line};
 use super::show::{self, visible};
@@ -282,7 +282,7 @@ struct YearsPage {
     /// Name and path of the page of each year.
     years: Vec<(String, String)>,
     tables: Vec<YearTable>,
-    pictures: Vec<PictureEntry>,
+    pictures: Vec<Picture>,
     models: usize,
 }
 
@@ -326,7 +326,10 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     let years = &years[..];
     let mut names = BTreeSet::new();
     if let Some(twice) = years.iter().find(|year| !names.insert(&year.name)) {
-        return Err(ReportError::YearTwice(twice.name.clone()));
+        let name = &twice.name;
+        return Err(ReportError::Refused(format!(
+            "two judgements are of edition {name}; give one of each year"
+        )));
     }
     let site = NewSite::create(out)?;
     let frame = || years_pages::frame("", "");
@@ -358,7 +361,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
         years: years.iter().map(|year| (year.shown_name(), pages.year(year))).collect(),
         pages,
         tables,
-        pictures: pictures.iter().map(PictureEntry::from_picture).collect(),
+        pictures,
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
