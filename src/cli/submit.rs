@@ -53,17 +53,13 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
-    let submitted = match Cluster::open(&args.out) {
-        Ok(_) if !args.resume => {
-            return Err(Failure::usage(anyhow!(
-                "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
-                args.out.display()
-            )));
-        }
-        Ok(cluster) => Some(cluster),
-        Err(ClusterError::NotSubmitted(_)) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let submitted = Cluster::open_if_submitted(&args.out)?;
+    if submitted.is_some() && !args.resume {
+        return Err(Failure::usage(anyhow!(
+            "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
+            args.out.display()
+        )));
+    }
     for tool in &args.release {
         let entries = campaign.entries(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
         if !entries.iter().any(|facts| facts.entry == **tool || facts.tool == *tool) {

@@ -302,7 +302,7 @@ pub fn write(
             .collect(),
         has_record: record.runs() > 0,
         has_awards: !judgement.edition.judging.awards.is_empty(),
-        archive: contest.archive.map_or_else(
+        archive: contest.input.archive.map_or_else(
             || ("ARCHIVE".to_owned(), String::new()),
             |(name, sha256)| (visible(name), sha256.to_owned()),
         ),

@@ -202,7 +202,7 @@ pub fn write_site(
     site.page("instance.html", &instance::InstancePage { frame: contest.frame("Instance".into(), "") })?;
     rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
-    let data = site.copy_data(material.judgement_dir, &schema::JUDGEMENT, contest.embargo)?;
+    let data = site.copy_data(material.judgement_dir, &schema::JUDGEMENT, contest.input.embargo)?;
     index::write(&contest, &facts, data, &site)?;
     site.finish(&judgement.version)?;
     Ok(SiteSummary {

@@ -25,12 +25,12 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let judgement = contest.judgement;
     let mut runs = Runs::of_contest(judgement);
     // Rule M-6.
-    if contest.embargo {
+    if contest.input.embargo {
         let hidden = judgement.instances.iter().filter(|instance| contest.is_hidden(instance));
         let hidden: BTreeSet<&str> = hidden.map(|instance| instance.instance.as_str()).collect();
         runs.leave_out(|instance| hidden.contains(instance));
     }
-    if contest.has_record {
+    if contest.input.record.is_some() {
         let kinds: Vec<&str> = contest.kinds.values().copied().collect();
         runs.keep_limits(&judgement.edition, &kinds);
     }

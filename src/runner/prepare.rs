@@ -30,7 +30,7 @@ impl PreparedCampaign {
     /// One of them cannot be read, or the campaign has no run.
     pub fn new(campaign: Campaign) -> Result<Self, RunnerError> {
         let edition = campaign.effective(&Edition::load(&campaign.edition)?);
-        let instances = campaign.instance_facts(&edition, |_| {})?;
+        let instances = campaign.instance_facts(&edition)?;
         let plan = Plan::new(&campaign, &edition, &instances)?;
         let images = open_images(&campaign)?;
         Ok(Self { campaign, edition, plan, instances, images })
