@@ -216,7 +216,7 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.input).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);
-    let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
+    let instances = campaign.instance_facts(&effective).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
     let bad =
         || Failure::usage(anyhow!("--login {}: expected LOGIN@HOST, such as mcc@localhost", args.login));

@@ -10,7 +10,7 @@ use mcc_judge::judgement::Judgement;
 use mcc_judge::mcc::Judge;
 use mcc_judge::mcc::sensitivity::sensitivity;
 use mcc_judge::oracle::{self, Oracle};
-use mcc_judge::{read_certified, write};
+use mcc_judge::write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -120,10 +120,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
     let is_twice = replace.len() < args.replace.len();
     Failure::usage_if(is_twice, "--replace names an entry twice; give each entry once")?;
-    let (edition, mut results) = args.inputs.read_all(inputs, &replace)?;
-    if let Some(certified) = &args.certified {
-        read_certified(&mut results, certified).map_err(Failure::usage)?;
-    }
+    let (edition, results) = args.inputs.read_all(inputs, &replace, args.certified.as_deref())?;
     let mut judge = Judge::new(&edition, results).map_err(Failure::usage)?;
     if let Some(by_evidence) = judge.by_evidence().map_err(Failure::usage)? {
         let Ok(totals) = by_evidence.judge_blocks(|_| Ok::<_, std::convert::Infallible>(()));

@@ -115,7 +115,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         mark_words,
         bases,
         weak: [Weak::SingleBacker, Weak::SingleFamily].map(|weak| (weak, show::weak(weak))),
-        archive: contest.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
+        archive: contest.input.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
         points: judging.points_per_examination.to_string(),
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,

@@ -70,35 +70,28 @@ pub const ARCHIVE_FILE: &str = "archive.json";
 impl Record {
     /// Opens the record in `dir` for writing and takes its lock; creates the record if there is none.
     ///
-    /// Removes the private directories that a killed controller left. `on_leftover` is called with each of them
-    /// first, so that it can end a machine that still runs.
+    /// Removes the private directories that a killed controller left.
     ///
     /// # Errors
     /// The record was created with other facts, another controller has its lock, `dir` has other files but no
     /// record or is an unpacked archive, or a file cannot be read or written.
-    pub fn create_or_open(
-        dir: &Path,
-        facts: &CampaignFacts,
-        on_leftover: impl FnMut(&Path),
-    ) -> Result<Self, StoreError> {
-        Self::create_or_open_with("WAL", dir, facts, on_leftover)
+    pub fn create_or_open(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        Self::create_or_open_with("WAL", dir, facts)
     }
 
     /// Like `create_or_open`, for a file system that several hosts share. SQLite's write-ahead log works on one host
     /// only; with the rollback journal other hosts can read while this one writes.
     pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
-        Self::create_or_open_with("DELETE", dir, facts, |_| {})
+        Self::create_or_open_with("DELETE", dir, facts)
     }
 
-    fn create_or_open_with(
-        journal: &str,
-        dir: &Path,
-        facts: &CampaignFacts,
-        mut on_leftover: impl FnMut(&Path),
-    ) -> Result<Self, StoreError> {
+    fn create_or_open_with(journal: &str, dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
         let path = dir.join(RECORD_FILE);
         if dir.join(ARCHIVE_FILE).exists() {
-            return Err(StoreError::IsArchive { dir: dir.to_owned() });
+            return Err(StoreError::Refused(format!(
+                "{} is an unpacked archive, which is not changed; give another folder to --out",
+                dir.display()
+            )));
         }
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).on("list", dir)?.filter_map(Result::ok);
@@ -108,7 +101,10 @@ impl Record {
                     || name.starts_with(BUILD_PREFIX)
             };
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
-                return Err(StoreError::NotEmpty { dir: dir.to_owned() });
+                return Err(StoreError::Refused(format!(
+                    "{} is not empty and holds no record; give a new or an empty folder to --out",
+                    dir.display()
+                )));
             }
         }
         fs::create_dir_all(dir).on("create", dir)?;
@@ -152,7 +148,6 @@ impl Record {
         fs::create_dir_all(&running).on("create", &running)?;
         for left in fs::read_dir(&running).on("list", &running)? {
             let left = left.on("list", &running)?.path();
-            on_leftover(&left);
             fs::remove_dir_all(&left).on("remove", &left)?;
         }
         sync_dir(dir)?;
@@ -530,7 +525,7 @@ impl Record {
     }
 
     pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {
-        StoreError::Row { path: self.path.clone(), row: row.to_string(), problem: problem.to_string() }
+        StoreError::Integrity { path: self.path.clone(), problem: format!("{row}: {problem}") }
     }
 }
 
@@ -540,7 +535,11 @@ const SQLITE_FILES: [&str; 3] = ["record.db-wal", "record.db-shm", "record.db-jo
 /// Opens the record of an archive. SQLite would apply a log in its folder, which no digest in the record shows.
 fn open_archived(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     match SQLITE_FILES.iter().map(|name| dir.join(name)).find(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(StoreError::BesideArchived { path }),
+        Some(path) => Err(StoreError::Refused(format!(
+            "{} does not belong to an archive: with this file, SQLite would change the record; do not trust this archive, \
+             download it again",
+            path.display()
+        ))),
         None => connect_immutable(path),
     }
 }
@@ -560,7 +559,11 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     match readable {
         // SQLite cannot read a write-ahead log without writing an index into its folder.
         Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
-            Err(StoreError::NeedsWriting { dir: dir.to_owned() })
+            Err(StoreError::Refused(format!(
+                "the record in {} was left by a killed controller, and SQLite can read it in a writable folder only; copy \
+                 it to a writable folder and read it there",
+                dir.display()
+            )))
         }
         // Without such a log no controller writes, so the database is immutable.
         Err(error) if unopenable(&error) => connect_immutable(path),
@@ -572,6 +575,7 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
 fn check_files(dir: &Path) -> Result<(), StoreError> {
     [RECORD_FILE, "lock"].into_iter().chain(SQLITE_FILES).try_for_each(|name| {
         let path = dir.join(name);
-        files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
+        let refused = |error| format!("the record cannot be read: {}: {error}", path.display());
+        files::check_if_regular(&path).map_err(|error| StoreError::Refused(refused(error)))
     })
 }

@@ -3,7 +3,6 @@
 use super::disk_header::DiskError;
 use super::ext4_files::Ext4Files;
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
-use super::original_disk::OpenError;
 use crate::container::{Container, ContainerError, Facts, Limits};
 use crate::host::find_program;
 use mcc_base::OnFile;
@@ -108,29 +107,15 @@ pub enum BuildError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] mcc_base::FileError),
-    /// The tool's folder is unusable.
-    #[error("{}: {reason}", path.display())]
-    Tool {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        reason: &'static str,
-    },
-    /// The folder to make exists and is not an image folder, so it is not replaced.
-    #[error("{} exists already and is not an image folder, so it is not replaced: choose another folder", .0.display())]
-    NotAnImage(PathBuf),
-    /// The file to write exists.
-    #[error("{} exists already, so it is not replaced: remove it or choose another name", .0.display())]
-    Exists(PathBuf),
+    /// The tool's folder is unusable, or what would be written exists: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
     /// An image cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
     /// An inputs disk is damaged, or lacks an instance.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A disk with its own bootloader cannot be opened.
-    #[error(transparent)]
-    Original(#[from] OpenError),
 }
 
 /// Receives the description of each step when it begins.
@@ -341,7 +326,7 @@ fn last_part(path: &Path) -> String {
 
 pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
     let head = tool.join("BenchKit_head.sh");
-    let refused = |reason| Err(BuildError::Tool { path: tool.to_owned(), reason });
+    let refused = |reason| Err(BuildError::Refused(format!("{}: {reason}", tool.display())));
     if !head.is_file() {
         return refused("it has no BenchKit_head.sh, the program that is started in the machine");
     }
@@ -480,7 +465,10 @@ pub(super) fn build_atomically(
 ) -> Result<Image, BuildError> {
     check_programs(needed)?;
     if out.exists() && Image::open(out).is_err() {
-        return Err(BuildError::NotAnImage(out.to_owned()));
+        return Err(BuildError::Refused(format!(
+            "{} exists already and is not an image folder, so it is not replaced: choose another folder",
+            out.display()
+        )));
     }
     // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
     let temp_folder = folder_beside(out, BUILD_PREFIX)?;

@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 /// `out` has no file name; a file of that name exists that the command did not write; it cannot be read or written.
 pub(super) fn write(out: &Path, campaign: &str, command: &'static str) -> Result<PathBuf, QualifyError> {
     let first_line = format!("# Written by `mcc-harness {command}`, which replaces this file.\n");
-    let mut name = out.file_name().ok_or_else(|| QualifyError::Unnamed(out.to_owned()))?.to_owned();
+    let unnamed = || {
+        QualifyError::Refused(format!("{}: has no folder name; give a folder name with --out", out.display()))
+    };
+    let mut name = out.file_name().ok_or_else(unnamed)?.to_owned();
     name.push(".toml");
     let file = out.with_file_name(name);
     if let Some(folder) = file.parent() {
@@ -26,7 +29,11 @@ pub(super) fn write(out: &Path, campaign: &str, command: &'static str) -> Result
             let existing = text::read(&file).on("read", &file)?;
             // Version 0.1 wrote no first line.
             if !existing.starts_with(&first_line) && existing != campaign {
-                return Err(QualifyError::Foreign { path: file, command });
+                return Err(QualifyError::Refused(format!(
+                    "{}: `{command}` writes its campaign to this file, but the existing file is not from `{command}`; use \
+                     another --out",
+                    file.display()
+                )));
             }
             fs::write(&file, content).on("write", &file)?;
         }

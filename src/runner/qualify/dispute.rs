@@ -2,6 +2,7 @@
 //! difference, and writes a report for the author of a program. Programs are tools' folders, which are run natively, or
 //! this program's own `certify`.
 
+use super::qualification::head_script;
 use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
 use mcc_base::temporary::{self, folder_beside};
@@ -68,10 +69,8 @@ impl Dispute<'_> {
     /// The instance cannot be read, the programs do not disagree on it, or a program cannot be run.
     pub fn reduce(&self, archive: &Archive, time: Duration, out: &Path) -> Result<Reduced, QualifyError> {
         for program in &self.programs {
-            if let Program::Tool(folder) = program
-                && !folder.join("BenchKit_head.sh").is_file()
-            {
-                return Err(QualifyError::NoHead(folder.clone()));
+            if let Program::Tool(folder) = program {
+                head_script(folder)?;
             }
         }
         // Made first: a wrong path must not be found after hours.
@@ -119,14 +118,14 @@ impl Dispute<'_> {
         };
         let known = match values(&start, None)? {
             Some([first, second]) if first == second => {
-                return Err(QualifyError::Dispute(format!(
+                return Err(QualifyError::Refused(format!(
                     "both programs give {first} for {}; give programs that disagree",
                     self.property
                 )));
             }
             Some(known) => known,
             None => {
-                return Err(QualifyError::Dispute(format!(
+                return Err(QualifyError::Refused(format!(
                     "one of the programs gives no value of {}; give its id as in the file of the examination, or a higher --limit",
                     self.property
                 )));
