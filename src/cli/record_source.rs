@@ -97,7 +97,8 @@ pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Jud
     let folder = source.folder.join("judgement");
     if !folder.is_dir() {
         return Err(Failure::usage(anyhow!(
-            "{}: the archive of one team has no judgement; give the archive of the contest",
+            "{}: the archive of one team has no judgement; values.csv in it has the verdict on each value with the reason. For \
+             more give the archive of the contest",
             path.display()
         )));
     }
