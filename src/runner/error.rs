@@ -157,7 +157,7 @@ pub enum RunnerError {
     Record(#[from] RecordError),
     /// The run is not recorded.
     #[error(
-        "no run {run} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness plan` lists the runs of a campaign{hint}"
+        "no run {run} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness export RECORD --classes FILE` lists the runs{hint}"
     )]
     NoSuchRun {
         /// The given id.
