@@ -157,7 +157,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
             points: place.points.clone(),
             best_variant: best_variant(judgement, podium, place).map(|best| {
                 let rank = best.rank.map_or("no rank".to_owned(), |rank| format!("rank {rank}"));
-                format!("{} has {rank}{}", judgement.entries[best.entry].entry, with_medal(best.medal))
+                format!("{}, has {rank}{}", judgement.entries[best.entry].entry, with_medal(best.medal))
             }),
         })
     });
