@@ -115,7 +115,7 @@ impl<'a> MachineSetup<'a> {
     fn record(&self, name: &str, runs: &[Run]) -> Record {
         let edition = serde_json::to_string(&self.edition).unwrap();
         let facts = CampaignFacts { edition, ..CampaignFacts::default() };
-        let record = Record::create_or_open(&self.folder.join(name), &facts, |_| {}).unwrap();
+        let record = Record::create_or_open(&self.folder.join(name), &facts).unwrap();
         record.plan_runs(runs).unwrap();
         record
     }

@@ -87,7 +87,7 @@ pub fn prepare(step: &str, place: &Path, size: u64) {
 
 fn commits(place: &Path, size: u64) {
     let made = GeneratedCampaign::new(place, size, None);
-    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
+    let record = Record::create_or_open(&place.join("results"), &made.facts).unwrap();
     let open: Vec<Run> = record.open_runs().take(COMMITS).map(|open| open.unwrap().run).collect();
     let begun = Instant::now();
     for run in &open {
@@ -169,14 +169,14 @@ pub fn plan(place: &Path, runs: u64) {
     let made = GeneratedCampaign::new(place, runs, None);
     let plan = made.plan();
     assert!(plan.runs().filter(|run| run.competes).count() as u64 >= runs);
-    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
+    let record = Record::create_or_open(&place.join("results"), &made.facts).unwrap();
     record.plan_runs(plan.runs()).unwrap();
 }
 
 /// The steps of `run` for an interrupted campaign, up to the first machine.
 pub fn resume(place: &Path, runs: u64) {
     let made = GeneratedCampaign::new(place, runs, None);
-    let record = Record::create_or_open(&place.join("results"), &made.facts, |_| {}).unwrap();
+    let record = Record::create_or_open(&place.join("results"), &made.facts).unwrap();
     record.plan_runs(made.plan().runs()).unwrap();
     let mut history = History::with_instances();
     RecordSummary::at(record.dir()).unwrap().add_run_times_to(&mut history);

@@ -39,6 +39,9 @@ const ALWAYS_ALLOWED_RECORD_BYTES: u64 = 64 << 20;
 /// The length of a block of a tar: of the header of an entry, and what contents are rounded up to.
 const BLOCK: u64 = 512;
 
+/// Zeros that may follow the end of a tar; GNU tar writes up to 10 KiB.
+const MAX_FILLING: u64 = 1 << 20;
+
 /// Unpacks `archive` to the empty folder `to`.
 ///
 /// # Errors
@@ -136,6 +139,16 @@ pub fn unpack_part(
         }
         if kind.is_none() {
             kind = Some(ArchivePaths(to).facts()?.kind());
+        }
+    }
+    // Programs differ in whether they read what follows the end of a tar: it may only be filled up with zeros.
+    let mut rest = tar.into_inner();
+    let mut block = [0; BLOCK as usize];
+    for _ in 0..MAX_FILLING / BLOCK {
+        match rest.read(&mut block).map_err(no_archive)? {
+            0 => break,
+            read if block[..read].iter().all(|byte| *byte == 0) => {}
+            _ => return Err(no_archive(io::Error::other("bytes follow its end"))),
         }
     }
     match kind {

@@ -1,6 +1,6 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
-use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -105,6 +105,22 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Err(wrong_kind("a socket or device")),
         Err(error) => Err(error),
         Ok(file) => check_regular(&file.metadata()?).map(|()| file),
+    }
+}
+
+/// Opens or creates a lock file, which must not be a symbolic link, and locks it until it is closed. None: another process
+/// has the lock.
+///
+/// # Errors
+/// The file cannot be opened or locked.
+pub fn lock(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

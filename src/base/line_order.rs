@@ -35,6 +35,40 @@ pub fn line_order(points: usize, groups: &[Vec<usize>]) -> Vec<usize> {
     best.1
 }
 
+/// Orders the points 0, 1, ..., `points` - 1 one by one: next is the point whose groups have, on average, the largest share of
+/// points in the order already (after Noack, *A ZBDD package for efficient model checking of Petri nets*, 1999; here a group
+/// that the point completes counts one more). The same input gives the same order.
+pub fn greedy_order(points: usize, groups: &[Vec<usize>]) -> Vec<usize> {
+    /// What a group without a point in the order counts, in points.
+    const BEGINNING: f64 = 0.1;
+    let mut groups_by_point = vec![Vec::new(); points];
+    for (number, group) in groups.iter().enumerate() {
+        group.iter().for_each(|point| groups_by_point[*point].push(number));
+    }
+    let mut ordered_points = vec![0_usize; groups.len()];
+    let mut left: Vec<usize> = (0..points).collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let mut best = (f64::NEG_INFINITY, 0);
+        for (at, point) in left.iter().enumerate() {
+            let value = |number: &usize| {
+                let (ordered, all) = (ordered_points[*number], groups[*number].len());
+                let completes = if ordered + 1 == all { 1.0 } else { 0.0 };
+                (ordered as f64 + BEGINNING) / all as f64 + completes
+            };
+            let groups = &groups_by_point[*point];
+            let value = groups.iter().map(value).sum::<f64>() / groups.len().max(1) as f64;
+            if value > best.0 {
+                best = (value, at);
+            }
+        }
+        let point = left.remove(best.1);
+        groups_by_point[point].iter().for_each(|number| ordered_points[*number] += 1);
+        order.push(point);
+    }
+    order
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,9 +78,11 @@ mod tests {
         // The chain 0, 4, 1, 5, 2, 6, 3, 7.
         let groups: Vec<Vec<usize>> =
             [[0, 4], [4, 1], [1, 5], [5, 2], [2, 6], [6, 3], [3, 7]].map(Vec::from).into();
-        let order = line_order(9, &groups);
-        let at = |point| order.iter().position(|known| *known == point).unwrap();
-        assert!(groups.iter().all(|group| at(group[0]).abs_diff(at(group[1])) == 1), "{order:?}");
-        assert!(line_order(0, &[]).is_empty());
+        for method in [line_order, greedy_order] {
+            let order = method(9, &groups);
+            let at = |point| order.iter().position(|known| *known == point).unwrap();
+            assert!(groups.iter().all(|group| at(group[0]).abs_diff(at(group[1])) == 1), "{order:?}");
+            assert!(method(0, &[]).is_empty());
+        }
     }
 }

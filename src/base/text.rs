@@ -51,6 +51,13 @@ pub fn write_unsynced(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// Percent-encodes all bytes but ASCII letters and digits and those in `plain` (RFC 3986).
+pub fn percent_encoded(bytes: &[u8], plain: &[u8]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
+    let encoded = |&byte: &u8| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") };
+    bytes.iter().map(encoded).collect()
+}
+
 /// Returns the text as one word of a shell, in quotes.
 pub fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))

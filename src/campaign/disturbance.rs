@@ -3,7 +3,8 @@
 use mcc_edition::between;
 use serde::{Deserialize, Serialize};
 
-/// Thresholds of the mark `disturbed`, in percent, and the repetitions of disturbed runs.
+/// The threshold of the mark `disturbed` (`slower_percent`), those of repetitions, in percent, and the number of
+/// repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Disturbance {
@@ -16,7 +17,7 @@ pub struct Disturbance {
     /// CPU time of others on the leased cores, of the run's wall time.
     #[serde(deserialize_with = "between::<0, 1_000_000, _, _>")]
     pub foreign_percent: u64,
-    /// Time in which tasks of the host waited for memory, or for disks, of the run's wall time.
+    /// Has no effect; campaigns of version 0.1 have it.
     #[serde(deserialize_with = "between::<0, 1_000_000, _, _>")]
     pub pressure_percent: u64,
     /// By how much the leased cores were slower than at their best.

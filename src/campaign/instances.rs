@@ -45,20 +45,15 @@ impl Campaign {
         Ok(archives)
     }
 
-    /// The facts of the campaign's instances, sorted by name. Reads every archive and calls `read` with its name first.
+    /// The facts of the campaign's instances, sorted by name. Reads every archive.
     ///
     /// # Errors
     /// An archive is not valid, has another name than its instance, or lacks properties of an examination.
-    pub fn instance_facts(
-        &self,
-        edition: &Edition,
-        mut read: impl FnMut(&str),
-    ) -> Result<Vec<InstanceFacts>, CampaignError> {
+    pub fn instance_facts(&self, edition: &Edition) -> Result<Vec<InstanceFacts>, CampaignError> {
         let examinations = self.examinations_of(edition)?;
         self.models.values().try_for_each(|model| model.check_status(edition))?;
         let mut facts = Vec::new();
         for (name, path) in self.archives()? {
-            read(&name);
             let archive = Archive::open(&path)?;
             if archive.instance.as_str() != name {
                 // The guest finds the archive by the name of the instance.

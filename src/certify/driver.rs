@@ -159,7 +159,14 @@ fn re_explore(checks: &Checks<'_>, findings: &mut [Finding], budget: &Budget<'_>
             _ => false,
         })
     };
-    let by_diagram = has(&|explored| explored.nodes > 0);
+    // The diagram of the checkers gives numbers only.
+    let is_number_by_diagram = |finding: &Finding| match &finding.known {
+        Known::Exactly(Value::Number(_), Accepted { explored: Some(explored), re_explored: None, .. }) => {
+            explored.nodes > 0
+        }
+        _ => false,
+    };
+    let by_diagram = findings.iter().any(is_number_by_diagram);
     if has(&|explored| explored.nodes == 0 && explored.states.saturating_mul(LEAST_MARKING) <= memory_bytes)
         && let Ok(all) = instance.explore(time, memory_bytes, cancel)
     {
@@ -168,13 +175,8 @@ fn re_explore(checks: &Checks<'_>, findings: &mut [Finding], budget: &Budget<'_>
     if by_diagram && let Ok(all) = instance.diagram(time, memory_bytes, cancel) {
         compare(findings, all.memory_bytes(), |examination, id| all.value(examination, id).map(Some));
     }
-    for finding in findings {
-        if let Known::Exactly(_, Accepted { explored: Some(explored), re_explored: None, .. }) =
-            &finding.known
-            && explored.nodes > 0
-        {
-            finding.known = Known::Open("only one decision diagram was found".to_owned());
-        }
+    for finding in findings.iter_mut().filter(|finding| is_number_by_diagram(finding)) {
+        finding.known = Known::Open("only one decision diagram was found".to_owned());
     }
 }
 

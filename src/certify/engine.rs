@@ -133,6 +133,7 @@ pub(crate) fn decide_with_parts(
         examinations: Vec::new(),
         items: Vec::new(),
         stop: None,
+        order: None,
     };
     for name in examinations {
         engine.add(questions::read(archive, name, &names)?);
@@ -159,13 +160,15 @@ pub(crate) struct Engine<'a> {
     pub(crate) items: Vec<Item>,
     /// Why the last exploration, or the work on the complete graph, ended.
     stop: Option<Stop>,
+    /// The number of the order of places in which a decision diagram was found.
+    pub(crate) order: Option<usize>,
 }
 
 /// A question, or a part of one.
 pub(crate) struct Item {
     pub(crate) examination: usize,
     id: String,
-    part: Option<usize>,
+    pub(crate) part: Option<usize>,
     pub(crate) kind: Kind,
     /// The item of the whole formula; the parts follow it.
     whole: usize,
@@ -175,8 +178,8 @@ pub(crate) struct Item {
     searches: Vec<RunSearch>,
     pub(crate) decided: Option<(Value, Evidence)>,
     at_least: Option<(u128, Trace)>,
-    /// A largest number by a decision diagram. It counts when a run reaches it, which a certificate can make a proof, or when
-    /// the search ends.
+    /// A value by a decision diagram. It counts when the search ends without a better one, and a largest number also when a run
+    /// reaches it, which a certificate can make a proof.
     by_diagram: Option<(Value, Evidence)>,
     /// Why it stays open, if it is not for the budget.
     pub(crate) reason: Option<String>,
@@ -220,8 +223,8 @@ impl Item {
         }
     }
 
-    pub(crate) fn largest_by_diagram(&mut self, number: BigUint, statistics: Statistics) {
-        self.by_diagram = Some((Value::Number(number), Evidence::Explored(statistics)));
+    pub(crate) fn decide_by_diagram(&mut self, value: Value, statistics: Statistics) {
+        self.by_diagram = Some((value, Evidence::Explored(statistics)));
         self.decide_if_reached();
     }
 
@@ -260,14 +263,14 @@ impl Item {
 const FIRST_ROUND: u64 = 1 << 17;
 /// Steps of a first walk, which finds how many tokens places may have.
 const FIRST_WALK: u64 = 1 << 14;
-/// Shares of the steps that are left in a round: for the exploration, for the part that was explored, for a decision diagram,
-/// for unbounded places, for searches of markings and of runs; the rest is for runs that the state equation excludes.
+/// Shares of the steps that are left in a round: for the exploration, for the part that was explored, for unbounded places, for
+/// searches of markings and of runs, for a decision diagram; the rest is for runs that the state equation excludes.
 const EXPLORATION: f64 = 0.3;
 const PART: f64 = 0.25;
-const DIAGRAM: f64 = 0.2;
 const UNBOUNDED: f64 = 0.03;
-const SEARCH: f64 = 0.4;
-const RUNS: f64 = 0.6;
+const SEARCH: f64 = 0.33;
+const RUNS: f64 = 0.44;
+const DIAGRAM: f64 = 0.55;
 
 impl Engine<'_> {
     fn add(&mut self, mut examination: Examination) {
@@ -321,10 +324,10 @@ impl Engine<'_> {
         }
         self.compose();
         let methods: [&dyn Fn(&mut Self); 5] = [
-            &|engine| engine.decide_by_diagram(&limits.share(DIAGRAM, 1.0)),
             &|engine| engine.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0)),
             &|engine| engine.decide_by_search(largest, round, &limits.share(SEARCH, 1.0)),
             &|engine| engine.runs_beyond(largest, &limits.share(RUNS, 1.0)),
+            &|engine| engine.decide_by_diagram(&limits.share(DIAGRAM, 1.0)),
             &|engine| engine.exclude_runs(&limits.share(1.0, 0.0)),
         ];
         for method in methods {

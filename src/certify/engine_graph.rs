@@ -4,8 +4,9 @@ use crate::automaton::Automaton;
 use crate::budget::{Limits, Stop};
 use crate::ctl::{self, Checker};
 use crate::ctl_run::{Runs, StateRun};
-use crate::diagram::Diagram;
-use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
+use crate::diagram::formulas::Sets;
+use crate::diagram::{Diagram, orders};
+use crate::engine::{Engine, Evidence, Item, Statistics, Trace, firing_each};
 use crate::explore::Explored;
 use crate::formula::{Pred, SIZE_OF_STEP, Sum};
 use crate::global::{Survey, live, survey};
@@ -13,7 +14,6 @@ use crate::net::Compiled;
 use crate::questions::{Kind, Metric, RunSearch};
 use crate::space::{Run, search_growing, search_known};
 use mcc_checker::Value;
-use num_bigint::BigUint;
 use std::cmp::Reverse;
 
 /// The states of a part on which formulas of CTL and LTL are tried.
@@ -194,40 +194,51 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Numbers of StateSpace and bounds by a decision diagram of all markings.
+    /// All but LTL by a decision diagram of all markings.
     pub(crate) fn decide_by_diagram(&mut self, limits: &Limits<'_>) {
-        let wanted =
-            self.wanted(|item| matches!(item.kind, Kind::Metric(_) | Kind::Bound(_)) && !item.has_diagram());
-        for (reverse, share) in [(false, 0.5), (true, 1.0)] {
-            let limits = limits.share(share, 1.0);
-            // One that is too large decides nothing.
-            if let Ok(numbers) = self.by_diagram(&wanted, reverse, &limits) {
-                for (item, number, statistics) in numbers {
-                    let item = &mut self.items[item];
-                    match item.kind {
-                        Kind::Metric(Metric::States | Metric::Transitions) => {
-                            item.decide(Value::Number(number), Evidence::Explored(statistics));
-                        }
-                        _ => item.largest_by_diagram(number, statistics),
-                    }
-                }
-                return;
+        let wanted = self.wanted(|item| {
+            item.part.is_none() && !item.has_diagram() && !matches!(item.kind, Kind::Ltl(_) | Kind::Wrong(_))
+        });
+        if wanted.is_empty() {
+            return;
+        }
+        // Half of the steps are for the search of an order in which the diagram is small. It is kept for later rounds.
+        let Ok(orders) = orders(&self.named.net, limits) else { return };
+        let search = limits.share(0.5, 1.0);
+        for (number, order) in orders.iter().enumerate() {
+            if self.order.is_some_and(|known| known != number) {
+                continue;
             }
+            let tried = if self.order.is_some() { 1 } else { orders.len() - number };
+            let search = search.share(1.0 / tried as f64, 1.0);
+            let Ok(mut diagram) = Diagram::new(&self.named.net, order, &search) else { continue };
+            self.order = Some(number);
+            let statistics = Statistics { nodes: diagram.size(), complete: true, ..Statistics::default() };
+            // What it decides until its end is kept.
+            let mut values = Vec::new();
+            let _ended = diagram
+                .continue_with(limits)
+                .and_then(|()| self.by_diagram(&wanted, &mut diagram, &mut values));
+            for (item, value) in values {
+                let item = &mut self.items[item];
+                match item.kind {
+                    Kind::Metric(Metric::States | Metric::Transitions) => {
+                        item.decide(value, Evidence::Explored(statistics));
+                    }
+                    _ => item.decide_by_diagram(value, statistics),
+                }
+            }
+            return;
         }
     }
 
     fn by_diagram(
         &self,
         wanted: &[usize],
-        reverse: bool,
-        limits: &Limits<'_>,
-    ) -> Result<Vec<(usize, BigUint, Statistics)>, Stop> {
-        if wanted.is_empty() {
-            return Ok(Vec::new());
-        }
-        let diagram = Diagram::new(&self.named.net, reverse, limits)?;
-        let statistics = Statistics { nodes: diagram.size(), complete: true, ..Statistics::default() };
-        let mut numbers = Vec::new();
+        diagram: &mut Diagram<'_>,
+        values: &mut Vec<(usize, Value)>,
+    ) -> Result<(), Stop> {
+        let mut others = Vec::new();
         for &item in wanted {
             let number = match &self.items[item].kind {
                 Kind::Metric(Metric::States) => diagram.states(),
@@ -238,11 +249,42 @@ impl Engine<'_> {
                     diagram.largest(&Sum { places, constant: 0 })?.into()
                 }
                 Kind::Bound(sum) => diagram.largest(sum)?.into(),
-                _ => continue,
+                _ => {
+                    others.push(item);
+                    continue;
+                }
             };
-            numbers.push((item, number, statistics));
+            values.push((item, Value::Number(number)));
         }
-        Ok(numbers)
+        let all: Vec<u32> = (0..self.named.net.transitions() as u32).collect();
+        diagram.limits().spend(self.structure.steps())?;
+        let all_runs_end = !self.structure.can_repeat(&all, diagram.limits().end());
+        let mut sets = Sets::new(diagram, all_runs_end);
+        for (number, &item) in others.iter().enumerate() {
+            sets.share(1.0 / (others.len() - number) as f64);
+            match self.by_sets(&self.items[item], &mut sets) {
+                Ok(Some(truth)) => values.push((item, Value::Truth(truth))),
+                Ok(None) | Err(Stop::Time) => {}
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(())
+    }
+
+    /// The truth of a question by sets of markings. None: they do not decide it.
+    fn by_sets(&self, item: &Item, sets: &mut Sets<'_, '_>) -> Result<Option<bool>, Stop> {
+        let has_transitions = !self.named.transitions.is_empty();
+        Ok(match &item.kind {
+            Kind::Reach { pred, found } => Some(sets.is_reachable(pred)? == *found),
+            Kind::Ctl(formula) => {
+                Some(sets.holds_initially(formula, &self.examinations[item.examination].preds)?)
+            }
+            Kind::QuasiLiveness if has_transitions => Some(sets.all_enabled(self.named, false)?),
+            Kind::Liveness if has_transitions => Some(sets.all_enabled(self.named, true)?),
+            Kind::OneSafe => Some(sets.is_safe(self.named)?),
+            Kind::StableMarking => sets.is_stable(self.named),
+            _ => None,
+        })
     }
 
     /// CTL formulas by fixpoints, with these steps for each.

@@ -4,6 +4,8 @@ use crate::automaton::Automaton;
 use crate::budget::{Budget, Limits, Stop};
 use crate::ctl::{Checker, label};
 use crate::ctl_run::{Runs, searches};
+use crate::diagram::formulas::Sets;
+use crate::diagram::{Diagram, orders};
 use crate::explore::explore;
 use crate::fair::excludes;
 use crate::formula::{Ltl, Pred, Sum};
@@ -299,6 +301,54 @@ proptest! {
             // Then the same with a part of the graph.
             graph.forget(keep);
         }
+    }
+
+    #[test]
+    fn sets_of_markings_equal_their_definition(
+        (net, mut preds) in nets(), formula in ctl(), order in 0..4_usize, other in any::<bool>()
+    ) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        // Places on both sides.
+        if let (Pred::Le(first, _), Pred::Le(second, _)) = (&preds[0], &preds[1]) && other {
+            preds[0] = Pred::Le(first.clone(), second.clone());
+        }
+        let numbers = |count: usize| (0..count as u32).map(|number| number..number + 1).collect::<Vec<_>>();
+        let (places, transitions) = (numbers(net.places()), numbers(net.transitions()));
+        let named = Named { net: net.clone(), places, transitions, ..Named::default() };
+        preds.extend((0..net.transitions() as u32).map(|transition| Pred::Fireable(vec![transition])));
+        let labels: Vec<Vec<bool>> = preds.iter()
+            .map(|pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect())
+            .collect();
+        let limits = limits(AN_HOUR);
+        let orders = orders(&net, &limits).unwrap();
+        let mut diagram = Diagram::new(&net, &orders[order], &limits).unwrap();
+        let structure = Structure::from_net(&named);
+        let all: Vec<u32> = (0..net.transitions() as u32).collect();
+        let mut sets = Sets::new(&mut diagram, !structure.can_repeat(&all, limits.end()));
+        prop_assert_eq!(
+            sets.holds_initially(&formula, &preds).unwrap(),
+            truth(&formula, &expected, &labels)[0]
+        );
+        for (pred, label) in preds.iter().zip(&labels) {
+            prop_assert_eq!(sets.is_reachable(pred).unwrap(), label.contains(&true), "{:?}", pred);
+        }
+        let finally = |formula: Ctl| Ctl::ExistsUntil(Box::new(Ctl::Pred(4)), Box::new(formula));
+        let is_live = |transition: usize| {
+            let always = finally(finally(Ctl::Pred(5 + transition)).negated()).negated();
+            truth(&always, &expected, &labels)[0]
+        };
+        prop_assert_eq!(
+            sets.all_enabled(&named, false).unwrap(),
+            labels[5..].iter().all(|label| label.contains(&true))
+        );
+        prop_assert_eq!(sets.all_enabled(&named, true).unwrap(), (0..net.transitions()).all(is_live));
+        prop_assert_eq!(
+            sets.is_safe(&named).unwrap(),
+            expected.markings.iter().flatten().all(|tokens| *tokens < 2)
+        );
+        let is_stable = (0..net.places())
+            .any(|place| expected.markings.iter().all(|marking| marking[place] == net.initial[place]));
+        prop_assert_eq!(sets.is_stable(&named), Some(is_stable));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::explore::ExploreLimits;
 use crate::instance::{Claim, Instance};
 use crate::unfolded::{Flat, Unfolded};
 use crate::{CheckError, Value};
-use mcc_base::line_order::line_order;
+use mcc_base::line_order::{greedy_order, line_order};
 use num_bigint::BigUint;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
@@ -90,13 +90,20 @@ impl Instance {
             return Err(limits.too_much("places"));
         }
         let effects = effects(net);
-        let groups: Vec<Vec<usize>> =
-            effects.iter().map(|effects| effects.keys().copied().collect()).collect();
-        let order = line_order(net.initial.len(), &groups);
-        let reversed: Vec<usize> = order.iter().rev().copied().collect();
+        // Places that keep their tokens are the last, so that transitions which only read them begin at another place.
+        let mut is_fixed = vec![true; net.initial.len()];
+        let changes = effects.iter().flatten().filter(|(_, (_, change))| *change != 0);
+        changes.for_each(|(place, _)| is_fixed[*place] = false);
+        let places = |effects: &Effects| effects.keys().copied().filter(|place| !is_fixed[*place]).collect();
+        let groups: Vec<Vec<usize>> = effects.iter().map(places).collect();
+        let line = line_order(net.initial.len(), &groups);
+        let reversed = line.iter().rev().copied().collect();
+        let greedy = greedy_order(net.initial.len(), &groups).into_iter().rev().collect();
+        let mut orders: [Vec<usize>; 4] = [line, reversed, greedy, (0..net.initial.len()).collect()];
+        orders.iter_mut().for_each(|order| order.sort_by_key(|place| is_fixed[*place]));
         // A diagram may be small in one order of the places and large in another one.
         for most in (12..=MOST_CELLS.ilog2()).step_by(2) {
-            for order in [&order, &reversed] {
+            for order in &orders {
                 let mut diagram = self.empty_diagram(net, limits, 1 << most);
                 match diagram.find_markings(&effects, order) {
                     Err(_) if diagram.cells.len() > diagram.most => {}

@@ -8,7 +8,7 @@ use mcc_runner::doctor::{CheckState, HostReport};
 use mcc_runner::measure::Measurement;
 use mcc_runner::{CampaignRunner, Host, PreparedCampaign, RunSettings};
 use mcc_store::measured_host::MeasuredHost;
-use mcc_store::{Attempt, CampaignFacts, HostFacts, Record};
+use mcc_store::{Attempt, HostFacts, Record};
 use mcc_vm::Image;
 use serde::Serialize;
 use std::path::Path;
@@ -74,8 +74,8 @@ pub fn run(
 
     // Its path is short, because a unix socket in it has at most 107 bytes.
     let folder = tempfile::Builder::new().prefix("accept-").tempdir_in(dir)?;
-    let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
-    let (record, disks) = prepared.record(&folder.path().join("results"), false, open, &print::inputs)?;
+    let (record, disks) =
+        prepared.record(&folder.path().join("results"), false, Record::create_or_open, &print::inputs)?;
     let jobs = campaign.hosts.jobs.map(|jobs| jobs.get() as usize);
     let settings = RunSettings { jobs, ..prepared.settings(&host, (&record, disks), &stop) };
     progress::watch(CampaignRunner::new(settings)?, &|_| true)?;

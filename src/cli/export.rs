@@ -62,8 +62,8 @@ pub struct Args {
     /// of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
-    /// Of a record: write the failure class of each run, and the values that patterns of the campaign and built-in ones
-    /// find in its output, and print the sums.
+    /// Of a record: write the failure class of each run and the values that are found in its output, by the patterns in
+    /// [[tool.failure_class]] of the campaign and by built-in ones, and print the sums.
     #[arg(long, value_name = "FILE", group = "what")]
     classes: Option<PathBuf>,
     /// Write a BenchKit job file; the input is then campaign.toml.
@@ -220,7 +220,7 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let campaign = Campaign::load(&args.input).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);
-    let instances = campaign.instance_facts(&effective, |_| {}).map_err(Failure::usage)?;
+    let instances = campaign.instance_facts(&effective).map_err(Failure::usage)?;
     let plan = Plan::new(&campaign, &effective, &instances).map_err(Failure::usage)?;
     let bad =
         || Failure::usage(anyhow!("--login {}: expected LOGIN@HOST, such as mcc@localhost", args.login));

@@ -95,33 +95,17 @@ fn runner(error: &RunnerError) -> Exit {
         RunnerError::Executor(error) => executor(error),
         RunnerError::Record(error) => record(error),
         RunnerError::Lease(mcc_vm::host::LeaseError::Stopped { .. }) => Exit::Failed,
-        RunnerError::Host(_) | RunnerError::CpuTime(_) | RunnerError::Lease(_) | RunnerError::Backend(_) => {
-            Exit::HostCannot
-        }
+        RunnerError::Host(_) | RunnerError::Machine(_) | RunnerError::Lease(_) => Exit::HostCannot,
         RunnerError::WrittenEdition(_)
         | RunnerError::Inputs(_)
-        | RunnerError::NotSubmitted(_)
         | RunnerError::File(_)
         | RunnerError::Measured(_)
-        | RunnerError::NotRecorded(_)
-        | RunnerError::ReplayFailed { .. } => Exit::Failed,
+        | RunnerError::Failed(_) => Exit::Failed,
         RunnerError::Campaign(_)
         | RunnerError::Edition(_)
         | RunnerError::Image(_)
-        | RunnerError::Original(_)
         | RunnerError::Instance(_)
-        | RunnerError::InstanceErrors(_)
-        | RunnerError::OtherEdition { .. }
-        | RunnerError::StaleInputs { .. }
-        | RunnerError::OtherGenericProperties(_)
-        | RunnerError::ChangedArchives { .. }
-        | RunnerError::NoReason
-        | RunnerError::NothingToRerun { .. }
-        | RunnerError::NotAJob(_)
-        | RunnerError::NoTask { .. }
-        | RunnerError::NoSuchRun { .. }
-        | RunnerError::NotReplayable { .. }
-        | RunnerError::NoDisk(_)
+        | RunnerError::Refused(_)
         | RunnerError::Disk(_) => Exit::Usage,
     }
 }
@@ -153,10 +137,7 @@ fn store(error: &StoreError) -> Exit {
 fn cluster(error: &ClusterError) -> Exit {
     match error {
         ClusterError::NotInstalled { .. } => Exit::HostCannot,
-        ClusterError::NotSubmitted(_)
-        | ClusterError::NotAShard(_)
-        | ClusterError::TooShort { .. }
-        | ClusterError::Bad { .. } => Exit::Usage,
+        ClusterError::NotSubmitted(_) | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
         ClusterError::File(error) => file(error),
         ClusterError::Command { .. } => Exit::Failed,
@@ -167,22 +148,12 @@ fn qualify(error: &QualifyError) -> Exit {
     match error {
         QualifyError::Runner(error) => runner(error),
         QualifyError::Store(error) => store(error),
-        QualifyError::Stopped
-        | QualifyError::NoPair { .. }
-        | QualifyError::Toml(_)
-        | QualifyError::File(_) => Exit::Failed,
-        QualifyError::Instances { .. }
-        | QualifyError::NoInstance(_)
-        | QualifyError::NoHead(_)
-        | QualifyError::NativeInstructionLimit { .. }
-        | QualifyError::ToolFolder(_)
-        | QualifyError::Setting(_)
-        | QualifyError::Path(_)
-        | QualifyError::Unnamed(_)
-        | QualifyError::Foreign { .. }
+        QualifyError::Stopped | QualifyError::NoPair(_) | QualifyError::Toml(_) | QualifyError::File(_) => {
+            Exit::Failed
+        }
+        QualifyError::Refused(_)
         | QualifyError::Name(_)
         | QualifyError::Archive(_)
-        | QualifyError::Dispute(_)
         | QualifyError::Oracle(_) => Exit::Usage,
     }
 }
@@ -260,13 +231,9 @@ fn build(error: &BuildError) -> Exit {
         BuildError::Missing { .. } | BuildError::NotRoot => Exit::HostCannot,
         BuildError::File(error) => file(error),
         BuildError::Recipe { .. } | BuildError::Packages { .. } => Exit::Failed,
-        BuildError::Container(_)
-        | BuildError::Tool { .. }
-        | BuildError::NotAnImage(_)
-        | BuildError::Exists(_)
-        | BuildError::Image(_)
-        | BuildError::Disk(_)
-        | BuildError::Original(_) => Exit::Usage,
+        BuildError::Container(_) | BuildError::Refused(_) | BuildError::Image(_) | BuildError::Disk(_) => {
+            Exit::Usage
+        }
     }
 }
 

@@ -10,14 +10,17 @@ use mcc_judge::judgement::Judgement;
 use mcc_judge::mcc::Judge;
 use mcc_judge::mcc::sensitivity::sensitivity;
 use mcc_judge::oracle::{self, Oracle};
-use mcc_judge::{read_certified, write};
+use mcc_judge::write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Judge a record or a table of answers.
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
-/// (tool,instance,examination,answers,wrong), plain or gzip. Writes judgement.json and its tables (docs/judgement.md).
+/// (tool,instance,examination,answers,wrong), plain or gzip. Rows of that table are
+/// `tedd,Net-PT-1,StateSpace,2046 X ? 30,01` and `tedd,Net-PT-1,CTLFireability,TTF?TTTTTFFFTT?T,02 07`: answers by
+/// position (`?`: none; X: a number that was not published), and the positions, from 00, that the contest judged wrong.
+/// Writes judgement.json and its tables (docs/judgement.md).
 /// With --compare, shows the differences between two judgements of one contest that have runs in common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
@@ -117,10 +120,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let replace = args.replace.iter().cloned().collect::<BTreeMap<_, _>>();
     let is_twice = replace.len() < args.replace.len();
     Failure::usage_if(is_twice, "--replace names an entry twice; give each entry once")?;
-    let (edition, mut results) = args.inputs.read_all(inputs, &replace)?;
-    if let Some(certified) = &args.certified {
-        read_certified(&mut results, certified).map_err(Failure::usage)?;
-    }
+    let (edition, results) = args.inputs.read_all(inputs, &replace, args.certified.as_deref())?;
     let judge = Judge::new(&edition, results).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;

@@ -9,7 +9,7 @@ use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::sources::{Source, combine};
-use mcc_judge::{RunResults, source};
+use mcc_judge::{RunResults, read_certified, source};
 use mcc_store::{Record, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,18 +76,24 @@ impl JudgeInputs {
     /// Returns the edition and the results of a record (RESULTS), a table of answers, a folder of BenchKit's results (CSV
     /// and OUTPUTS), or an archive, completed by the files of the other options.
     pub fn read(&self, input: &Path) -> Result<(Edition, RunResults), Failure> {
-        self.read_all(&[input.to_owned()], &BTreeMap::new())
+        self.read_all(&[input.to_owned()], &BTreeMap::new(), None)
     }
 
-    /// Returns the edition and the results of several sources, as `read` does. `replace`: as for `combine`.
+    /// Returns the edition and the results of several sources, as `read` does. `replace`: as for `combine`;
+    /// `certified`: the folder of `certify`, whose values are read too.
     pub fn read_all(
         &self,
         inputs: &[PathBuf],
         replace: &BTreeMap<String, String>,
+        certified: Option<&Path>,
     ) -> Result<(Edition, RunResults), Failure> {
         let (edition, sources) = self.sources(inputs)?;
         let results = combine(&edition, sources, replace).map_err(Failure::usage)?;
-        self.complete(edition, results)
+        let (edition, mut results) = self.complete(edition, results)?;
+        if let Some(certified) = certified {
+            read_certified(&mut results, certified).map_err(Failure::usage)?;
+        }
+        Ok((edition, results))
     }
 
     /// Returns the edition and the results of each source, with the original names of instances.

@@ -4,6 +4,7 @@ use super::record_source::{self, RecordSource};
 use super::terminal::{ERROR, Page, next};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
+use mcc_base::files;
 use mcc_base::names::RunId;
 use mcc_base::suggest::hint;
 use mcc_campaign::benchkit::{Answers, Reading};
@@ -13,8 +14,7 @@ use mcc_model::{Archive, Severity};
 use mcc_runner::qualify::{Checked, Finding, Oracle, RunQuestions, check_output};
 use mcc_store::{Outcome, Record, StoreError};
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Check a tool's output against the answer protocol.
@@ -39,7 +39,8 @@ pub struct Args {
     /// The rules: the name of an edition, or the path of an edition file [default: mcc-2018; with --run that of the record].
     #[arg(long, value_name = "NAME|FILE")]
     edition: Option<String>,
-    /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
+    /// Known answers: trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files (INSTANCE-SHORT.out, such
+    /// as TokenRing-PT-005-CTLC.out). Needs --instance, whose ids of properties it is compared by.
     #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
     oracle: Option<PathBuf>,
     /// Reject values without TECHNIQUES.
@@ -104,13 +105,24 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let reading = Reading { strict: args.strict, published: false };
-    let answers = match (&recorded, args.stdout.to_str()) {
-        (None, Some("-")) => Answers::read(io::stdin().lock(), &run_questions.questions, reading),
-        _ => recorded
-            .as_ref()
-            .map_or_else(|| File::open(&args.stdout), |recorded| mcc_base::files::open_own(&recorded.stdout))
-            .and_then(|file| Answers::read_file(&file, &run_questions.questions, reading)),
+    let source: io::Result<Box<dyn Read>> = match &recorded {
+        None if args.stdout.as_os_str() == "-" => Ok(Box::new(io::stdin())),
+        None => files::open(&args.stdout).map(|file| Box::new(file) as _),
+        Some(recorded) => files::open_own(&recorded.stdout).map(|file| Box::new(file) as _),
     };
+    // In a contest, an output can be as long as this limit.
+    let most = edition.limits.output_bytes;
+    let answers = source.and_then(|source| {
+        let mut output = source.take(most.saturating_add(1));
+        let answers = Answers::read_file(&mut output, &run_questions.questions, reading)?;
+        if output.limit() == 0 {
+            return Err(io::Error::other(format!(
+                "it is longer than {most} bytes, the limit of {}",
+                edition.name
+            )));
+        }
+        Ok(answers)
+    });
     let answers = answers.map_err(|e| unreadable(&args, e))?;
     let findings = check_output(&answers, &run_questions);
     match args.format {

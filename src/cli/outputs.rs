@@ -2,12 +2,13 @@
 
 use super::Failure;
 use anyhow::anyhow;
+use mcc_base::files;
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
 use mcc_judge::write::{self, INCOMPLETE};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +47,11 @@ pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), 
         return Err(Failure::usage(anyhow!("{out} is a record or an archive; give another --out")));
     }
     let path = out.join("judgement.json");
-    let text = match fs::read(&path) {
+    let read = |mut file: fs::File| {
+        let mut text = vec![];
+        file.read_to_end(&mut text).map(|_| text)
+    };
+    let text = match files::open(&path).and_then(read) {
         Err(error) if error.kind() == ErrorKind::NotFound => return refuse_other_files(out),
         text => text.map_err(|error| Failure::usage(anyhow!("{}: {error}", path.display())))?,
     };

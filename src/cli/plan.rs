@@ -89,7 +89,7 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     let effective = campaign.effective(&edition);
     let plan = || -> Result<Plan, CampaignError> {
         let filter = args.only.as_deref().map(RunFilter::new).transpose()?;
-        let instances = campaign.instance_facts(&effective, |_| {})?;
+        let instances = campaign.instance_facts(&effective)?;
         let plan = Plan::new(&campaign, &effective, &instances)?;
         match filter {
             Some(filter) => plan.only(filter),

@@ -47,10 +47,10 @@ pub fn watch(
     wanted: &(dyn Fn(&Run) -> bool + Sync),
 ) -> Result<CampaignEnd, RunnerError> {
     let record = runner.record();
-    if let Some(message) = runner.too_little_space() {
+    if let Some(message) = &runner.too_little_space {
         warning(message);
     }
-    let bar = CampaignProgress::new(runner.before(), runner.history().clone(), runner.jobs());
+    let bar = CampaignProgress::new(&runner.before, runner.history().clone(), runner.jobs());
     let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);
     if let Ok(CampaignEnd::Stopped) = end {

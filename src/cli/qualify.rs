@@ -36,7 +36,8 @@ pub struct Args {
     /// Number of attempts at every run, to find answers that differ between them.
     #[arg(long, value_name = "N", default_value = "1")]
     repeat: NonZero<u32>,
-    /// Known answers: trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out.
+    /// Known answers: trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files (INSTANCE-SHORT.out, such
+    /// as TokenRing-PT-005-CTLC.out).
     #[arg(long, value_name = "FILE|FOLDER")]
     oracle: Option<PathBuf>,
     /// Look for evidence of each wrong value on its instance, and show it: the firing sequence, and the tokens that it leaves

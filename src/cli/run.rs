@@ -5,10 +5,10 @@ use mcc_campaign::{Campaign, Run, RunFilter};
 use mcc_runner::{
     CampaignEnd, CampaignRunner, Host, PreparedCampaign, RunSettings, history_of, release, rerun,
 };
-use mcc_store::{CampaignFacts, Record};
+use mcc_store::Record;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -70,8 +70,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let PreparedCampaign { campaign, edition, .. } = &prepared;
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
     // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none.
-    let open = |dir: &Path, facts: &CampaignFacts| Record::create_or_open(dir, facts, |_| {});
-    let (record, disks) = prepared.record(&args.out, args.accept_errors, open, &print::inputs)?;
+    let (record, disks) =
+        prepared.record(&args.out, args.accept_errors, Record::create_or_open, &print::inputs)?;
     if args.retry.is_some() {
         let reopened = record.reopen_infrastructure()?;
         eprintln!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
@@ -79,7 +79,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
         let reopened = rerun(&record, edition, tool, examination, reason)?;
         eprintln!(
-            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {reason}"
+            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {}",
+            print::escaped(reason)
         );
     }
     for tool in &args.release {
@@ -95,7 +96,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));
     let runner = CampaignRunner::new(settings)?;
-    if let [first, ..] = runner.other_hosts() {
+    if let [first, ..] = &runner.other_hosts[..] {
         terminal::warning(&format!(
             "runs of this record were made on another host ({first}): times and memory of a model whose runs used \
              several hosts are not compared (E-5.1)"

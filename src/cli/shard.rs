@@ -23,7 +23,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     say_on_signal(&[SIGUSR1], "the job must end soon: it stops when the current runs have ended")?;
     let shard = Shard::open(&args.results, &args.batch)?;
-    let (model, this_node) = (shard.model(), shard.node());
+    let (model, this_node) = (&shard.model, &shard.node);
     if let Some(planned) = shard.complete()? {
         println!("{model}: all {planned} runs are recorded already");
         return Ok(Exit::Done);

@@ -185,11 +185,7 @@ fn next_step(report: &StatusReport, results: &Path) {
 
 fn report(args: &Args) -> Result<StatusReport, Failure> {
     let mut history = history_of(&args.history)?;
-    let cluster = match Cluster::open(&args.results) {
-        Ok(cluster) => Some(cluster),
-        Err(ClusterError::NotSubmitted(_)) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let cluster = Cluster::open_if_submitted(&args.results)?;
     let (mut record_summary, models, collected) = match &cluster {
         None => (RecordSummary::at(&args.results)?, vec![], None),
         Some(cluster) => {

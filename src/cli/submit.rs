@@ -53,17 +53,13 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
-    let submitted = match Cluster::open(&args.out) {
-        Ok(_) if !args.resume => {
-            return Err(Failure::usage(anyhow!(
-                "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
-                args.out.display()
-            )));
-        }
-        Ok(cluster) => Some(cluster),
-        Err(ClusterError::NotSubmitted(_)) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let submitted = Cluster::open_if_submitted(&args.out)?;
+    if submitted.is_some() && !args.resume {
+        return Err(Failure::usage(anyhow!(
+            "{} was already submitted: use --resume to submit its open models, or another --out for a new campaign",
+            args.out.display()
+        )));
+    }
     for tool in &args.release {
         let entries = campaign.entries(&Edition::load(&campaign.edition).map_err(Failure::usage)?);
         if !entries.iter().any(|facts| facts.entry == **tool || facts.tool == *tool) {
@@ -85,7 +81,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (run_s, margin_s) = (prepared.plan.longest_run_s, u64::from(settings.margin_s.get()));
     if let Some(limit_s) = limit_s.filter(|limit_s| *limit_s < run_s + margin_s) {
         let partition = settings.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
-        return Err(ClusterError::TooShort { partition, run_s, margin_s, limit_s }.into());
+        return Err(Failure::usage(anyhow!(
+            "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [cluster]), and partition \
+             {partition} ends jobs after {limit_s} s: choose another partition in [cluster], or smaller [limits]"
+        )));
     }
     let needs = demands(&prepared, &args.history)?;
     let wanted = match &submitted {

@@ -3,7 +3,7 @@ use super::record_source::{is_archive as is_archive_file, named_by_archive, open
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
-use mcc_judge::read_certified;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
@@ -68,13 +68,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                 "{dir} is not a judgement; give the folder of `judge --out`"
             )));
         }
-        match args.inputs.read(&record_source.folder) {
-            Ok((edition, mut results)) => {
-                if let Some(certified) = &args.certified {
-                    read_certified(&mut results, certified).map_err(Failure::usage)?;
-                }
-                verified.recompute(&edition, results, judgement)?;
-            }
+        let folder = std::slice::from_ref(&record_source.folder);
+        match args.inputs.read_all(folder, &BTreeMap::new(), args.certified.as_deref()) {
+            Ok((edition, results)) => verified.recompute(&edition, results, judgement)?,
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));
             }

@@ -41,3 +41,4 @@ pub use symmetric::{
 pub use total::{QUASI_LIVENESS_ALL, STABLE_MARKING_ALL, Total, UPPER_BOUNDS_ALL};
 pub use validate::{Finding, Severity, validate};
 pub use verdict::GenericVerdict;
+pub use write::escaped_xml;

@@ -7,7 +7,7 @@ impl Net {
     /// ids that no node has.
     pub fn to_pnml(&self) -> String {
         let [page, arc] = ["page", "arc"].map(|word| self.unused(word));
-        let id = escaped(&self.id);
+        let id = escaped_xml(&self.id);
         let mut text = format!(
             "<?xml version=\"1.0\"?>\n<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">\n  \
              <net id=\"{id}\" type=\"http://www.pnml.org/version-2009/grammar/ptnet\">\n    <page id=\"{page}0\">\n",
@@ -17,11 +17,11 @@ impl Net {
                 0 => String::new(),
                 tokens => format!("<initialMarking><text>{tokens}</text></initialMarking>"),
             };
-            let id = escaped(&place.id);
+            let id = escaped_xml(&place.id);
             text += &format!("      <place id=\"{id}\"><name><text>{id}</text></name>{marking}</place>\n");
         }
         for transition in &self.transitions {
-            let id = escaped(&transition.id);
+            let id = escaped_xml(&transition.id);
             text += &format!("      <transition id=\"{id}\"><name><text>{id}</text></name></transition>\n");
         }
         let mut arcs = 0;
@@ -29,7 +29,7 @@ impl Net {
             let inputs = transition.inputs.iter().map(|arc| (arc, true));
             for (end, is_input) in inputs.chain(transition.outputs.iter().map(|arc| (arc, false))) {
                 arcs += 1;
-                let [place, node] = [&self.places[end.place].id, &transition.id].map(|id| escaped(id));
+                let [place, node] = [&self.places[end.place].id, &transition.id].map(|id| escaped_xml(id));
                 let [source, target] = if is_input { [place, node] } else { [node, place] };
                 let inscription = match end.weight {
                     1 => String::new(),
@@ -62,7 +62,7 @@ impl Property {
         for Self { id, formula } in properties {
             text += &format!(
                 "  <property>\n    <id>{}</id>\n    <description>Automatically generated</description>\n    <formula>\n",
-                escaped(id)
+                escaped_xml(id)
             );
             match formula {
                 Formula::PlaceBound(places) => list(&mut text, 3, "place-bound", "place", places),
@@ -120,7 +120,7 @@ fn count(text: &mut String, depth: usize, count: &Count) {
 fn list(text: &mut String, depth: usize, tag: &str, item: &str, ids: &[String]) {
     element(text, depth, tag, |text| {
         for id in ids {
-            *text += &format!("{}<{item}>{}</{item}>\n", "  ".repeat(depth + 1), escaped(id));
+            *text += &format!("{}<{item}>{}</{item}>\n", "  ".repeat(depth + 1), escaped_xml(id));
         }
     });
 }
@@ -132,6 +132,7 @@ fn element(text: &mut String, depth: usize, tag: &str, inside: impl FnOnce(&mut 
     *text += &format!("{indent}</{tag}>\n");
 }
 
-fn escaped(text: &str) -> String {
+/// Text for an attribute or an element of XML.
+pub fn escaped_xml(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }

@@ -5,6 +5,7 @@ use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
 use mcc_base::names::{file_name, file_names};
+use mcc_base::text::percent_encoded;
 use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
 use mcc_judge::explain;
@@ -57,11 +58,8 @@ pub struct Model {
 /// A judgement with what pages look up in it.
 pub struct Contest<'a> {
     pub judgement: &'a Judgement,
-    pub embargo: bool,
-    pub models: Option<&'a ModelReader<'a>>,
-    pub certified: Option<&'a Path>,
-    pub archive: Option<(&'a str, &'a str)>,
-    pub has_record: bool,
+    /// The judgement with its record and further material.
+    pub input: SiteInput<'a>,
     /// The entries that are shown: all but resigned ones (rule P-4).
     pub entries: Vec<usize>,
     /// The examinations with judged blocks.
@@ -72,8 +70,6 @@ pub struct Contest<'a> {
     pub recorded: BTreeSet<RunKey>,
     /// Recorded and planned runs of an unfinished campaign.
     pub unfinished: Option<(u64, u64)>,
-    /// Whether the site gets the tables of the judgement.
-    has_tables: bool,
     /// The pages that every page links to: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
     /// By entry and by instance: its number in the data of pages; None if it is not shown.
@@ -157,17 +153,12 @@ impl<'a> Contest<'a> {
         let (recorded, unfinished) = Default::default();
         let mut contest = Self {
             judgement,
-            embargo: material.embargo,
-            models: material.models,
-            certified: material.certified,
-            archive: material.archive,
-            has_record: material.record.is_some(),
+            input: material,
             entries,
             examinations,
             instances,
             recorded,
             unfinished,
-            has_tables: material.judgement_dir.is_some(),
             pages,
             numbers,
             marks,
@@ -385,7 +376,7 @@ impl<'a> Contest<'a> {
 
     /// Whether the embargo hides the instance (rule M-6).
     pub fn is_hidden(&self, instance: &Instance) -> bool {
-        self.embargo && instance.status == "surprise"
+        self.input.embargo && instance.status == "surprise"
     }
 
     /// Whether a text names a model that the embargo hides.
@@ -425,7 +416,7 @@ impl<'a> Contest<'a> {
                 .unfinished
                 .map(|(recorded, planned)| (show::thousands(recorded), show::thousands(planned))),
             hidden: self.hidden(),
-            has_tables: self.has_tables,
+            has_tables: self.input.judgement_dir.is_some(),
             pages: self.pages.clone(),
         }
     }
@@ -518,12 +509,5 @@ pub fn status_words(status: Status) -> &'static str {
 
 /// A name as the value of a key in the fragment of a URL, percent-encoded.
 pub fn in_fragment(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
+    percent_encoded(name.as_bytes(), b"-_.")
 }

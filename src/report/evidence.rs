@@ -191,7 +191,7 @@ fn flags(contest: &Contest) -> List {
         let hidden = |i: usize| contest.instance_number(i).is_none();
         let of_family = |&i: &usize| judgement.instances[i].family == flag.family;
         let family_hidden =
-            || contest.embargo && !flag.family.is_empty() && !contest.instances.iter().any(of_family);
+            || contest.input.embargo && !flag.family.is_empty() && !contest.instances.iter().any(of_family);
         contest.entry_number(flag.entry).is_some() && !flag.instance.is_some_and(hidden) && !family_hidden()
     };
     let row = |flag: &Flag| {
@@ -251,7 +251,7 @@ pub fn write_runs(
         excluded_reason: contest.excluded_reason(),
         rows: runs.rows.len(),
         failures,
-        has_record: contest.has_record,
+        has_record: contest.input.record.is_some(),
         of_record: judgement.is_of_record(),
     };
     site.file("runs.js", &script::call("mcc_lists", &[runs, classes]))?;

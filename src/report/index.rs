@@ -27,11 +27,11 @@ struct FrontPage {
     disturbed: String,
     podiums: Vec<PodiumCard>,
     /// Category and link of each column of `medals`.
-    medal_columns: Vec<(Vec<String>, String)>,
+    medal_columns: Vec<(String, String)>,
     medals: Vec<MedalRow>,
     awards: Vec<AwardCard>,
     /// Link, and the name as parts between which a line may break.
-    examinations: Vec<(String, Vec<String>)>,
+    examinations: Vec<(String, String)>,
     points: Vec<PointsRow>,
     /// The entries that do not compete.
     other_points: Vec<PointsRow>,
@@ -275,7 +275,7 @@ pub fn write(
         examinations: contest
             .examinations
             .iter()
-            .map(|&e| (contest.table_path(e, "html"), show::parts(&visible(&judgement.examinations[e]))))
+            .map(|&e| (contest.table_path(e, "html"), visible(&judgement.examinations[e])))
             .collect(),
         points,
         other_points,
@@ -305,7 +305,7 @@ pub fn write(
             .collect(),
         has_record: record.runs() > 0,
         has_awards: !judgement.edition.judging.awards.is_empty(),
-        archive: contest.archive.map_or_else(
+        archive: contest.input.archive.map_or_else(
             || ("ARCHIVE".to_owned(), String::new()),
             |(name, sha256)| (visible(name), sha256.to_owned()),
         ),
@@ -528,11 +528,10 @@ fn bounds(contest: &Contest) -> Vec<(&'static str, Vec<(String, String)>)> {
 }
 
 /// The columns of the table of medals, and the ranks of each competing tool; most gold, then silver, then bronze first.
-pub fn medals(contest: &Contest) -> (Vec<(Vec<String>, String)>, Vec<MedalRow>) {
+pub fn medals(contest: &Contest) -> (Vec<(String, String)>, Vec<MedalRow>) {
     let podiums: Vec<(usize, &Podium)> = contest.judged_podiums().collect();
-    let columns = podiums
-        .iter()
-        .map(|(number, podium)| (show::parts(&visible(&podium.category)), contest.podium_path(*number)));
+    let columns =
+        podiums.iter().map(|(number, podium)| (visible(&podium.category), contest.podium_path(*number)));
     let competing = contest.entries.iter().filter(|&&e| contest.entry(e).status == Status::Competing);
     let mut tools: Vec<(&str, usize)> = Vec::new();
     for &entry in competing {

@@ -131,7 +131,12 @@ pub fn write(
 ) -> Result<(), ReportError> {
     let blocks = contest.examinations.iter().filter_map(|&e| contest.block(e, instance));
     let name = &contest.judgement.instances[instance].instance;
-    let model = contest.models.map(|read| read(name)).transpose().map_err(ReportError::Model)?.flatten();
+    let refused = |problem| {
+        ReportError::Refused(format!(
+            "{problem}; correct the archive, or remove it from the folder of --instances"
+        ))
+    };
+    let model = contest.input.models.map(|read| read(name)).transpose().map_err(refused)?.flatten();
     let model = model.unwrap_or_default();
     let mut recorded = Recorded::default();
     for (key, attempts) in runs {
@@ -149,7 +154,7 @@ pub fn write(
         instance: contest.shown_instance(instance)?,
         weight: contest.judgement.instances[instance].weight.to_string(),
         blocks: blocks.collect::<Result<_, _>>()?,
-        recorded: contest.has_record.then_some(recorded),
+        recorded: contest.input.record.is_some().then_some(recorded),
         net: net.map_or(String::new(), net_text),
         picture: picture.map(|picture| (format!("instances/{}", picture.name), picture.description)),
         unread_colours: model.unread_colours.as_deref().map(visible),
@@ -182,13 +187,18 @@ fn evidence(
     net: Option<&Net>,
     site: &NewSite,
 ) -> Result<Vec<(usize, String, String, bool)>, ReportError> {
-    let Some(folder) = contest.certified else { return Ok(vec![]) };
+    let Some(folder) = contest.input.certified else { return Ok(vec![]) };
     let mut links = Vec::new();
     for (position, trusted) in block.trusted.iter().enumerate() {
         let files = trusted.certified.iter().flat_map(|certified| certified.evidence.split(' '));
         for name in files.filter(|name| !name.is_empty()) {
             let from = folder.join(name);
-            let failed = |source| ReportError::Evidence { path: from.clone(), source };
+            let failed = |error| {
+                let from = from.display();
+                ReportError::Refused(format!(
+                    "{from}: {error}; give --certified the folder of `certify` that was judged"
+                ))
+            };
             let mut file = files::open_own(&from).map_err(failed)?;
             let path = contest.evidence_path(block.instance, name);
             site.copy(&mut file, &path)?;

@@ -93,20 +93,9 @@ pub enum ReportError {
         /// A file or folder in it that is not part of a site.
         entry: String,
     },
-    /// Two judgements of one edition are shown side by side.
-    #[error("two judgements are of edition {0}; give one of each year")]
-    YearTwice(String),
-    /// The record is not the one that was judged.
-    #[error(
-        "run {run} is in the judgement but not in the record {}; give --record the record that was judged",
-        record.display()
-    )]
-    OtherRecord {
-        /// A run of the judgement, as `entry/instance/examination`.
-        run: String,
-        /// The folder of the record.
-        record: PathBuf,
-    },
+    /// Judgements, a record or a folder that do not fit together: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] StoreError),
@@ -127,17 +116,6 @@ pub enum ReportError {
     /// A file of the site cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The model of an instance cannot be read.
-    #[error("{0}; correct the archive, or remove it from the folder of --instances")]
-    Model(String),
-    /// A file of evidence that the judgement names cannot be read.
-    #[error("{}: {source}; give --certified the folder of `certify` that was judged", path.display())]
-    Evidence {
-        /// The file.
-        path: PathBuf,
-        /// Why it cannot be read.
-        source: std::io::Error,
-    },
     /// A page cannot be made from its template.
     #[error("cannot create the page {page}: {source}")]
     Template {
@@ -224,7 +202,7 @@ pub fn write_site(
     site.page("instance.html", &instance::InstancePage { frame: contest.frame("Instance".into(), "") })?;
     rule_page::write(contest.frame("Rules".into(), ""), &site)?;
     site.file("contest.js", &script::call("mcc_names", &names::names(&contest)))?;
-    let data = site.copy_data(material.judgement_dir, &schema::JUDGEMENT, contest.embargo)?;
+    let data = site.copy_data(material.judgement_dir, &schema::JUDGEMENT, contest.input.embargo)?;
     index::write(&contest, &facts, data, &site)?;
     site.finish(&judgement.version)?;
     Ok(SiteSummary {
@@ -316,7 +294,12 @@ fn write_in_parallel(
 
 /// All attempts at a run in order; the last one was judged.
 fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
-    let other = || ReportError::OtherRecord { run: run.into(), record: record.dir().into() };
+    let other = || {
+        ReportError::Refused(format!(
+            "run {run} is in the judgement but not in the record {}; give --record the record that was judged",
+            record.dir().display()
+        ))
+    };
     let run: RunId = run.parse().map_err(|_| other())?;
     let attempts = record.attempts_if_planned(&run)?;
     if attempts.is_empty() {

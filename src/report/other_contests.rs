@@ -3,7 +3,7 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
-use super::pictures::{self, PictureEntry};
+use super::pictures;
 use super::plots::{self, Picture, Runs};
 use super::show::{self, TextParts, visible};
 use super::site::{DataFile, NewSite, last_part};
@@ -32,7 +32,7 @@ struct OtherFrontPage {
     ties: Option<String>,
     podiums: Vec<CategoryCard>,
     /// Link, parts of the name and number of tasks.
-    categories: Vec<(String, Vec<String>, String)>,
+    categories: Vec<(String, String, String)>,
     /// Entry, and its points in each category.
     points: Vec<(String, Vec<CategoryPoints>)>,
     entries: Vec<(String, String, String, String)>,
@@ -56,7 +56,7 @@ struct CategoryPage {
     has_verdicts: bool,
     scores: Vec<(String, Vec<String>, String)>,
     /// The picture of its quantile functions.
-    picture: Option<PictureEntry>,
+    picture: Option<Picture>,
     /// The path of its file of runs.
     data: String,
     /// The number of its runs.
@@ -225,7 +225,7 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
                 let tasks = show::counted(blocks as u64, "task", "tasks");
                 let tasks = if blocks == 0 { String::new() } else { tasks };
-                (path(judgement, number, "html"), show::parts(&title(judgement, number)), tasks)
+                (path(judgement, number, "html"), title(judgement, number), tasks)
             })
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
@@ -370,7 +370,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         has_verdicts,
         sum: sum_words(judgement, category),
         scores: scores_here.iter().zip(&counts).map(row).collect(),
-        picture: scores.iter().find(|drawn| drawn.name == picture).map(PictureEntry::from_picture),
+        picture: scores.iter().find(|drawn| drawn.name == picture).cloned(),
         data: last_part(&path(judgement, category, "js")),
         runs: runs.rows.len(),
     }

@@ -14,24 +14,10 @@ use std::collections::BTreeSet;
 struct PicturesPage {
     frame: Frame,
     /// Examination or category, and its pictures.
-    groups: Vec<(String, Vec<PictureEntry>)>,
+    groups: Vec<(String, Vec<Picture>)>,
     compare: bool,
     /// Whether the time of any run is known.
     has_times: bool,
-}
-
-/// A picture as a page shows it.
-pub struct PictureEntry {
-    pub name: String,
-    pub title: String,
-    pub description: String,
-}
-
-impl PictureEntry {
-    pub fn from_picture(picture: &Picture) -> Self {
-        let Picture { name, title, description, .. } = picture;
-        Self { name: name.clone(), title: title.clone(), description: description.clone() }
-    }
 }
 
 /// Writes the pictures of a contest and their page. `progress` is the picture of the record's progress.
@@ -39,12 +25,12 @@ pub fn write(contest: &Contest, progress: Option<Picture>, site: &NewSite) -> Re
     let judgement = contest.judgement;
     let mut runs = Runs::of_contest(judgement);
     // Rule M-6.
-    if contest.embargo {
+    if contest.input.embargo {
         let hidden = judgement.instances.iter().filter(|instance| contest.is_hidden(instance));
         let hidden: BTreeSet<&str> = hidden.map(|instance| instance.instance.as_str()).collect();
         runs.leave_out(|instance| hidden.contains(instance));
     }
-    if contest.has_record {
+    if contest.input.record.is_some() {
         let kinds: Vec<&str> = contest.kinds.values().copied().collect();
         runs.keep_limits(&judgement.edition, &kinds);
     }
@@ -87,8 +73,8 @@ fn grouped(
     pictures: impl Iterator<Item = Picture>,
     names: &[&str],
     site: &NewSite,
-) -> Result<Vec<(String, Vec<PictureEntry>)>, ReportError> {
-    let mut groups: Vec<(String, Vec<PictureEntry>)> = std::iter::once("Whole contest".to_owned())
+) -> Result<Vec<(String, Vec<Picture>)>, ReportError> {
+    let mut groups: Vec<(String, Vec<Picture>)> = std::iter::once("Whole contest".to_owned())
         .chain(names.iter().map(|name| visible(name)))
         .map(|name| (name, vec![]))
         .collect();
@@ -99,7 +85,7 @@ fn grouped(
         let shows = |file: &str| picture.name.ends_with(&format!("-{file}"));
         let fitting = files.iter().enumerate().filter(|(_, file)| shows(file));
         let group = fitting.max_by_key(|(_, file)| file.len()).map_or(0, |(at, _)| at + 1);
-        groups[group].1.push(PictureEntry::from_picture(&picture));
+        groups[group].1.push(picture);
     }
     groups.retain(|(_, shown)| !shown.is_empty());
     Ok(groups)

@@ -62,7 +62,7 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
 }
 
 /// The outcome of a run, as `summary` of the record names it, in words.
-fn outcome_words(outcome: &str) -> String {
+pub fn outcome_words(outcome: &str) -> String {
     match outcome {
         "finished" => "ended by itself".into(),
         "cpu-limit" => "stopped at the CPU-time limit".into(),

@@ -20,7 +20,7 @@ struct ResultsPage {
     podiums: Vec<(String, String, [String; 3])>,
     medals: Vec<MedalRow>,
     /// The parts of the name of each examination.
-    examinations: Vec<Vec<String>>,
+    examinations: Vec<String>,
     points: Vec<PointsRow>,
     citation: String,
     bibtex: String,
@@ -56,11 +56,11 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
     let medal_rows: Vec<(String, Vec<String>)> =
         medals.iter().map(|row| (row.tool.clone(), row.counts.to_vec())).collect();
     let heads = ["Gold", "Silver", "Bronze"].map(str::to_owned);
-    site.file("data/medals.tex", tables::latex(&title, "Medals", "Tool", &heads, &medal_rows).as_bytes())?;
+    site.file("data/medals.tex", tables::latex(&title, "Medals", &heads, &medal_rows).as_bytes())?;
     let figures = |row: &PointsRow| row.cells.iter().map(|(shown, ..)| shown.clone()).collect();
     let point_rows: Vec<(String, Vec<String>)> =
         points.iter().map(|row| (row.entry.clone(), figures(row))).collect();
-    let latex = tables::latex(&title, "Points by examination", "Tool", &examinations, &point_rows);
+    let latex = tables::latex(&title, "Points by examination", &examinations, &point_rows);
     site.file("data/points.tex", latex.as_bytes())?;
     let bibtex = bibtex(contest);
     site.file(BIBTEX, bibtex.as_bytes())?;
@@ -78,7 +78,7 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
         lead: lead.join(" · "),
         podiums: podiums.collect(),
         medals,
-        examinations: examinations.iter().map(|name| show::parts(name)).collect(),
+        examinations,
         points,
         citation: index::citation(contest),
         bibtex,
@@ -89,7 +89,7 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
         ],
         doi: publication.doi.map_or(String::new(), |doi| visible(&doi)),
         address: publication.archive.map_or(String::new(), |address| visible(&address)),
-        archive: contest.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
+        archive: contest.input.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
     };
     site.page("results.html", &page)
 }

@@ -4,6 +4,7 @@ use super::contest::{Contest, RunKey};
 use super::firings::Firings;
 use super::host_state;
 use super::output::{self, Excerpt};
+use super::progress::outcome_words;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
@@ -219,17 +220,13 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Finished { exit_code } => format!("ended by itself, exit code {exit_code}"),
-        Outcome::CpuLimit => "stopped at the CPU-time limit".into(),
-        Outcome::WallLimit => "stopped at the wall-clock limit".into(),
         Outcome::MemoryLimit => "killed for lack of memory in the guest".into(),
-        Outcome::OutputLimit => "stopped at the output limit".into(),
-        Outcome::DiskLimit => "stopped at the limit of writes to the disk".into(),
-        Outcome::InstructionLimit => "stopped at the limit of instructions".into(),
         Outcome::ToolCrash { signal } => format!("ended by signal {signal}"),
         Outcome::NotCompeting => "did not compete, as the campaign states: no machine was started".into(),
         Outcome::Infrastructure { state, reason } => {
             format!("infrastructure failure while {}: {}", visible(state), visible(reason))
         }
+        limit => outcome_words(limit.word()),
     }
 }
 

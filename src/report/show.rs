@@ -68,7 +68,7 @@ pub fn value(value: &Value) -> String {
 pub fn weak(weak: Weak) -> &'static str {
     match weak {
         Weak::SingleBacker => "only one entry gave it",
-        Weak::SingleFamily => "only one tool gave it",
+        Weak::SingleFamily => "only variants of one tool gave it",
     }
 }
 

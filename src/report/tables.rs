@@ -150,13 +150,7 @@ const LATEX_COLUMNS: usize = 4;
 
 /// Tables with a column of figures for each of `heads`, as a LaTeX file for `\input`. It needs the package booktabs.
 /// More columns than fit a page are shared among several tables, without the rows that have no figure in them.
-pub fn latex(
-    contest: &str,
-    caption: &str,
-    first: &str,
-    heads: &[String],
-    rows: &[(String, Vec<String>)],
-) -> String {
+pub fn latex(contest: &str, caption: &str, heads: &[String], rows: &[(String, Vec<String>)]) -> String {
     let mut latex = format!("% {caption} of {}.\n{LATEX_USE}", visible(contest));
     let parts = heads.len().div_ceil(LATEX_COLUMNS).max(1);
     let width = heads.len().div_ceil(parts).max(1);
@@ -165,7 +159,7 @@ pub fn latex(
         let cells = rows.iter().map(|(name, cells)| (name.as_str(), &cells[columns.clone()]));
         let cells = cells.filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
         let number = if parts > 1 { format!(" ({} of {parts})", part + 1) } else { String::new() };
-        latex_part(&mut latex, &format!("{caption}{number}"), first, heads, cells);
+        latex_part(&mut latex, &format!("{caption}{number}"), heads, cells);
     }
     latex
 }
@@ -173,7 +167,6 @@ pub fn latex(
 fn latex_part<'a>(
     latex: &mut String,
     caption: &str,
-    first: &str,
     heads: &[String],
     rows: impl Iterator<Item = (&'a str, &'a [String])>,
 ) {
@@ -185,7 +178,7 @@ fn latex_part<'a>(
             format!("\\shortstack[r]{{{}}}", lines.join("\\\\"))
         }
     };
-    let heads: Vec<String> = std::iter::once(text(first)).chain(heads.iter().map(head)).collect();
+    let heads: Vec<String> = std::iter::once("Tool".to_owned()).chain(heads.iter().map(head)).collect();
     *latex += "\n\\begin{table}[htbp]\n\\centering\\small\n\\setlength{\\tabcolsep}{4pt}\n";
     let _ = writeln!(latex, "\\begin{{tabular}}{{l{}}}\n\\toprule", "r".repeat(heads.len() - 1));
     let _ = writeln!(latex, "{} \\\\\n\\midrule", heads.join(" & "));

@@ -3,7 +3,7 @@
 
 use super::contest::Frame;
 use super::list::{Field, List};
-use super::pictures::{PictureEntry, write_one};
+use super::pictures::write_one;
 use super::plots::Picture;
 use super::plots::years::{self, Line};
 use super::show::{self, visible};
@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What the pages show of one judgement. It is much smaller than the judgement.
+#[derive(Default)]
 pub struct Year {
     /// Name of the edition; a judgement of one edition can be given once.
     pub(super) name: String,
@@ -84,16 +85,12 @@ impl Year {
             judgement.entries.iter().map(|entry| entry.status == Status::Competing).collect();
         let mut year = Self {
             name: judgement.edition.name.clone(),
-            instances: 0,
-            values: Counts::default(),
-            examinations: BTreeMap::new(),
-            families: BTreeMap::new(),
-            tools: BTreeMap::new(),
             aliases: judgement.edition.aliases.clone(),
             unknown: {
                 let settings = judgement.edition.unknown.keys();
                 settings.filter(|setting| setting.starts_with("judging.")).cloned().collect()
             },
+            ..Self::default()
         };
         for (entry, _) in judgement.entries.iter().zip(&competing).filter(|(_, competing)| **competing) {
             year.tools.entry(entry.tool.clone()).or_default();
@@ -282,7 +279,7 @@ struct YearsPage {
     /// Name and path of the page of each year.
     years: Vec<(String, String)>,
     tables: Vec<YearTable>,
-    pictures: Vec<PictureEntry>,
+    pictures: Vec<Picture>,
     models: usize,
 }
 
@@ -326,17 +323,16 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     let years = &years[..];
     let mut names = BTreeSet::new();
     if let Some(twice) = years.iter().find(|year| !names.insert(&year.name)) {
-        return Err(ReportError::YearTwice(twice.name.clone()));
+        let name = &twice.name;
+        return Err(ReportError::Refused(format!(
+            "two judgements are of edition {name}; give one of each year"
+        )));
     }
     let site = NewSite::create(out)?;
     let frame = || years_pages::frame("", "");
     let tables = tables_of(years);
-    let header = |first: &str| {
-        let names = years.iter().map(|year| year.name.clone());
-        std::iter::once(first.to_owned()).chain(names).collect::<Vec<_>>()
-    };
     for table in &tables {
-        let mut rows = vec![header(&table.row.to_lowercase())];
+        let mut rows = vec![header(&table.row.to_lowercase(), years)];
         rows.extend(table.rows.iter().map(|(name, cells)| {
             std::iter::once(name.clone()).chain(cells.iter().map(|cell| cell.data.clone())).collect()
         }));
@@ -358,15 +354,15 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
         years: years.iter().map(|year| (year.shown_name(), pages.year(year))).collect(),
         pages,
         tables,
-        pictures: pictures.iter().map(PictureEntry::from_picture).collect(),
+        pictures,
         models: models.rows.len(),
     };
     site.page("index.html", &page)?;
     site.finish(env!("CARGO_PKG_VERSION"))
 }
 
-fn names_of(years: &[Year]) -> Vec<String> {
-    years.iter().map(|year| year.name.clone()).collect()
+fn header(first: &str, years: &[Year]) -> Vec<String> {
+    std::iter::once(first.to_owned()).chain(years.iter().map(|year| year.name.clone())).collect()
 }
 
 /// The names of settings that a contest did not publish, in words.
@@ -548,12 +544,12 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
             .collect(),
     };
     let picture = |name: &str, title: &str, lines: Vec<Line>| {
-        let header = std::iter::once("name".to_owned()).chain(names_of(years)).collect();
         let cell = |percent: &Option<f64>| percent.map_or(String::new(), |percent| format!("{percent:.1}"));
         let row = |line: &Line| {
             std::iter::once(line.name.clone()).chain(line.points.iter().map(cell)).collect::<Vec<_>>()
         };
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(lines.iter().map(row)).collect();
+        let rows: Vec<Vec<String>> =
+            std::iter::once(header("name", years)).chain(lines.iter().map(row)).collect();
         let csv = String::from_utf8_lossy(&tables::csv(&rows)).into_owned();
         let shown: Vec<String> = years.iter().map(Year::shown_name).collect();
         years::lines(name, title, &shown, &lines, csv)

@@ -163,7 +163,14 @@ impl DigestedFiles<'_> {
                 Some(staged) => {
                     let named = role_of(role, entry);
                     let submitted = staged.submitted.iter().find(|disk| disk.role == named);
-                    let submitted = submitted.ok_or_else(|| RunnerError::NotSubmitted(path.to_owned()))?;
+                    let unknown = || {
+                        RunnerError::Failed(format!(
+                            "{}: this disk was not part of the submitted campaign; submit the changed campaign with \
+                             another --out",
+                            path.display()
+                        ))
+                    };
+                    let submitted = submitted.ok_or_else(unknown)?;
                     let (place, file) = staged.stage.disk(path, &submitted.sha256)?;
                     (place, file, Disk { role: role.to_owned(), ..submitted.clone() })
                 }

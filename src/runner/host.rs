@@ -34,7 +34,7 @@ impl Host {
         let policy = if allow_degraded { Policy::AllowDegraded } else { Policy::Contest };
         let qemu = Qemu::find()?;
         if backend == Backend::Libvirt {
-            mcc_vm::libvirt::check(Duration::from_secs(120)).map_err(RunnerError::Backend)?;
+            mcc_vm::libvirt::check(Duration::from_secs(120)).map_err(RunnerError::Machine)?;
         }
         let accelerator = Accelerator::choose(&qemu, policy)?;
         let accelerator = match mcc_vm::check_kvm_access() {
@@ -44,7 +44,7 @@ impl Host {
             },
             _ => accelerator,
         };
-        mcc_vm::probe_cpu_time().map_err(RunnerError::CpuTime)?;
+        mcc_vm::probe_cpu_time().map_err(RunnerError::Machine)?;
         let survey = Survey::take()?;
         let unmet = survey.settings(Path::new("/")).unmet();
         if let (Policy::Contest, Some(unmet)) = (policy, unmet.first()) {

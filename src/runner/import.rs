@@ -59,36 +59,9 @@ pub struct MissingFile {
 /// Why no campaign is made.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The folder to write is not new.
-    #[error("{}: it exists and is not an empty folder; give a new folder with --out", .0.display())]
-    NotEmpty(PathBuf),
-    /// The archive is changed or incomplete.
-    #[error(
-        "{}: the archive is not intact: {difference}; `mcc-harness verify` lists all differences, and nothing was written",
-        archive.display()
-    )]
-    NotIntact {
-        /// The archive.
-        archive: PathBuf,
-        /// Its first difference, with its place.
-        difference: String,
-    },
-    /// The archive is that of one team.
-    #[error(
-        "{}: the archive of one team has neither the judgement nor the disks of a contest; give the archive of the contest",
-        .0.display()
-    )]
-    Team(PathBuf),
-    /// The archive has contents from which no campaign can be made.
-    #[error("{}: {file}: {reason}", archive.display())]
-    Content {
-        /// The archive.
-        archive: PathBuf,
-        /// The file in it.
-        file: String,
-        /// The problem.
-        reason: String,
-    },
+    /// The folder to write is not new, or no campaign can be made from the archive: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -140,7 +113,10 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     if !is_new {
-        return Err(ImportError::NotEmpty(out.to_owned()));
+        return Err(ImportError::Refused(format!(
+            "{}: it exists and is not an empty folder; give a new folder with --out",
+            out.display()
+        )));
     }
     let scratch = folder_beside(out, ".importing-")?;
     let unpacked = scratch.path().join("archive");
@@ -154,12 +130,18 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
     }
     (source.show)("verifying the archive");
     let verified = verify(archive, source.allowed_signers)?;
+    let shown = source.archive.display();
     if let Some(first) = verified.differences.first() {
-        let difference = format!("{}: {}", first.place, first.what);
-        return Err(ImportError::NotIntact { archive: source.archive.to_owned(), difference });
+        return Err(ImportError::Refused(format!(
+            "{shown}: the archive is not intact: {}: {}; `mcc-harness verify` lists all differences, and nothing was written",
+            first.place, first.what
+        )));
     }
     if ArchivePaths(archive).facts()?.tool.is_some() {
-        return Err(ImportError::Team(source.archive.to_owned()));
+        return Err(ImportError::Refused(format!(
+            "{shown}: the archive of one team has neither the judgement nor the disks of a contest; give the archive of the \
+             contest"
+        )));
     }
     let folder = scratch.path().join("campaign");
     fs::create_dir(&folder).on("create", &folder)?;
@@ -220,9 +202,9 @@ impl NewCampaign<'_> {
         Ok(Imported { entries: facts.entries.len(), instances: facts.instances.len(), missing })
     }
 
-    fn content(&self, file: &str, reason: impl ToString) -> ImportError {
-        let (archive, file, reason) = (self.source.archive.to_owned(), file.to_owned(), reason.to_string());
-        ImportError::Content { archive, file, reason }
+    fn content(&self, file: &str, reason: impl std::fmt::Display) -> ImportError {
+        let archive = self.source.archive.display();
+        ImportError::Refused(format!("{archive}: {file}: {reason}"))
     }
 
     fn text(&self, name: &str, text: &str) -> Result<(), ImportError> {

@@ -41,21 +41,28 @@ pub(super) fn inputs_disk(
         if image.facts.left_out.as_deref() == left_out {
             Ok(image)
         } else {
-            Err(RunnerError::OtherGenericProperties(image.folder))
+            Err(RunnerError::Refused(format!(
+                "the inputs disk {} does not fit generic_properties of the campaign: its archives were packed with \
+                 GenericPropertiesVerdict.xml for \"keep\", without it for \"remove\"; give the folder of the archives as \
+                 inputs, and a new --out",
+                image.folder.display()
+            )))
         }
     };
     if campaign.inputs.join(ARCHIVES).is_dir() {
         let image = fits(Image::open(&campaign.inputs)?)?;
         let on_disk: BTreeMap<_, _> = packed(&image).into_iter().collect();
         let different = planned.iter().find(|(name, sha256)| on_disk.get(name.as_str()) != Some(sha256));
-        let folder = image.folder.clone();
+        let folder = image.folder.display();
         return match (&image.facts.edition, different) {
-            (Some(found), _) if *found != edition.name => {
-                Err(RunnerError::OtherEdition { folder, found: found.clone(), wanted: edition.name.clone() })
-            }
-            (_, Some((instance, _))) => {
-                Err(RunnerError::StaleInputs { folder, instance: (*instance).clone() })
-            }
+            (Some(found), _) if *found != edition.name => Err(RunnerError::Refused(format!(
+                "the inputs disk {folder} is of edition {found}, but the campaign is of {}; give inputs of that edition",
+                edition.name
+            ))),
+            (_, Some((instance, _))) => Err(RunnerError::Refused(format!(
+                "the inputs disk {folder} does not contain {instance} as in its folder {ARCHIVES}; build the disk again \
+                 (`mcc-harness image inputs`)"
+            ))),
             _ => Ok(image),
         };
     }
@@ -68,7 +75,11 @@ pub(super) fn inputs_disk(
         {
             return fits(image);
         }
-        return Err(RunnerError::ChangedArchives { archives: campaign.inputs.clone(), disk: own_disk });
+        return Err(RunnerError::Refused(format!(
+            "the archives in {} changed after {} was built from them; use another --out",
+            campaign.inputs.display(),
+            own_disk.display()
+        )));
     }
     let archives: Vec<_> = campaign.archives()?.into_iter().collect();
     check_archives(&archives, accept, show)?;
@@ -111,7 +122,11 @@ pub fn check_archives(
     match errors {
         0 => {}
         n if accept => show(InputsEvent::Accepted(n)),
-        n => return Err(RunnerError::InstanceErrors(n)),
+        n => {
+            return Err(RunnerError::Refused(format!(
+                "errors in the instances (rule M-4): {n}; correct them, or pack them unchanged with --accept-errors"
+            )));
+        }
     }
     Ok(())
 }

@@ -41,9 +41,12 @@ use std::sync::atomic::Ordering;
 pub struct CampaignRunner<'a> {
     executor: Executor<'a>,
     leases: Leases,
-    before: Summary,
-    other_hosts: Vec<String>,
-    too_little_space: Option<String>,
+    /// The summary of the record when this runner was created.
+    pub before: Summary,
+    /// Names of other hosts that made the last attempts of the record.
+    pub other_hosts: Vec<String>,
+    /// The warning that the host's disk has too little free space for the requested number of runs at once.
+    pub too_little_space: Option<String>,
 }
 
 /// How a campaign ended without an error.
@@ -96,21 +99,6 @@ impl<'a> CampaignRunner<'a> {
     /// The record with the runs.
     pub fn record(&self) -> &'a Record {
         self.executor.settings.record
-    }
-
-    /// The summary of the record when this runner was created.
-    pub fn before(&self) -> &Summary {
-        &self.before
-    }
-
-    /// Names of other hosts that made the last attempts of the record.
-    pub fn other_hosts(&self) -> &[String] {
-        &self.other_hosts
-    }
-
-    /// The warning that the host's disk has too little free space for the requested number of runs at once.
-    pub fn too_little_space(&self) -> Option<&str> {
-        self.too_little_space.as_deref()
     }
 
     /// Durations of earlier runs, those of the record included.

@@ -30,7 +30,7 @@ impl PreparedCampaign {
     /// One of them cannot be read, or the campaign has no run.
     pub fn new(campaign: Campaign) -> Result<Self, RunnerError> {
         let edition = campaign.effective(&Edition::load(&campaign.edition)?);
-        let instances = campaign.instance_facts(&edition, |_| {})?;
+        let instances = campaign.instance_facts(&edition)?;
         let plan = Plan::new(&campaign, &edition, &instances)?;
         let images = open_images(&campaign)?;
         Ok(Self { campaign, edition, plan, instances, images })
@@ -72,7 +72,8 @@ pub fn rerun(
     reason: &str,
 ) -> Result<usize, RunnerError> {
     if reason.trim().is_empty() {
-        return Err(RunnerError::NoReason);
+        let problem = "--reason is empty; give the reason that is shown with the superseded attempts";
+        return Err(RunnerError::Refused(problem.to_owned()));
     }
     let entries = &record.facts().entries;
     let of_tool = |entry: &str| {
@@ -93,7 +94,10 @@ pub fn rerun(
                 entries.iter().flat_map(|facts| [facts.entry.to_string(), facts.tool.clone()]).collect();
             let examinations = edition.examinations.iter().map(|known| known.name.clone()).collect();
             let hint = near(tool, tools) + &near(examination, examinations);
-            Err(RunnerError::NothingToRerun { tool: tool.into(), examination: examination.into(), hint })
+            Err(RunnerError::Refused(format!(
+                "no run of {tool} in {examination} is recorded, so none can be repeated; `mcc-harness plan` lists the runs of \
+                 a campaign{hint}"
+            )))
         }
         reopened => {
             record.remove_holds(|entry| of_tool(entry))?;

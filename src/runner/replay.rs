@@ -65,7 +65,7 @@ impl<'a> Replay<'a> {
     /// The run cannot be executed, or ends as an infrastructure failure.
     pub fn run(&self, host: &Host, folder: &Path) -> Result<(Attempt, Option<Answers>), RunnerError> {
         let run = &self.original.run;
-        let replayed = Record::create_or_open(folder, self.record.facts(), |_| {})?;
+        let replayed = Record::create_or_open(folder, self.record.facts())?;
         replayed.plan_runs(std::slice::from_ref(run))?;
         let settings = RunSettings {
             record: &replayed,
@@ -84,10 +84,16 @@ impl<'a> Replay<'a> {
         };
         CampaignRunner::new(settings)?.run(&|_| true, &|_| {})?;
         let Some(replay) = replayed.records().next().transpose()? else {
-            return Err(RunnerError::NotRecorded(run.id()));
+            let run = run.id();
+            return Err(RunnerError::Failed(format!(
+                "the replay of {run} has no recorded attempt; try again"
+            )));
         };
         if let Outcome::Infrastructure { state, reason } = replay.last.outcome {
-            return Err(RunnerError::ReplayFailed { run: run.id(), state, reason });
+            return Err(RunnerError::Failed(format!(
+                "the replay of {} ended in an infrastructure failure while {state}: {reason}; try again",
+                run.id()
+            )));
         }
         let answers = answers_of(&self.edition, &replayed, &replay)?;
         Ok((replay.last, answers))
@@ -101,7 +107,11 @@ impl<'a> Replay<'a> {
 fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
-        return Err(RunnerError::NoSuchRun { run: id.clone(), hint: run_hint_of(record, id)? });
+        let hint = run_hint_of(record, id)?;
+        return Err(RunnerError::Refused(format!(
+            "no run {id} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness export RECORD --classes FILE` lists the \
+             runs{hint}"
+        )));
     };
     let reason = if !run.run.competes {
         "the entry did not compete in it, so it had no machine"
@@ -112,7 +122,7 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     } else {
         return Ok(run);
     };
-    Err(RunnerError::NotReplayable { run: id.clone(), reason })
+    Err(RunnerError::Refused(format!("{id} cannot be replayed: {reason}")))
 }
 
 /// Levels of folders below a given one in which disks are searched, such as `images/lola`.
@@ -138,7 +148,8 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
     let mut held_files = HeldFiles::default();
     let mut find = |role: &str| -> Result<(PathBuf, Disk), RunnerError> {
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
-        let disk = disk.ok_or_else(|| RunnerError::NoDisk(role.to_owned()))?;
+        let missing = || RunnerError::Refused(format!("the record has no {role} of this run"));
+        let disk = disk.ok_or_else(missing)?;
         let path = places.find(disk)?;
         // It is digested again when it is open, because it was found by its name.
         let (file, found, _) = HeldFile::open_digested(&path).on("read", &path)?;

@@ -3,7 +3,7 @@
 use super::{CampaignDisks, Host, PreparedCampaign};
 use crate::executor::{AttemptFn, FreeBytesFn, attempt, free_bytes};
 use mcc_base::Mark;
-use mcc_campaign::{History, Hosts, Start};
+use mcc_campaign::{Campaign, History, Hosts, Start};
 use mcc_edition::Edition;
 use mcc_store::Record;
 use std::path::Path;
@@ -39,22 +39,23 @@ pub struct RunSettings<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl PreparedCampaign {
-    /// The settings of the campaign, for as many runs at once as possible, without a history.
-    pub fn settings<'a>(
-        &'a self,
+impl<'a> RunSettings<'a> {
+    /// The settings of a campaign, for as many runs at once as possible, without a history.
+    pub fn of_campaign(
+        campaign: &'a Campaign,
+        edition: &'a Edition,
         host: &'a Host,
         (record, disks): (&'a Record, CampaignDisks),
         stop: &'a AtomicBool,
-    ) -> RunSettings<'a> {
-        RunSettings {
+    ) -> Self {
+        Self {
             record,
-            edition: &self.edition,
-            hosts: &self.campaign.hosts,
+            edition,
+            hosts: &campaign.hosts,
             host,
             disks,
-            restore: self.campaign.start == Start::Restore,
-            file: &self.campaign.file,
+            restore: campaign.start == Start::Restore,
+            file: &campaign.file,
             jobs: None,
             marks: vec![],
             history: History::default(),
@@ -62,5 +63,17 @@ impl PreparedCampaign {
             free_bytes: &free_bytes,
             stop,
         }
+    }
+}
+
+impl PreparedCampaign {
+    /// The settings of the campaign, as `RunSettings::of_campaign`.
+    pub fn settings<'a>(
+        &'a self,
+        host: &'a Host,
+        record_and_disks: (&'a Record, CampaignDisks),
+        stop: &'a AtomicBool,
+    ) -> RunSettings<'a> {
+        RunSettings::of_campaign(&self.campaign, &self.edition, host, record_and_disks, stop)
     }
 }

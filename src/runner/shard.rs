@@ -9,7 +9,7 @@ use crate::cluster::{
 };
 use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_base::Mark;
-use mcc_campaign::{Campaign, Run, Start};
+use mcc_campaign::{Campaign, Run};
 use mcc_judge::record::edition_of;
 use mcc_store::{Outcome, Record, RecordSummary, StoreError, Summary};
 use std::path::Path;
@@ -20,8 +20,10 @@ use std::sync::atomic::AtomicBool;
 pub struct Shard {
     cluster: Cluster,
     batch_system: Box<dyn BatchSystem>,
-    model: String,
-    node: String,
+    /// The name of the model.
+    pub model: String,
+    /// The name of this node.
+    pub node: String,
     mixed_host: bool,
     resources: Resources,
     time_s: u64,
@@ -44,24 +46,19 @@ impl Shard {
         let cluster = Cluster::open(results)?;
         let facts = cluster.batch(batch)?;
         let batch_system = batch_system(&cluster.facts().settings);
-        let given = batch_system.given_job().map_err(RunnerError::NotAJob)?;
-        let none = || RunnerError::NoTask { batch: batch.to_owned(), index: given.index };
+        let given = batch_system.given_job().map_err(|error| RunnerError::Refused(error.to_string()))?;
+        let none = || {
+            RunnerError::Refused(format!(
+                "batch {batch} has no task {}; run `mcc-harness submit --resume` to submit the open models again",
+                given.index
+            ))
+        };
         let model = facts.models.get(given.index as usize).ok_or_else(none)?.clone();
         let need = cluster.facts().needs.iter().find(|need| need.model == model).ok_or_else(none)?;
         let time_s =
             given.limit_s.unwrap_or(need.worst_case_s + u64::from(cluster.facts().settings.margin_s.get()));
         let (resources, mixed_host, node) = (need.resources, facts.mixed_host, given.node);
         Ok(Self { cluster, batch_system, model, node, mixed_host, resources, time_s })
-    }
-
-    /// The name of the model.
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    /// The name of this node.
-    pub fn node(&self) -> &str {
-        &self.node
     }
 
     /// The number of runs of the model, if all of them are recorded: a batch system can start a job again after its end.
@@ -126,19 +123,11 @@ impl Shard {
         let run_attempt =
             |spec: AttemptSpec, enter: &mut dyn FnMut(State)| self.bind(&bind_lock, attempt(spec, enter));
         let settings = RunSettings {
-            host: &host,
-            record: &record,
-            edition: &edition,
-            hosts: &campaign.hosts,
-            restore: campaign.start == Start::Restore,
-            disks,
-            file: &cluster.facts().campaign,
             jobs: Some(cluster.facts().settings.runs_at_once.get() as usize),
             marks: if other_host { vec![Mark::MIXED_HOST] } else { vec![] },
             history: history_of(&cluster.facts().history)?,
             run_attempt: &run_attempt,
-            free_bytes: &crate::executor::free_bytes,
-            stop,
+            ..RunSettings::of_campaign(&campaign, &edition, &host, (&record, disks), stop)
         };
         let ended = CampaignRunner::new(settings).and_then(run);
         Ok((ended, record.summary()?))

@@ -26,14 +26,9 @@ pub enum StoreError {
         /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// A killed controller left a write-ahead log, which cannot be read in a read-only folder.
-    #[error("the record in {} was left by a killed controller, and SQLite can read it in a writable folder only; \
-         copy it to a writable folder and read it there",
-        dir.display())]
-    NeedsWriting {
-        /// The folder of the record.
-        dir: PathBuf,
-    },
+    /// The record, its folder or a file in it is refused: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
     /// A row of the database is not valid JSON, or not what it should be.
     #[error("the record {} has unreadable content in {what}: {source}; restore it from a copy", path.display())]
     Content {
@@ -52,25 +47,6 @@ pub enum StoreError {
         /// The error of the JSON parser.
         source: serde_json::Error,
     },
-    /// A file of the record is not a regular file.
-    #[error("the record cannot be read: {}: {source}", path.display())]
-    NotAFile {
-        /// The file.
-        path: PathBuf,
-        /// Its kind.
-        source: std::io::Error,
-    },
-    /// A row of the database contradicts itself or another row, or has a value that is not allowed.
-    #[error("{}: {row}: {problem}; the record is damaged or was changed: do not trust it, get an unchanged copy",
-        path.display())]
-    Row {
-        /// The database.
-        path: PathBuf,
-        /// The row, such as `row 3 of runs`.
-        row: String,
-        /// The problem.
-        problem: String,
-    },
     /// The folder has no `record.db`.
     #[error("{} {problem}; give the folder that `mcc-harness run --out` wrote", dir.display())]
     NoRecord {
@@ -78,12 +54,6 @@ pub enum StoreError {
         dir: PathBuf,
         /// What the folder is or lacks, as a predicate of it.
         problem: &'static str,
-    },
-    /// The file `record.db` is not a record.
-    #[error("{} is not a record of mcc-harness; give another folder, or move that file away", path.display())]
-    NotARecord {
-        /// The file.
-        path: PathBuf,
     },
     /// The database has other tables than a record of its format.
     #[error("{}: {item} is not as in a record of format {format}; the record was changed: do not trust it, get an \
@@ -113,46 +83,6 @@ pub enum StoreError {
     Endless {
         /// The database.
         path: PathBuf,
-    },
-    /// A file of SQLite is in the folder of an archived record.
-    #[error("{} does not belong to an archive: with this file, SQLite would change the record; do not trust this \
-         archive, download it again",
-        path.display())]
-    BesideArchived {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A record was to be written in the folder of an unpacked archive.
-    #[error("{} is an unpacked archive, which is not changed; give another folder to --out", dir.display())]
-    IsArchive {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// The folder for a new record has other files.
-    #[error("{} is not empty and holds no record; give a new or an empty folder to --out", dir.display())]
-    NotEmpty {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// The record has a newer format than this program reads.
-    #[error("the record {} has format {found}, this mcc-harness reads formats up to {known}; use a newer mcc-harness",
-        path.display())]
-    Newer {
-        /// The database.
-        path: PathBuf,
-        /// The format of the record.
-        found: i64,
-        /// The newest format that this program reads.
-        known: i64,
-    },
-    /// Another controller writes to the record.
-    #[error("{} is in use by another controller ({owner}); wait for it, stop it, or give another folder to --out",
-        dir.display())]
-    Locked {
-        /// The folder of the record.
-        dir: PathBuf,
-        /// Process id and host of the other controller.
-        owner: String,
     },
     /// The record was created with other facts than those of the campaign.
     #[error("{} has the record of another campaign, or the campaign was changed, so it is not resumed; differences: {}; \
@@ -225,6 +155,16 @@ pub enum StoreError {
         /// The folder of the record.
         dir: PathBuf,
     },
+    /// The lock or the database is not the file that this controller opened.
+    #[error(
+        "{} was removed, moved or replaced while this controller wrote to the record, so the running attempts are not \
+         recorded; put the record back and `run` again, with one controller at a time",
+        path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The record has no such run.
     #[error(
         "run {run} is not planned in this record; `mcc-harness export RECORD --classes FILE` lists its runs"
@@ -281,6 +221,13 @@ impl StoreError {
         Self::NoRecord { dir: dir.to_owned(), problem }
     }
 
+    pub(super) fn not_a_record(path: &Path) -> Self {
+        let path = path.display();
+        Self::Refused(format!(
+            "{path} is not a record of mcc-harness; give another folder, or move that file away"
+        ))
+    }
+
     /// An error of SQLite. A full or failing disk does not damage the record.
     pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DiskFull, NotADatabase, OperationInterrupted, SystemIoFailure};
@@ -288,7 +235,7 @@ impl StoreError {
         match source.sqlite_error_code() {
             // The program interrupts no query but by `limit_work`.
             Some(OperationInterrupted) => Self::Endless { path },
-            Some(NotADatabase) => Self::NotARecord { path },
+            Some(NotADatabase) => Self::not_a_record(&path),
             Some(DiskFull | SystemIoFailure) => Self::WriteFailed { path, source },
             _ => Self::Database { path, source },
         }
@@ -308,6 +255,7 @@ impl StoreError {
                 | Self::WriteFailed { .. }
                 | Self::Measurement { .. }
                 | Self::ReadOnly { .. }
+                | Self::Replaced { .. }
                 | Self::AlreadyRecorded { .. }
                 | Self::RunningAttempt { .. }
                 | Self::WrongAttempt { .. }

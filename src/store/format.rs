@@ -2,6 +2,7 @@
 
 use super::{CampaignFacts, StoreError};
 use mcc_base::OnFile;
+use mcc_base::text::percent_encoded;
 use mcc_campaign::InstanceFacts;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -123,11 +124,7 @@ pub(super) fn limit_work(db: &Connection, path: &Path) -> Result<(), StoreError>
 pub(super) fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
     let absolute = std::path::absolute(path).on("find", path)?;
-    let escaped = absolute.as_os_str().as_bytes().iter().map(|&byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => (byte as char).to_string(),
-        _ => format!("%{byte:02x}"),
-    });
-    let uri = format!("file://{}?immutable=1", escaped.collect::<String>());
+    let uri = format!("file://{}?immutable=1", percent_encoded(absolute.as_os_str().as_bytes(), b"/-_."));
     connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
@@ -150,12 +147,13 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
                 None => Ok(Some(format)),
             }
         }
-        Ok((APPLICATION_ID, found, _)) => {
-            Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT })
-        }
+        Ok((APPLICATION_ID, found, _)) => Err(StoreError::Refused(format!(
+            "the record {} has format {found}, this mcc-harness reads formats up to {FORMAT}; use a newer mcc-harness",
+            path.display()
+        ))),
         // A controller was killed before it created the record.
         Ok((0, 0, items)) if items.is_empty() => Ok(None),
-        Ok(_) => Err(StoreError::NotARecord { path: path.to_owned() }),
+        Ok(_) => Err(StoreError::not_a_record(path)),
         Err(source) => Err(StoreError::database(path, source)),
     }
 }
@@ -382,7 +380,7 @@ mod tests {
             retries: 2,
             ..CampaignFacts::default()
         };
-        drop(Record::create_or_open(&dir, &facts, |_| {}).unwrap());
+        drop(Record::create_or_open(&dir, &facts).unwrap());
         let path = dir.join("record.db");
         assert!(!dir.join("record.db-wal").exists(), "a closed record is one file");
         let db = connect_immutable(&path).unwrap();

@@ -1,16 +1,14 @@
 //! The lock of a record: one controller writes to it.
 
 use super::StoreError;
-use mcc_base::OnFile;
-use nix::fcntl::{Flock, FlockArg};
-use nix::libc;
+use mcc_base::{OnFile, files};
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// A lock of the kernel (flock): the kernel releases it when the process ends, also when it is killed.
-pub(super) struct Lock(Flock<File>);
+pub(super) struct Lock(File);
 
 /// Returns the holder of the lock of the record in `dir`. Does not take the lock: a controller that starts at the same
 /// moment must find it free. For a lock of another host, the content of the file is returned; the file is empty after
@@ -61,22 +59,13 @@ impl Lock {
         let path = dir.join("lock");
         // Not truncated before the lock is taken: the file has the name of the present holder.
         restrict(&path).on("lock", &path)?;
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&path)
-            .on("lock", &path)?;
-        let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => file,
-            Err((mut file, nix::errno::Errno::EWOULDBLOCK)) => {
-                let mut owner = String::new();
-                file.read_to_string(&mut owner).on("lock", &path)?;
-                return Err(StoreError::Locked { dir: dir.to_owned(), owner: owner.trim().to_owned() });
-            }
-            Err((_, errno)) => Err(errno).on("lock", &path)?,
+        let Some(mut file) = files::lock(&path).on("lock", &path)? else {
+            let owner = mcc_base::text::read(&path).on("lock", &path)?;
+            return Err(StoreError::Refused(format!(
+                "{} is in use by another controller ({}); wait for it, stop it, or give another folder to --out",
+                dir.display(),
+                owner.trim()
+            )));
         };
         let host = nix::unistd::gethostname().on("lock", &path)?;
         file.set_len(0).on("lock", &path)?;

@@ -11,7 +11,7 @@ use super::measured_host::MEASURED_HOST;
 use super::seal::SealKey;
 use super::{Attempt, CampaignFacts, RunFacts, StoreError, samples};
 use mcc_base::digest::hex;
-use mcc_base::files::{self, BUILD_PREFIX};
+use mcc_base::files::{self, BUILD_PREFIX, FileStamp};
 use mcc_base::names::RunId;
 use mcc_base::{HostState, OnFile};
 use mcc_campaign::Run;
@@ -34,6 +34,8 @@ pub struct Record {
     facts: CampaignFacts,
     /// None: the record was opened for reading only.
     lock: Option<Lock>,
+    /// The files that must stay in their place while this controller writes, with device and inode.
+    held: Vec<(PathBuf, (u64, u64))>,
     /// The key with which attempts are sealed; None: they are not.
     seal_key: Option<SealKey>,
 }
@@ -68,35 +70,28 @@ pub const ARCHIVE_FILE: &str = "archive.json";
 impl Record {
     /// Opens the record in `dir` for writing and takes its lock; creates the record if there is none.
     ///
-    /// Removes the private directories that a killed controller left. `on_leftover` is called with each of them
-    /// first, so that it can end a machine that still runs.
+    /// Removes the private directories that a killed controller left.
     ///
     /// # Errors
     /// The record was created with other facts, another controller has its lock, `dir` has other files but no
     /// record or is an unpacked archive, or a file cannot be read or written.
-    pub fn create_or_open(
-        dir: &Path,
-        facts: &CampaignFacts,
-        on_leftover: impl FnMut(&Path),
-    ) -> Result<Self, StoreError> {
-        Self::create_or_open_with("WAL", dir, facts, on_leftover)
+    pub fn create_or_open(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        Self::create_or_open_with("WAL", dir, facts)
     }
 
     /// Like `create_or_open`, for a file system that several hosts share. SQLite's write-ahead log works on one host
     /// only; with the rollback journal other hosts can read while this one writes.
     pub fn create_or_open_shared(dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
-        Self::create_or_open_with("DELETE", dir, facts, |_| {})
+        Self::create_or_open_with("DELETE", dir, facts)
     }
 
-    fn create_or_open_with(
-        journal: &str,
-        dir: &Path,
-        facts: &CampaignFacts,
-        mut on_leftover: impl FnMut(&Path),
-    ) -> Result<Self, StoreError> {
+    fn create_or_open_with(journal: &str, dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
         let path = dir.join(RECORD_FILE);
         if dir.join(ARCHIVE_FILE).exists() {
-            return Err(StoreError::IsArchive { dir: dir.to_owned() });
+            return Err(StoreError::Refused(format!(
+                "{} is an unpacked archive, which is not changed; give another folder to --out",
+                dir.display()
+            )));
         }
         if !path.exists() && dir.exists() {
             let mut items = fs::read_dir(dir).on("list", dir)?.filter_map(Result::ok);
@@ -106,7 +101,10 @@ impl Record {
                     || name.starts_with(BUILD_PREFIX)
             };
             if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
-                return Err(StoreError::NotEmpty { dir: dir.to_owned() });
+                return Err(StoreError::Refused(format!(
+                    "{} is not empty and holds no record; give a new or an empty folder to --out",
+                    dir.display()
+                )));
             }
         }
         fs::create_dir_all(dir).on("create", dir)?;
@@ -150,11 +148,15 @@ impl Record {
         fs::create_dir_all(&running).on("create", &running)?;
         for left in fs::read_dir(&running).on("list", &running)? {
             let left = left.on("list", &running)?.path();
-            on_leftover(&left);
             fs::remove_dir_all(&left).on("remove", &left)?;
         }
         sync_dir(dir)?;
+        let held = [dir.join("lock"), path.clone()].map(|path| {
+            let facts = fs::symlink_metadata(&path).on("read", &path)?;
+            Ok::<_, StoreError>((path, FileStamp::from_metadata(&facts).file))
+        });
         Ok(Self {
+            held: held.into_iter().collect::<Result<_, _>>()?,
             dir: dir.to_owned(),
             path,
             db: Mutex::new(db),
@@ -199,7 +201,16 @@ impl Record {
             check_integrity(&db, &path)?;
         }
         let facts = read(&db, &path)?;
-        Ok(Self { dir: dir.to_owned(), path, db: Mutex::new(db), format, facts, lock: None, seal_key: None })
+        Ok(Self {
+            dir: dir.to_owned(),
+            path,
+            db: Mutex::new(db),
+            format,
+            facts,
+            lock: None,
+            held: vec![],
+            seal_key: None,
+        })
     }
 
     pub(super) fn format(&self) -> i64 {
@@ -382,10 +393,17 @@ impl Record {
     }
 
     pub(super) fn writable(&self) -> Result<(), StoreError> {
-        match self.lock {
-            Some(_) => Ok(()),
-            None => Err(StoreError::ReadOnly { dir: self.dir.clone() }),
+        if self.lock.is_none() {
+            return Err(StoreError::ReadOnly { dir: self.dir.clone() });
         }
+        // SQLite would write on to a removed database, and another controller can take the lock of another file.
+        for (path, file) in &self.held {
+            let found = fs::symlink_metadata(path).ok().map(|facts| FileStamp::from_metadata(&facts).file);
+            if found != Some(*file) {
+                return Err(StoreError::Replaced { path: path.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Returns the position of a run, the number of attempts at it, and whether it is recorded.
@@ -507,7 +525,7 @@ impl Record {
     }
 
     pub(super) fn bad_row(&self, row: impl fmt::Display, problem: impl fmt::Display) -> StoreError {
-        StoreError::Row { path: self.path.clone(), row: row.to_string(), problem: problem.to_string() }
+        StoreError::Integrity { path: self.path.clone(), problem: format!("{row}: {problem}") }
     }
 }
 
@@ -517,7 +535,11 @@ const SQLITE_FILES: [&str; 3] = ["record.db-wal", "record.db-shm", "record.db-jo
 /// Opens the record of an archive. SQLite would apply a log in its folder, which no digest in the record shows.
 fn open_archived(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     match SQLITE_FILES.iter().map(|name| dir.join(name)).find(|path| path.symlink_metadata().is_ok()) {
-        Some(path) => Err(StoreError::BesideArchived { path }),
+        Some(path) => Err(StoreError::Refused(format!(
+            "{} does not belong to an archive: with this file, SQLite would change the record; do not trust this archive, \
+             download it again",
+            path.display()
+        ))),
         None => connect_immutable(path),
     }
 }
@@ -537,7 +559,11 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     match readable {
         // SQLite cannot read a write-ahead log without writing an index into its folder.
         Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
-            Err(StoreError::NeedsWriting { dir: dir.to_owned() })
+            Err(StoreError::Refused(format!(
+                "the record in {} was left by a killed controller, and SQLite can read it in a writable folder only; copy \
+                 it to a writable folder and read it there",
+                dir.display()
+            )))
         }
         // Without such a log no controller writes, so the database is immutable.
         Err(error) if unopenable(&error) => connect_immutable(path),
@@ -549,6 +575,7 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
 fn check_files(dir: &Path) -> Result<(), StoreError> {
     [RECORD_FILE, "lock"].into_iter().chain(SQLITE_FILES).try_for_each(|name| {
         let path = dir.join(name);
-        files::check_if_regular(&path).map_err(|source| StoreError::NotAFile { path, source })
+        let refused = |error| format!("the record cannot be read: {}: {error}", path.display());
+        files::check_if_regular(&path).map_err(|error| StoreError::Refused(refused(error)))
     })
 }

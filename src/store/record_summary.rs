@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn summaries_of_a_million_runs_use_indices() {
         let folder = tempfile::tempdir().unwrap();
-        let record = Record::create_or_open(folder.path(), &CampaignFacts::default(), |_| {}).unwrap();
+        let record = Record::create_or_open(folder.path(), &CampaignFacts::default()).unwrap();
         for (query, how) in [
             (ENDS, "SEARCH attempts USING COVERING INDEX ends"),
             (OPEN, "SEARCH runs USING INDEX open_runs"),

@@ -3,7 +3,6 @@
 use super::disk_header::DiskError;
 use super::ext4_files::Ext4Files;
 use super::image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
-use super::original_disk::OpenError;
 use crate::container::{Container, ContainerError, Facts, Limits};
 use crate::host::find_program;
 use mcc_base::OnFile;
@@ -108,29 +107,15 @@ pub enum BuildError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] mcc_base::FileError),
-    /// The tool's folder is unusable.
-    #[error("{}: {reason}", path.display())]
-    Tool {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        reason: &'static str,
-    },
-    /// The folder to make exists and is not an image folder, so it is not replaced.
-    #[error("{} exists already and is not an image folder, so it is not replaced: choose another folder", .0.display())]
-    NotAnImage(PathBuf),
-    /// The file to write exists.
-    #[error("{} exists already, so it is not replaced: remove it or choose another name", .0.display())]
-    Exists(PathBuf),
+    /// The tool's folder is unusable, or what would be written exists: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
     /// An image cannot be opened.
     #[error(transparent)]
     Image(#[from] ImageError),
     /// An inputs disk is damaged, or lacks an instance.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A disk with its own bootloader cannot be opened.
-    #[error(transparent)]
-    Original(#[from] OpenError),
 }
 
 /// Receives the description of each step when it begins.
@@ -340,12 +325,18 @@ fn last_part(path: &Path) -> String {
 }
 
 pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
-    if tool.join("BenchKit_head.sh").is_file() {
-        Ok(())
-    } else {
-        let reason = "it has no BenchKit_head.sh, the program that is started in the machine";
-        Err(BuildError::Tool { path: tool.to_owned(), reason })
+    let head = tool.join("BenchKit_head.sh");
+    let refused = |reason| Err(BuildError::Refused(format!("{}: {reason}", tool.display())));
+    if !head.is_file() {
+        return refused("it has no BenchKit_head.sh, the program that is started in the machine");
     }
+    let [folder, head] = [tool, &head].map(|path| fs::canonicalize(path).on("find", path));
+    if !head?.starts_with(folder?) {
+        return refused(
+            "its BenchKit_head.sh is a link that leads out of the folder: copy the file to its place",
+        );
+    }
+    Ok(())
 }
 
 /// Returns the tool's folder. Without a tool it makes a folder in `out` with a tool that prints `DO_NOT_COMPETE`.
@@ -474,7 +465,10 @@ pub(super) fn build_atomically(
 ) -> Result<Image, BuildError> {
     check_programs(needed)?;
     if out.exists() && Image::open(out).is_err() {
-        return Err(BuildError::NotAnImage(out.to_owned()));
+        return Err(BuildError::Refused(format!(
+            "{} exists already and is not an image folder, so it is not replaced: choose another folder",
+            out.display()
+        )));
     }
     // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
     let temp_folder = folder_beside(out, BUILD_PREFIX)?;
@@ -607,6 +601,41 @@ pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_link_in_the_place_of_the_head_changes_no_file_of_the_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let [tool, other] = ["tool", "other"].map(|name| folder.path().join(name));
+        fs::create_dir(&tool).unwrap();
+        fs::write(&other, "private").unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+        let head = tool.join("BenchKit_head.sh");
+        symlink(&other, &head).unwrap();
+        assert!(check_tool(&tool).unwrap_err().to_string().contains("leads out of the folder"));
+
+        // The link can also be made after the check. Only root can change the owner of files.
+        let copy = |root: &Path| {
+            let script = concat!(
+                include_str!("../../vm-images/tool"),
+                "set -e; chown() { :; }; tool \"$ROOT\" \"$TOOL\""
+            );
+            recipe("tool", script, root, &[("ROOT", root.as_os_str()), ("TOOL", tool.as_os_str())], &|_| {})
+        };
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        copy(&folder.path().join("a")).unwrap();
+        assert_eq!(mode(&other), 0o600);
+
+        // A link to a file of the tool makes that file executable.
+        fs::remove_file(&head).unwrap();
+        fs::write(tool.join("start"), "#!/bin/sh").unwrap();
+        fs::set_permissions(tool.join("start"), fs::Permissions::from_mode(0o644)).unwrap();
+        symlink("start", &head).unwrap();
+        check_tool(&tool).unwrap();
+        copy(&folder.path().join("b")).unwrap();
+        assert_eq!(mode(&folder.path().join("b/home/mcc/BenchKit/start")), 0o755);
+        assert_eq!(mode(&tool.join("start")), 0o644);
+    }
 
     fn message(output: &str) -> String {
         packages_failed("openjdk-17-jre-headless,nonsense", output).to_string()

@@ -60,7 +60,10 @@ pub fn vmdk(
         PathBuf::from(path)
     });
     if let Some(existing) = [out, &keys[0], &keys[1]].into_iter().find(|path| path.exists()) {
-        return Err(BuildError::Exists(existing.to_owned()));
+        return Err(BuildError::Refused(format!(
+            "{} exists already, so it is not replaced: remove it or choose another name",
+            existing.display()
+        )));
     }
     let parent = folder_of(out);
     fs::create_dir_all(parent).on("create", parent)?;

@@ -141,6 +141,9 @@ pub enum ImageError {
     /// The folder has no `image.json`.
     #[error("{} is not an image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
     NotAnImage(PathBuf),
+    /// qemu-img does not start.
+    #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
+    NoQemuImg(#[source] std::io::Error),
     /// The disk cannot be used.
     #[error(transparent)]
     Disk(#[from] DiskError),

@@ -89,7 +89,7 @@ impl Counters {
 /// Checks that machines of this host can have a limit of instructions: a guest under TCG is started with the plugin.
 ///
 /// # Errors
-/// `HostError::NoInstructionLimit`: they cannot.
+/// `HostError::Unusable`: they cannot.
 pub fn check_instruction_limit(
     backend: Backend,
     accelerator: Accelerator,
@@ -128,7 +128,10 @@ pub fn check_instruction_limit(
             }
         }
     };
-    Err(HostError::NoInstructionLimit { obstacle })
+    Err(HostError::Unusable(format!(
+        "this host cannot enforce the limit of instructions (`instructions` below [limits]): {obstacle}; remove the limit, or \
+         use a host that runs machines by QEMU under TCG with version 1 of its plugin interface"
+    )))
 }
 
 /// Why QEMU cannot load the plugin: it supports only another version of the interface, or was built without it. None: it

@@ -130,7 +130,11 @@ impl Isolation {
         });
         let group = self.group.as_ref().ok().map(Cgroup::describe);
         let view = self.view.as_ref().ok().map(View::describe);
-        let denied = self.denied.as_ref().ok().map(|_| "system calls denied before its start".to_owned());
+        let denied = self
+            .denied
+            .as_ref()
+            .ok()
+            .map(|_| "a filter of system calls installed before it starts".to_owned());
         let files = self.file_limit.map(|limit| format!("overlays of at most {} MiB", limit >> 20));
         let first = "sandbox on".to_owned();
         [first].into_iter().chain(user).chain(group).chain(view).chain(denied).chain(files).collect()

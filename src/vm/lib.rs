@@ -52,7 +52,7 @@ pub use instructions::{InstructionSource, Instructions, check_instruction_limit}
 pub use isolation::{Isolation, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
-pub use original_disk::{OpenError, OriginalError, OriginalFacts, Partition, inspect};
+pub use original_disk::{OriginalFacts, Partition, inspect};
 pub use qmp::{Lines, Qmp};
 pub use saved_state::SavedState;
 pub use spec::{Guest, MachineSpec, QemuSockets, Start, argv};

@@ -1,15 +1,13 @@
 //! Disks as tool authors submit them: one file with its own bootloader. Its content is not trusted.
 
-use super::disk_header::DiskFile;
-use super::disk_header::{DiskError, check_disk, format_of};
+use super::disk_header::{DiskFile, check_disk, format_of};
 use super::image::{Image, ImageError, ImageFacts};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::temporary;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 /// The properties of an original disk, read from the disk.
@@ -42,45 +40,12 @@ pub struct Partition {
 /// The first sector has the boot record.
 const SECTOR_BYTES: u64 = 512;
 
-/// An error of reading an original disk.
-#[derive(Debug, thiserror::Error)]
-pub enum OriginalError {
-    /// qemu-img does not start.
-    #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
-    NoQemuImg(#[source] io::Error),
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    File(#[from] mcc_base::FileError),
-    /// qemu-img cannot read the disk.
-    #[error("{}: qemu-img cannot read it: {message}", path.display())]
-    Unreadable {
-        /// The disk.
-        path: PathBuf,
-        /// The messages of qemu-img.
-        message: String,
-    },
-    /// The file is shorter than the first sector of a disk.
-    #[error("{}: not a disk: it has only {virtual_bytes} bytes; give a disk file (raw, qcow2 or vmdk)", path.display())]
-    NotADisk {
-        /// The file.
-        path: PathBuf,
-        /// Size of the disk that the guest would see.
-        virtual_bytes: u64,
-    },
-    /// The disk refers to another file, is encrypted, or has a format that is not supported.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The disk has no bootloader.
-    #[error("{}: its first sector has no bootloader for a BIOS, so no machine can start from it; give a disk that boots by BIOS", .0.display())]
-    NotBootable(PathBuf),
-}
-
 impl Image {
     /// Returns a disk file as an image, bootable or not. The properties are read from the disk.
     ///
     /// # Errors
     /// As `inspect`.
-    pub fn of_file(path: &Path) -> Result<Self, OriginalError> {
+    pub fn of_file(path: &Path) -> Result<Self, ImageError> {
         let original = inspect(path)?;
         let disk = path.file_name().unwrap_or_default().to_string_lossy();
         let facts = ImageFacts { original: Some(original), ..ImageFacts::new("original", &disk) };
@@ -91,32 +56,25 @@ impl Image {
     ///
     /// # Errors
     /// The image cannot be read, is not an original disk, or is not bootable.
-    pub fn open_original(path: &Path) -> Result<Self, OpenError> {
+    pub fn open_original(path: &Path) -> Result<Self, ImageError> {
         let image = if path.is_dir() { Self::open(path)? } else { Self::of_file(path)? };
         match &image.facts.original {
             Some(facts) if facts.bootable => Ok(image),
-            Some(_) => Err(OriginalError::NotBootable(image.disk()).into()),
+            Some(_) => Err(ImageError::Bad {
+                path: image.disk(),
+                reason: "its first sector has no bootloader for a BIOS, so no machine can start from it; give a disk that \
+                         boots by BIOS"
+                    .to_owned(),
+            }),
             None => Err(ImageError::Bad {
                 path: path.to_owned(),
                 reason: format!(
                     "an image of kind {:?} is not an original disk: remove channel = \"ssh\"",
                     image.facts.kind
                 ),
-            }
-            .into()),
+            }),
         }
     }
-}
-
-/// An error of opening an original disk.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The image folder cannot be opened.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// The disk file cannot be used.
-    #[error(transparent)]
-    Original(#[from] OriginalError),
 }
 
 /// Reads format, size and partition table of a disk file.
@@ -124,11 +82,13 @@ pub enum OpenError {
 /// # Errors
 /// The disk cannot be read, has an unsupported format, or refers to other files. The latter is refused because a guest
 /// could read files of the host that the disk's author named, and because the digest of one file would not cover them.
-pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
+pub fn inspect(path: &Path) -> Result<OriginalFacts, ImageError> {
     let format = format_of(path)?.to_owned();
     let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
     if virtual_bytes < SECTOR_BYTES {
-        return Err(OriginalError::NotADisk { path: path.to_owned(), virtual_bytes });
+        let reason =
+            format!("not a disk: it has only {virtual_bytes} bytes; give a disk file (raw, qcow2 or vmdk)");
+        return Err(ImageError::Bad { path: path.to_owned(), reason });
     }
     // An absolute path: qemu-img would take a relative `nbd:...` for an address.
     let disk = std::fs::canonicalize(path).on("find", path)?;
@@ -145,15 +105,16 @@ pub fn inspect(path: &Path) -> Result<OriginalFacts, OriginalError> {
     Ok(OriginalFacts { format, virtual_bytes, bootable, partitions })
 }
 
-fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), OriginalError> {
+fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), ImageError> {
     let mut command = child_process::command("qemu-img", Purpose::Local);
     let done = command.args(args).stdin(Stdio::null()).output();
-    let done = done.map_err(OriginalError::NoQemuImg)?;
+    let done = done.map_err(ImageError::NoQemuImg)?;
     if done.status.success() {
         Ok(())
     } else {
-        let message = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-        Err(OriginalError::Unreadable { path: disk.to_owned(), message })
+        let message = String::from_utf8_lossy(&done.stderr);
+        let reason = format!("qemu-img cannot read it: {}", message.trim());
+        Err(ImageError::Bad { path: disk.to_owned(), reason })
     }
 }
 

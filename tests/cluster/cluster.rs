@@ -424,7 +424,7 @@ fn collect_works_after_run_on_the_same_results() {
     submit(&folder, 0);
     let facts = Record::open_readonly(&folder.results()).unwrap().facts().clone();
     // As `run` opens it, which leaves the file in WAL mode.
-    drop(Record::create_or_open(&folder.results(), &facts, |_| {}).unwrap());
+    drop(Record::create_or_open(&folder.results(), &facts).unwrap());
     let done = assert_cmd::Command::from(folder.harness(&["collect", "results"])).assert().code(1);
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
     assert!(printed.contains("0 of 16 runs are recorded"), "{printed}");

@@ -301,6 +301,50 @@ fn a_changed_output_is_not_judged() {
 }
 
 #[test]
+fn an_output_that_was_made_longer_is_not_read_to_its_end() {
+    // A record as `run` leaves it: the digests of an unpacked archive are of whole files.
+    let (archive, folder) = (unpacked(), tempfile::tempdir().unwrap());
+    for name in ["record.db", "outputs"] {
+        fs::rename(archive.path().join(name), folder.path().join(name)).unwrap();
+    }
+    let stdout = folder.path().join("outputs").join(RUN).join("1/stdout");
+    let original = fs::read(&stdout).unwrap();
+    fs::write(&stdout, [&original[..], &[b'x'; 1000]].concat()).unwrap();
+    let out = folder.path().join("judged");
+    let said = printed(&["judge", text(folder.path()), "--out", text(&out)], 2);
+    let begin = digest::bytes([&original[..], b"x"].concat());
+    assert!(said.contains(&format!("the output of {RUN} has sha256 {begin}, but")), "{said}");
+    // Longer than what can be read in a day.
+    File::options().write(true).open(&stdout).unwrap().set_len(1 << 43).unwrap();
+    printed(&["judge", text(folder.path()), "--out", text(&out)], 2);
+    let said = printed(&["verify", text(folder.path())], 1);
+    let length = original.len();
+    assert!(said.contains(&format!("stdout: has 8796093022208 bytes, but {length} in the record")), "{said}");
+}
+
+#[test]
+fn bytes_after_the_end_of_an_archive_are_refused() {
+    let original = fs::read(archive()).unwrap();
+    let plain = zstd::decode_all(&original[..]).unwrap();
+    let packed = |plain: Vec<u8>| zstd::encode_all(&plain[..], 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changed.tar.zst");
+    for changed in [
+        [&original[..], b"more"].concat(),
+        [&original[..], &original].concat(),
+        packed([&plain[..], b"more"].concat()),
+        packed([&plain[..], &[0; 10_240], &plain].concat()),
+    ] {
+        fs::write(&path, changed).unwrap();
+        let said = printed(&["verify", text(&path)], 2);
+        assert!(said.contains("not a complete archive"), "{said}");
+    }
+    // As GNU tar fills up the last block.
+    fs::write(&path, packed([&plain[..], &[0; 10_240]].concat())).unwrap();
+    printed(&["verify", text(&path)], 0);
+}
+
+#[test]
 fn a_folder_for_temporary_files_that_cannot_be_used_is_an_error_of_the_host() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, unpacked, out) = (archive(), unpacked(), folder.path().join("out"));

@@ -67,7 +67,7 @@ fn empty_record(folder: &Path, edition: &Edition, entries: &[&str]) -> Record {
         }],
         retries: 1,
     };
-    Record::create_or_open(folder, &facts, |_| {}).unwrap()
+    Record::create_or_open(folder, &facts).unwrap()
 }
 
 /// Executes the open runs of a record on a simulated host.

@@ -1,7 +1,7 @@
 //! Malicious and invalid input: one error with place and remedy, exit code 2, in bounded time and memory (R7).
 
-use crate::support::contest;
 use crate::support::recorded_runs::{FINISHED, infrastructure_failure, make, open, run};
+use crate::support::{contest, data};
 
 use assert_cmd::Command;
 use flate2::Compression;
@@ -285,6 +285,39 @@ fn lint_prints_no_control_characters_of_an_output() {
 }
 
 #[test]
+fn lint_reads_regular_files_and_no_more_than_a_contest_allows() {
+    let folder = TempDir::new().unwrap();
+    let examination = ["--examination", "ReachabilityDeadlock"];
+    for (path, kind) in [("/dev/null", "it is a character device"), (".", "it is a folder")] {
+        refused(folder.path(), &[&["lint", path][..], &examination].concat(), &[kind]);
+    }
+    let edition = "name = \"short\"\nbase = \"mcc-2018\"\n[limits]\noutput_bytes = 100\n";
+    fs::write(folder.path().join("short.toml"), edition).unwrap();
+    let lint = |input: String| {
+        let mut command = Command::cargo_bin("mcc-harness").unwrap();
+        let arguments = [&["lint", "-", "--edition", "short.toml"][..], &examination].concat();
+        let output = command.current_dir(folder.path()).args(arguments).write_stdin(input).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(lint("x".repeat(100)).0, Some(1));
+    let (code, said) = lint("x".repeat(101));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("it is longer than 100 bytes, the limit of short"), "{said}");
+}
+
+#[test]
+fn a_second_row_of_printed_scores_is_refused_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    let table = fs::read_to_string(data::published("crv/2014/benchmarks.csv")).unwrap();
+    let first = table.lines().nth(1).unwrap();
+    fs::write(folder.path().join("benchmarks.csv"), format!("{table}{first}\n")).unwrap();
+    let arguments = ["judge", "benchmarks.csv", "--edition", "crv-2014", "--out", "judged"];
+    let place = format!("benchmarks.csv:{}", table.lines().count() + 1);
+    refused(folder.path(), &arguments, &[&place, "has scores on", "already, in benchmarks.csv:2; keep one"]);
+    assert!(!folder.path().join("judged").exists());
+}
+
+#[test]
 fn names_that_are_no_plain_text_are_refused_in_tables() {
     let folder = TempDir::new().unwrap();
     for (name, problem) in [
@@ -352,6 +385,7 @@ fn a_pipe_is_refused_as_input_and_never_waited_for() {
         vec!["judge", "good.csv", "--edition", "./pipe.toml", "--out", "out"],
         vec!["judge", "pipe", "--edition", "svcomp-2013", "--out", "out"],
         vec!["judge", "pipe.csv", "--edition", "crv-2014", "--out", "out"],
+        [&["judge", "good.csv", "--out", "."][..], &edition].concat(),
         vec!["plan", "pipe.toml"],
         vec!["verify", "pipe"],
         vec!["report", ".", "--out", "site"],

@@ -373,7 +373,7 @@ mod facts {
     /// The edition 2017 has all three statuses.
     fn facts(folder: &Folder) -> Vec<InstanceFacts> {
         let campaign = Campaign::load(&folder.campaign()).unwrap();
-        campaign.instance_facts(&Edition::load("mcc-2017").unwrap(), |_| {}).unwrap()
+        campaign.instance_facts(&Edition::load("mcc-2017").unwrap()).unwrap()
     }
 
     #[test]

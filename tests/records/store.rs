@@ -42,6 +42,27 @@ fn a_recorded_run_keeps_its_attempt_and_its_output() {
 }
 
 #[test]
+fn nothing_is_written_to_a_record_whose_lock_or_database_was_replaced() {
+    let run = run("StateSpace");
+    for file in ["lock", "record.db"] {
+        let results = tempfile::tempdir().unwrap();
+        let record = open(results.path());
+        record.plan_runs(std::slice::from_ref(&run)).unwrap();
+        let (place, beside) = (results.path().join(file), results.path().join("beside"));
+        std::fs::rename(&place, &beside).unwrap();
+        let is_refused = || match record.begin_attempt(&run.id()) {
+            Err(StoreError::Replaced { path }) => path == place,
+            _ => false,
+        };
+        assert!(is_refused(), "{file} was removed");
+        std::fs::copy(&beside, &place).unwrap();
+        assert!(is_refused(), "{file} was replaced by a copy");
+        std::fs::rename(&beside, &place).unwrap();
+        assert_eq!(make(&record, &run.id(), FINISHED, ""), RunState::Recorded);
+    }
+}
+
+#[test]
 fn infrastructure_is_retried_until_the_budget_is_used_up() {
     let results = tempfile::tempdir().unwrap();
     let record = open(results.path());
@@ -72,12 +93,10 @@ fn outputs_of_a_killed_controller_are_replaced() {
         std::fs::write(dir.path().join("overlay.qcow2"), "overlay").unwrap();
         kill_before_transaction(&record, dir);
     }
-    let mut leftovers = Vec::new();
-    let record =
-        Record::create_or_open(results.path(), &campaign(), |dir| leftovers.push(dir.join("overlay.qcow2")))
-            .unwrap();
-    assert_eq!(leftovers.len(), 1, "the machine of a killed controller can be ended");
-    assert!(!leftovers[0].exists(), "its overlay is removed");
+    let leftovers = || std::fs::read_dir(results.path().join("running")).unwrap().count();
+    assert_eq!(leftovers(), 1, "the killed controller left the folder of its attempt");
+    let record = Record::create_or_open(results.path(), &campaign()).unwrap();
+    assert_eq!(leftovers(), 0, "it is removed with its overlay");
     assert_eq!(open_ids(&record), std::slice::from_ref(&run));
     assert_eq!(make(&record, &run, FINISHED, "whole"), RunState::Recorded);
     let kept = record.outputs_dir(&run, 1);
@@ -121,7 +140,7 @@ fn open_runs_have_the_order_of_the_plan_and_records_are_sorted() {
 fn a_second_controller_is_refused_with_the_holders_name() {
     let results = tempfile::tempdir().unwrap();
     let first = open(results.path());
-    let error = Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap();
+    let error = Record::create_or_open(results.path(), &campaign()).err().unwrap();
     let message = error.to_string();
     assert!(message.contains(&format!("pid {}", std::process::id())), "{message}");
     assert!(error.is_usage());
@@ -138,7 +157,7 @@ fn a_changed_campaign_is_not_resumed_and_changes_are_listed() {
     changed.disks[0].sha256 = "33".repeat(32);
     changed.instances[0].sha256 = "44".repeat(32);
     changed.edition = "{\"name\":\"mcc-2019\"}".into();
-    let error = Record::create_or_open(results.path(), &changed, |_| {}).err().unwrap();
+    let error = Record::create_or_open(results.path(), &changed).err().unwrap();
     let message = error.to_string();
     for what in ["limits is new", "edition differs", "disk inputs differs", "PT-000005 differs"] {
         assert!(message.contains(what), "{message}");
@@ -151,7 +170,7 @@ fn more_retries_may_be_given_on_resuming() {
     let results = tempfile::tempdir().unwrap();
     drop(open(results.path()));
     let more = CampaignFacts { retries: 5, ..campaign() };
-    let record = Record::create_or_open(results.path(), &more, |_| {}).unwrap();
+    let record = Record::create_or_open(results.path(), &more).unwrap();
     record.plan_runs(&[run("StateSpace")]).unwrap();
     let state = make(&record, &run("StateSpace").id(), infrastructure_failure(), "");
     assert_eq!(state, RunState::Open { attempts_left: 5 });
@@ -178,7 +197,7 @@ fn a_folder_that_is_no_record_is_refused_with_a_remedy() {
     assert!(message.contains("holds no record"), "{message}");
 
     std::fs::write(folder.path().join("thesis.tex"), "x").unwrap();
-    let message = Record::create_or_open(folder.path(), &campaign(), |_| {}).err().unwrap().to_string();
+    let message = Record::create_or_open(folder.path(), &campaign()).err().unwrap().to_string();
     assert!(message.contains("not empty"), "{message}");
 
     let db = folder.path().join("record.db");
@@ -201,7 +220,7 @@ fn a_record_of_a_newer_format_is_refused_by_name() {
     drop(db);
     for error in [
         Record::open_readonly(results.path()).err().unwrap(),
-        Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
+        Record::create_or_open(results.path(), &campaign()).err().unwrap(),
     ] {
         assert!(error.to_string().contains("format 6"), "{error}");
         assert!(error.to_string().contains("newer mcc-harness"), "{error}");
@@ -225,7 +244,7 @@ fn a_record_with_other_tables_is_refused_by_readers_and_writers() {
         for error in [
             Record::open_readonly(results.path()).err().unwrap(),
             RecordSummary::at(results.path()).err().unwrap(),
-            Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap(),
+            Record::create_or_open(results.path(), &campaign()).err().unwrap(),
         ] {
             assert!(matches!(&error, StoreError::Schema { item: found, .. } if found == item), "{error}");
             assert!(error.is_usage());
@@ -239,7 +258,7 @@ fn no_record_is_written_into_an_unpacked_archive() {
     drop(open(results.path()));
     std::fs::write(results.path().join("archive.json"), "{}").unwrap();
     assert!(Record::open_readonly(results.path()).is_ok());
-    let error = Record::create_or_open(results.path(), &campaign(), |_| {}).err().unwrap();
+    let error = Record::create_or_open(results.path(), &campaign()).err().unwrap();
     assert!(error.to_string().contains("is an unpacked archive, which is not changed"), "{error}");
 }
 

@@ -620,7 +620,16 @@ fn judging_again_leaves_no_file_of_another_judgement() {
     run(&judge);
     let plain = files();
 
-    run(&[&judge[..], &["--sensitivity", "--oracle", "."]].concat());
+    let with_oracle = [&judge[..], &["--sensitivity", "--oracle", "."]].concat();
+    let refused = harness().current_dir(folder.path()).args(&with_oracle).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("has no oracle file for a judged instance and examination"), "{message}");
+    assert_eq!(files(), plain);
+    file(
+        "F-PT-1-RD.out",
+        "F-PT-1 ReachabilityDeadlock\nFORMULA F-PT-1-ReachabilityDeadlock-0 TRUE TECHNIQUES ORACLE\n",
+    );
+    run(&with_oracle);
     let all = files();
     let more: Vec<&str> = all.difference(&plain).map(String::as_str).collect();
     assert_eq!(more, ["margins.csv", "oracle.csv", "sensitivity.csv"]);

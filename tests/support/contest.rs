@@ -415,7 +415,7 @@ pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Optio
             .collect(),
         retries: 1,
     };
-    let record = Record::create_or_open(dir, &campaign, |_| ()).expect("a new record");
+    let record = Record::create_or_open(dir, &campaign).expect("a new record");
     for block in &judgement.blocks {
         for cell in &block.cells {
             let instance = &judgement.instances[block.instance];

@@ -75,7 +75,7 @@ pub fn infrastructure_failure() -> Outcome {
 }
 
 pub fn open(dir: &Path) -> Record {
-    Record::create_or_open(dir, &campaign(), |_| {}).unwrap()
+    Record::create_or_open(dir, &campaign()).unwrap()
 }
 
 /// Commits an attempt with the output `text`.

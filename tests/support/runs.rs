@@ -86,7 +86,7 @@ pub fn record(
         instances: instances.clone(),
         retries: 0,
     };
-    let record = Record::create_or_open(dir, &facts, |_| {}).unwrap();
+    let record = Record::create_or_open(dir, &facts).unwrap();
     let mut runs = Vec::new();
     for instance in &instances {
         for examination in examinations {

@@ -26,7 +26,12 @@ pub fn examine(
     let judgement = input.judgement;
     let name = &judgement.instances[task.instance].instance;
     let archive = Archive::open(path)?;
-    let wrong = |message| CertificationError::WrongArchive { path: path.to_owned(), message };
+    let wrong = |message| {
+        let path = path.display();
+        CertificationError::WrongArchive(format!(
+            "{path}: {message}; give --instances the archives of the judged contest"
+        ))
+    };
     if archive.instance.as_str() != name {
         return Err(wrong(format!("it has the instance {}, not {name}", archive.instance)));
     }
@@ -160,7 +165,12 @@ fn check_order<'a>(
     if by_id < MISPLACED || by_file * MISPLACED > by_id {
         return Ok(());
     }
-    Err(CertificationError::OtherOrder { path: archive.path().to_owned(), by_id, by_file })
+    Err(CertificationError::WrongArchive(format!(
+        "{}: the judgement has no property ids, and its positions seem to follow the property files: evidence contradicts \
+         {by_id} trusted values in the order of the ids, and {by_file} in the order of the files; give a judgement with ids, or \
+         a table whose positions are in the order of the ids",
+        archive.path().display()
+    )))
 }
 
 /// What evidence states about a value.

@@ -36,69 +36,12 @@ pub enum CertificationError {
     /// A file or folder cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file of the folder is not as it was written.
-    #[error("{}:{line}: {reason}; remove the file: its values are then certified again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The error of the JSON reader.
-        reason: String,
-    },
-    /// The output folder holds something else.
-    #[error("{}: not empty, and `{entry}` in it is not part of a certification; give another --out", path.display())]
-    Foreign {
-        /// The folder.
-        path: PathBuf,
-        /// A file or folder in it.
-        entry: String,
-    },
-    /// Another process uses the folder.
-    #[error("{}: another `certify` uses this folder; wait for it, or give another --out", .0.display())]
-    InUse(PathBuf),
-    /// The folder was begun for another judgement or with other options.
-    #[error("{}: was begun with {difference}; give another --out, or the same judgement and options", path.display())]
-    OtherSettings {
-        /// The folder.
-        path: PathBuf,
-        /// What differs.
-        difference: String,
-    },
-    /// A result in the folder is of another archive.
-    #[error("{}: was made from another archive of {instance}; give another --out, or restore the archive", path.display())]
-    OtherArchive {
-        /// Name of the instance.
-        instance: String,
-        /// The file of the result.
-        path: PathBuf,
-    },
-    /// The archive has another instance, or other formulas than were judged.
-    #[error("{}: {message}; give --instances the archives of the judged contest", path.display())]
-    WrongArchive {
-        /// The archive.
-        path: PathBuf,
-        /// What differs.
-        message: String,
-    },
-    /// The positions of the judgement seem to be in the order of the property files.
-    #[error(
-        "{}: the judgement has no property ids, and its positions seem to follow the property files: evidence contradicts \
-         {by_id} trusted values in the order of the ids, and {by_file} in the order of the files; give a judgement with ids, or \
-         a table whose positions are in the order of the ids",
-        path.display()
-    )]
-    OtherOrder {
-        /// The archive.
-        path: PathBuf,
-        /// The number of contradicted values in the order of the ids.
-        by_id: usize,
-        /// The number of contradicted values in the order of the property files.
-        by_file: usize,
-    },
-    /// No judged instance has an archive.
-    #[error("{}: no archive (INSTANCE.tgz) of a judged instance in this folder; give --instances the folder of archives", .0.display())]
-    NoInstance(PathBuf),
+    /// A folder or a file of it is refused: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
+    /// The archive has another instance, other formulas than were judged, or they seem to be in another order.
+    #[error("{0}")]
+    WrongArchive(String),
     /// An archive cannot be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -114,9 +57,16 @@ pub enum CertificationError {
 }
 
 impl CertificationError {
+    fn no_instance(folder: &Path) -> Self {
+        Self::Refused(format!(
+            "{}: no archive (INSTANCE.tgz) of a judged instance in this folder; give --instances the folder of archives",
+            folder.display()
+        ))
+    }
+
     /// Whether only the values of one instance cannot be certified.
     fn is_of_instance(&self) -> bool {
-        matches!(self, Self::Archive(_) | Self::WrongArchive { .. } | Self::OtherOrder { .. })
+        matches!(self, Self::Archive(_) | Self::WrongArchive(_))
     }
 }
 
@@ -251,7 +201,7 @@ pub fn certify(
     let archive_of = |instance: usize| archives.get(&judgement.instances[instance].instance);
     let tasks = tasks::tasks(judgement, input.only, |instance| archive_of(instance).is_some());
     if !judgement.instances.iter().any(|known| archives.contains_key(&known.instance)) {
-        return Err(CertificationError::NoInstance(input.instances.to_owned()));
+        return Err(CertificationError::no_instance(input.instances));
     }
     let settings = Settings {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of the results, with one file for each instance.
@@ -84,30 +83,34 @@ impl ResultsFolder {
             for item in fs::read_dir(dir).on("write", dir)? {
                 let name = item.on("write", dir)?.file_name().to_string_lossy().into_owned();
                 if is_foreign(&name) {
-                    return Err(CertificationError::Foreign { path: dir.to_owned(), entry: name });
+                    return Err(CertificationError::Refused(format!(
+                        "{}: not empty, and `{name}` in it is not part of a certification; give another --out",
+                        dir.display()
+                    )));
                 }
             }
         }
         let path = dir.join("lock");
-        let mut options = File::options();
-        options.write(true).create(true).truncate(false).custom_flags(nix::libc::O_NOFOLLOW);
-        let lock = options.open(&path).on("write", &path)?;
-        match lock.try_lock() {
-            Err(fs::TryLockError::WouldBlock) => return Err(CertificationError::InUse(dir.to_owned())),
-            locked => locked.on("lock", &path)?,
-        }
+        let Some(lock) = files::lock(&path).on("lock", &path)? else {
+            let dir = dir.display();
+            return Err(CertificationError::Refused(format!(
+                "{dir}: another `certify` uses this folder; wait for it, or give another --out"
+            )));
+        };
         let folder = Self { dir: dir.to_owned(), _lock: lock };
         folder.remove_temporary_files(dir, 2)?;
         if known.exists() {
             let text = read(&known)?;
             let begun: Settings = parse(&text, &known)?;
             if text != json(&begun)?.into_bytes() {
-                let reason = "it has other keys or another form than certify writes".to_owned();
-                return Err(CertificationError::Damaged { path: known, line: 1, reason });
+                return Err(damaged(&known, 1, "it has other keys or another form than certify writes"));
             }
             if begun != *settings {
-                let difference = begun.difference(settings);
-                return Err(CertificationError::OtherSettings { path: dir.to_owned(), difference });
+                return Err(CertificationError::Refused(format!(
+                    "{}: was begun with {}; give another --out, or the same judgement and options",
+                    dir.display(),
+                    begun.difference(settings)
+                )));
             }
         } else {
             folder.write(SETTINGS, &json(settings)?)?;
@@ -181,7 +184,10 @@ impl ResultsFolder {
         if result.archive_sha256 == archive_sha256 {
             Ok(Some(result))
         } else {
-            Err(CertificationError::OtherArchive { instance: instance.to_owned(), path })
+            Err(CertificationError::Refused(format!(
+                "{}: was made from another archive of {instance}; give another --out, or restore the archive",
+                path.display()
+            )))
         }
     }
 
@@ -218,11 +224,15 @@ fn read(path: &Path) -> Result<Vec<u8>, CertificationError> {
 }
 
 fn parse<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T, CertificationError> {
-    serde_json::from_slice(text).map_err(|error| CertificationError::Damaged {
-        path: path.to_owned(),
-        line: error.line(),
-        reason: error.to_string(),
-    })
+    serde_json::from_slice(text).map_err(|error| damaged(path, error.line(), error))
+}
+
+/// The error of a file that is not as it was written.
+fn damaged(path: &Path, line: usize, reason: impl std::fmt::Display) -> CertificationError {
+    let path = path.display();
+    CertificationError::Refused(format!(
+        "{path}:{line}: {reason}; remove the file: its values are then certified again"
+    ))
 }
 
 #[cfg(test)]

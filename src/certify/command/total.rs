@@ -52,7 +52,7 @@ pub fn certify_total(
 ) -> Result<TotalSummary, CertificationError> {
     let archives = archives(input.instances)?;
     if archives.is_empty() {
-        return Err(CertificationError::NoInstance(input.instances.to_owned()));
+        return Err(CertificationError::no_instance(input.instances));
     }
     let names: Vec<&str> = input.examinations.iter().map(|total| total.examination).collect();
     let settings = Settings {

@@ -52,6 +52,13 @@ pub enum OracleError {
     /// The name of an instance contains `/` or NUL.
     #[error("instance `{0}` cannot be part of a file name; rename it before its oracle is written")]
     Name(String),
+    /// No judged block has a file in the folder.
+    #[error(
+        "{} has no oracle file for a judged instance and examination; its name is INSTANCE-SHORT.out, such as \
+         TokenRing-PT-005-CTLC.out (`mcc-harness export JUDGEMENT --oracle FOLDER` writes such files)",
+        .0.display()
+    )]
+    NoFile(PathBuf),
     /// A line of an oracle file is wrong.
     #[error("{}:{line}: {message}; an oracle file has lines of the answer protocol", path.display())]
     Line {
@@ -171,7 +178,7 @@ impl Oracle {
     /// Reads the files of all blocks that will be judged.
     ///
     /// # Errors
-    /// The folder or a file cannot be read.
+    /// The folder or a file cannot be read, or no block has a file.
     pub fn read(judge: &Judge, folder: &Path) -> Result<Self, OracleError> {
         fs::read_dir(folder).on("read", folder)?;
         let mut oracle = Self { values: HashMap::new(), bad_lines: Vec::new() };
@@ -183,6 +190,10 @@ impl Oracle {
                 oracle.values.insert((examination, instance), values);
                 oracle.bad_lines.extend(bad);
             }
+        }
+        // Nothing would be compared, which looks like agreement.
+        if oracle.values.is_empty() {
+            return Err(OracleError::NoFile(folder.to_owned()));
         }
         Ok(oracle)
     }

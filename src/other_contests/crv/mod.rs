@@ -116,7 +116,9 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     let named = results.experiments.iter().map(|experiment| (experiment.track, &experiment.tool));
     let mut named = named.chain(results.totals.iter().map(|total| (total.track, &total.tool)));
     if let Some((track, tool)) = named.find(|(track, _)| *track >= tracks) {
-        return Err(CrvError::UnknownTrack { tool: tool.clone(), track, tracks });
+        return Err(CrvError::Refused(format!(
+            "a result of {tool} is in track {track}, but the edition has {tracks} tracks, counted from 0"
+        )));
     }
     let status = |name: &str| StatusRule::status_of(&edition.statuses, name);
     // A resigned entry is removed everywhere (P-4); a withdrawn entry is named, but not judged (P-3).
@@ -183,7 +185,11 @@ fn entries(edition: &CrvEdition, results: &Results) -> Vec<Entry> {
 /// No entry has that name.
 fn number(entries: &[Entry], name: &str) -> Result<usize, CrvError> {
     let found = entries.binary_search_by(|known| known.entry.as_str().cmp(name));
-    found.map_err(|_| CrvError::UnknownEntry { tool: name.to_owned() })
+    found.map_err(|_| {
+        CrvError::Refused(format!(
+            "{name} has results, but is not among the entries of the judgement; add it, or remove its results"
+        ))
+    })
 }
 
 /// One block for each benchmark of each track, in natural order: benchmark 2 before 10.

@@ -11,7 +11,7 @@ use mcc_judge::shared::{digest, optional_number};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why results of CRV cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -22,31 +22,9 @@ pub enum CrvError {
     /// A folder cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A folder has no table of CRV.
-    #[error("{}: the folder has no table of measurements or totals (*.csv); give the folder of the results",
-        path.display())]
-    Nothing {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A result belongs to an entry that the judgement does not have.
-    #[error(
-        "{tool} has results, but is not among the entries of the judgement; add it, or remove its results"
-    )]
-    UnknownEntry {
-        /// Name of the entry.
-        tool: String,
-    },
-    /// A result belongs to a track that the edition does not have.
-    #[error("a result of {tool} is in track {track}, but the edition has {tracks} tracks, counted from 0")]
-    UnknownTrack {
-        /// Name of the entry.
-        tool: String,
-        /// Index of the track.
-        track: usize,
-        /// Number of tracks of the edition.
-        tracks: usize,
-    },
+    /// A folder has no table of CRV, or a result is of an unknown entry or track: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
 }
 
 const MEASURED: [&str; 6] = ["track", "benchmark", "tool", "verdict", "memory_mb", "time_s"];
@@ -87,7 +65,13 @@ pub fn read(edition: &CrvEdition, path: &Path) -> Result<Results, CrvError> {
             results.notes.push(format!("{name} is not read: it is no table of measurements or totals"));
         }
     }
-    if results.inputs.is_empty() { Err(CrvError::Nothing { path: path.to_owned() }) } else { Ok(results) }
+    if results.inputs.is_empty() {
+        return Err(CrvError::Refused(format!(
+            "{}: the folder has no table of measurements or totals (*.csv); give the folder of the results",
+            path.display()
+        )));
+    }
+    Ok(results)
 }
 
 /// Facts that may be stated once only, by track and name, with the place where they are stated (`FILE:LINE`).
@@ -97,6 +81,8 @@ struct SeenRows {
     right: HashMap<(usize, String), (String, String)>,
     /// The place of the total of each tool.
     totals: HashMap<(usize, String), String>,
+    /// The place of the printed scores of each tool on each benchmark.
+    printed: HashMap<(usize, String, String), String>,
     tools: HashSet<String>,
 }
 
@@ -130,6 +116,18 @@ fn read_table(
                     let track = &edition.tracks[track].name;
                     return Err(format!(
                         "{track} {benchmark} has the right verdict {right} here and {known} in {at}; keep one"
+                    ));
+                }
+            }
+            // Rows with an expected verdict are repeated experiments (CRV-3); a second row of scores would count twice.
+            if experiment.expected.is_none() {
+                let (tool, benchmark) = (experiment.tool.clone(), experiment.benchmark.clone());
+                let key = (experiment.track, tool, benchmark);
+                if let Some(first) = seen.printed.insert(key, place(row.row)) {
+                    let (tool, benchmark) = (&experiment.tool, &experiment.benchmark);
+                    let track = &edition.tracks[experiment.track].name;
+                    return Err(format!(
+                        "{tool} has scores on {track} {benchmark} already, in {first}; keep one"
                     ));
                 }
             }

@@ -239,7 +239,11 @@ impl CategoryTree<'_> {
         if let (0, Some(parent), false) = (self.tasks[category], facts.parents.first(), is_meta)
             && (0..self.entries.len()).any(has_score)
         {
-            return Err(SvcompError::Tasks { category: facts.name.clone(), parent: parent.clone() });
+            return Err(SvcompError::Refused(format!(
+                "category {} is a part of {parent}, but its number of tasks is not given; add it with --categories \
+                 (category,tasks,parent)",
+                facts.name
+            )));
         }
         let kinds = BTreeSet::from_iter(self.counted.iter().copied().chain([CountedAnswers::All]));
         for (entry, counted) in

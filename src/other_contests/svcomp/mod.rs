@@ -105,7 +105,10 @@ fn sort_and_number(edition: &SvcompEdition, results: &mut Results) -> Result<Vec
 }
 
 fn unknown_run(run: &Run) -> SvcompError {
-    SvcompError::UnknownRun { run: run.raw.name.clone(), entry: run.entry, category: run.category }
+    let (name, entry, category) = (&run.raw.name, run.entry, run.category);
+    SvcompError::Refused(format!(
+        "a run of {name} belongs to entry {entry} and category {category}, which the results do not have"
+    ))
 }
 
 /// Sums over the runs judged so far.

@@ -12,7 +12,7 @@ use mcc_judge::judgement::MAX_ENTRIES;
 use mcc_judge::shared::digest;
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Why results of SV-COMP cannot be judged.
@@ -27,83 +27,9 @@ pub enum SvcompError {
     /// The category structure cannot be used.
     #[error(transparent)]
     Structure(#[from] StructureError),
-    /// A folder cannot be read.
-    #[error("cannot read the folder {path}: {source}")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: walkdir::Error,
-    },
-    /// A folder has a link, pipe or device with the name of a result file.
-    #[error("{}: {source}, or remove it from the folder", path.display())]
-    NotAFile {
-        /// The link, pipe or device.
-        path: PathBuf,
-        /// Its kind, and the remedy.
-        source: io::Error,
-    },
-    /// A folder has neither result files nor tables of scores.
-    #[error("{}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it", path.display())]
-    Nothing {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// An entry has two results for a task.
-    #[error(
-        "{place}: {run} has a result in {first} already; keep one of the files, or name the entries by another attribute \
-         (key `entry` of the edition)"
-    )]
-    RepeatedRun {
-        /// The second result, as `FILE:LINE`.
-        place: String,
-        /// Entry, task and category.
-        run: String,
-        /// The file with the first result.
-        first: String,
-    },
-    /// The number of tasks of a sub-category is unknown.
-    #[error(
-        "category {category} is a part of {parent}, but its number of tasks is not given; add it with --categories \
-         (category,tasks,parent)"
-    )]
-    Tasks {
-        /// Name of the category.
-        category: String,
-        /// Name of its meta category.
-        parent: String,
-    },
-    /// A folder has two tables of categories.
-    #[error("{} and {} both are categories files; keep one, or name it with --categories",
-        first.display(), second.display())]
-    TwoCategories {
-        /// The first table.
-        first: PathBuf,
-        /// The second table.
-        second: PathBuf,
-    },
-    /// A result file does not name its entry or category.
-    #[error("{}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
-        path.display())]
-    Unnamed {
-        /// The file.
-        path: PathBuf,
-        /// `entry` or `category`.
-        what: &'static str,
-    },
-    /// There are more entries than the given limit.
-    #[error("more than {0} entries; check which attribute names them (key `entry` of the edition)")]
-    Entries(usize),
-    /// A run refers to an entry or category that does not exist.
-    #[error("a run of {run} belongs to entry {entry} and category {category}, which the results do not have")]
-    UnknownRun {
-        /// Name of the task.
-        run: String,
-        /// Index of the entry.
-        entry: usize,
-        /// Index of the category.
-        category: usize,
-    },
+    /// The files of a folder cannot be used, or contradict each other or the edition: what, where, and a remedy.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// The kind of an input file.
@@ -152,7 +78,11 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
     let found = files.iter().filter(|(_, kind)| matches!(kind, FileKind::Categories));
     let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
     if let (None, [first, second, ..]) = (categories, found.as_slice()) {
-        return Err(SvcompError::TwoCategories { first: first.clone(), second: second.clone() });
+        return Err(SvcompError::Refused(format!(
+            "{} and {} both are categories files; keep one, or name it with --categories",
+            first.display(),
+            second.display()
+        )));
     }
     if let Some(path) = categories.or(found.first().map(PathBuf::as_path)) {
         if is_structure(path) {
@@ -194,8 +124,10 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
         });
     }
     let mut found = Vec::new();
+    let folder = path.display();
     for file in walkdir::WalkDir::new(path).sort_by_file_name() {
-        let file = file.map_err(|source| SvcompError::Folder { path: path.to_owned(), source })?;
+        let file = file.map_err(|error| format!("cannot read the folder {folder}: {error}"));
+        let file = file.map_err(SvcompError::Refused)?;
         let name = file.file_name().to_string_lossy().into_owned();
         let endings = [".xml", ".csv"]
             .into_iter()
@@ -203,8 +135,8 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
         if file.file_type().is_dir() || !endings.into_iter().any(|ending| name.ends_with(&ending)) {
             continue;
         }
-        files::open_own(file.path())
-            .map_err(|source| SvcompError::NotAFile { path: file.path().to_owned(), source })?;
+        let no_file = |error| format!("{}: {error}, or remove it from the folder", file.path().display());
+        files::open_own(file.path()).map_err(|error| SvcompError::Refused(no_file(error)))?;
         match kind(file.path()) {
             Ok(Some(kind)) => found.push((file.into_path(), kind)),
             Ok(None) => notes.push(format!("{name} is not read: it is no table of scores or categories")),
@@ -218,7 +150,9 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
     if found.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
         Ok(found)
     } else {
-        Err(SvcompError::Nothing { path: path.to_owned() })
+        Err(SvcompError::Refused(format!(
+            "{folder}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it"
+        )))
     }
 }
 
@@ -362,7 +296,10 @@ impl ResultFiles {
             [("entry", entry_name(edition, header)), ("category", category_name(header, results))]
         {
             if name.is_empty() {
-                return Err(SvcompError::Unnamed { path: path.to_owned(), what });
+                return Err(SvcompError::Refused(format!(
+                    "{}: the result file names no {what}; give its <result> element the attribute `benchmarkname` or `name`",
+                    path.display()
+                )));
             }
         }
         if !header.error.is_empty() {
@@ -380,7 +317,9 @@ impl ResultFiles {
         }
         let entry = results.entry(entry_name(edition, header));
         if results.entries.len() > MAX_ENTRIES {
-            return Err(SvcompError::Entries(MAX_ENTRIES));
+            return Err(SvcompError::Refused(format!(
+                "more than {MAX_ENTRIES} entries; check which attribute names them (key `entry` of the edition)"
+            )));
         }
         let name = category_name(header, results).to_owned();
         let category = results.category(&name);
@@ -404,11 +343,14 @@ impl ResultFiles {
         )?;
         match repeated {
             None => Ok(()),
-            Some((first, line, task)) => Err(SvcompError::RepeatedRun {
-                place: format!("{}:{line}", path.display()),
-                run: format!("{} on {task} in {}", results.entries[entry], results.categories[category].name),
-                first: self.files[self.file_of[first]].display().to_string(),
-            }),
+            Some((first, line, task)) => Err(SvcompError::Refused(format!(
+                "{}:{line}: {} on {task} in {} has a result in {} already; keep one of the files, or name the entries by \
+                 another attribute (key `entry` of the edition)",
+                path.display(),
+                results.entries[entry],
+                results.categories[category].name,
+                self.files[self.file_of[first]].display()
+            ))),
         }
     }
 

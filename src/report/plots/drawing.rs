@@ -3,6 +3,7 @@
 use super::Picture;
 use super::axis::Axis;
 use crate::show::visible;
+use mcc_model::escaped_xml;
 use std::fmt::Write;
 
 /// The style sheet of pictures. The colours c0 to c7 of lines and s0 to s3 of points are far apart in the light and the
@@ -55,7 +56,8 @@ impl Drawing {
     /// Adds a text, which is escaped. CSS classes: `e` ends at x, `m` is centred at x, `s` has a soft colour.
     pub fn text(&mut self, (x, y): (i32, i32), class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", escaped(&visible(text)));
+        let _ =
+            writeln!(self.body, "<text x=\"{x}\" y=\"{y}\"{class}>{}</text>", escaped_xml(&visible(text)));
     }
 
     /// Adds a path with SVG path data such as `M0 0h10`.
@@ -103,8 +105,8 @@ impl Drawing {
     pub fn finish(self, name: String, title: String, description: String, csv: String) -> Picture {
         let Self { width, height, body } = self;
         let (title, description) = (visible(&title), visible(&description));
-        let (shown, described) = (escaped(&title), escaped(&description));
-        let heading = escaped(&fitting(&title, width as usize / 9));
+        let (shown, described) = (escaped_xml(&title), escaped_xml(&description));
+        let heading = escaped_xml(&fitting(&title, width as usize / 9));
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{name}-t {name}-d\">\n\
@@ -167,20 +169,6 @@ pub(super) fn points(pixels: impl IntoIterator<Item = (i32, i32)>) -> String {
 pub(crate) fn fitting(text: &str, most: usize) -> String {
     let text = visible(text);
     if text.chars().count() > most { text.chars().take(most - 1).chain(['…']).collect() } else { text }
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            _ => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

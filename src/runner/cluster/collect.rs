@@ -71,7 +71,11 @@ impl Collected {
         let Some((first, _)) = opened.first() else { return Ok(()) };
         let stated = first.facts().instances.first().map(|instance| instance.family.as_str());
         let has_job = |model: &&str| cluster.facts().needs.iter().any(|need| need.model == *model);
-        let not_a_shard = || ClusterError::NotAShard(first.dir().to_owned());
+        let not_a_shard = || ClusterError::Bad {
+            path: first.dir().to_owned(),
+            problem: "it is not the record of the runs of one model of this campaign; do not collect it"
+                .to_owned(),
+        };
         let model = model.or(stated.filter(has_job)).ok_or_else(not_a_shard)?.to_owned();
         self.shards += opened.len();
         let parts: Vec<RecordPart> = opened

@@ -104,9 +104,18 @@ impl Cluster {
     /// # Errors
     /// No campaign was submitted with this folder, or its facts are not valid.
     pub fn open(results: &Path) -> Result<Self, ClusterError> {
+        let not_submitted = || ClusterError::NotSubmitted(results.to_owned());
+        Self::open_if_submitted(results)?.ok_or_else(not_submitted)
+    }
+
+    /// As `open`; None: no campaign was submitted with `results`.
+    ///
+    /// # Errors
+    /// The files cannot be read.
+    pub fn open_if_submitted(results: &Path) -> Result<Option<Self>, ClusterError> {
         let path = results.join("cluster/cluster.json");
         if !path.exists() {
-            return Err(ClusterError::NotSubmitted(results.to_owned()));
+            return Ok(None);
         }
         let facts: ClusterFacts = read(&path)?;
         if facts.format != FORMAT {
@@ -117,7 +126,7 @@ impl Cluster {
             );
             return Err(ClusterError::Bad { path, problem });
         }
-        Ok(Self { results: absolute(results)?, facts })
+        Ok(Some(Self { results: absolute(results)?, facts }))
     }
 
     /// Creates the folders, the facts, a copy of this program and the script of the jobs.

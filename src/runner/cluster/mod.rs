@@ -66,30 +66,12 @@ pub enum ClusterError {
         /// The problem.
         problem: String,
     },
-    /// A shard is of a model that the campaign does not have, or of several.
-    #[error("{}: it is not the record of the runs of one model of this campaign; do not collect it", .0.display())]
-    NotAShard(PathBuf),
     /// No campaign was submitted with this folder.
     #[error(
         "no campaign was submitted with --out {path}: submit one with `mcc-harness submit CAMPAIGN.toml --out {path}`",
         path = .0.display()
     )]
     NotSubmitted(PathBuf),
-    /// The time limit of a partition is shorter than one run.
-    #[error(
-        "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [cluster]), and partition \
-         {partition} ends jobs after {limit_s} s: choose another partition in [cluster], or smaller [limits]"
-    )]
-    TooShort {
-        /// Name of the partition.
-        partition: String,
-        /// Longest duration of a run, seconds.
-        run_s: u64,
-        /// Time of a job in addition to its runs, seconds.
-        margin_s: u64,
-        /// Time limit of the partition, seconds.
-        limit_s: u64,
-    },
     /// A record cannot be read or written.
     #[error(transparent)]
     Store(#[from] mcc_store::StoreError),

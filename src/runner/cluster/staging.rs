@@ -4,7 +4,6 @@ use super::ClusterError;
 use mcc_base::OnFile;
 use mcc_base::digest;
 use mcc_vm::HeldFile;
-use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -33,8 +32,7 @@ impl StagingFolder {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
         let lock = File::create(&lock_path).on("create", &lock_path)?;
-        let _lock =
-            Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, errno)| errno).on("lock", &lock_path)?;
+        lock.lock().on("lock", &lock_path)?;
         if let Ok((file, found, _)) = HeldFile::open_digested(&place)
             && found == sha256
         {

@@ -1,6 +1,7 @@
 //! Findings in the formats of continuous integration: JUnit XML and SARIF 2.1.0.
 
 use super::{Finding, counted};
+use mcc_base::text::percent_encoded;
 use mcc_edition::{rule_sections, rules_of};
 use mcc_model::Severity;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -168,10 +169,7 @@ fn severity_word(severity: Severity) -> &'static str {
 
 /// A path as reference of a URI (RFC 3986): other characters than those of paths are percent-encoded.
 fn uri(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+".contains(&byte);
-    path.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    percent_encoded(path.as_bytes(), b"-._~/+")
 }
 
 #[cfg(test)]

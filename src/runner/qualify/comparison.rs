@@ -5,16 +5,14 @@
 //! because both may have the same name (BK_TOOL).
 
 use super::paired::{self, Logarithms, PairedTest};
-use super::qualification::create_or_open;
 use super::{DifferentValues, Qualification, QualifyError, different_values};
 use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
-use mcc_base::{Mark, OnFile};
+use mcc_base::{Mark, OnFile, files};
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_store::{Attempt, Outcome, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,7 +180,7 @@ impl Comparison<'_> {
         let Contender { runs, image, ssh_key } = contender;
         let out = out.join(name);
         let prepared = runs.prepare(image, *ssh_key, None, &out)?;
-        let (record, disks) = prepared.record(&out, false, create_or_open, self.show_inputs)?;
+        let (record, disks) = prepared.record(&out, false, Record::create_or_open, self.show_inputs)?;
         record.reopen_infrastructure()?;
         Ok(Side { name, runs, prepared, record, disks })
     }
@@ -200,7 +198,7 @@ impl Comparison<'_> {
                 attempts.truncate(repetitions.get() as usize);
                 for attempt in &*attempts {
                     let stdout = side.record.outputs_dir(&run.id(), attempt.number).join("stdout");
-                    let file = File::open(&stdout).on("read", &stdout)?;
+                    let file = files::open_own(&stdout).on("read", &stdout)?;
                     let read = Answers::read_file(&file, &questions.questions, Reading::default());
                     answers.push(read.on("read", &stdout)?);
                     let chosen = [Mark::RESTORED, Mark::DETERMINISTIC_GUEST];
@@ -286,9 +284,11 @@ impl Side<'_> {
         let last = self.repetitions(run)?.into_iter().nth(repetition - 1);
         match last.map(|attempt| attempt.outcome) {
             _ if end == CampaignEnd::Stopped || stop.load(Ordering::Relaxed) => Err(QualifyError::Stopped),
-            Some(outcome) if outcome.is_infrastructure() => {
-                Err(QualifyError::NoPair { side: self.name, run: id, outcome })
-            }
+            Some(outcome) if outcome.is_infrastructure() => Err(QualifyError::NoPair(format!(
+                "{}, run {id}: {outcome}; correct the cause. With --out the same command then repeats this run and \
+                 continues",
+                self.name
+            ))),
             Some(_) => Ok(()),
             None => Err(QualifyError::Stopped),
         }

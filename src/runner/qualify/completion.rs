@@ -1,10 +1,10 @@
 //! How many objects of a total examination a run answered, and when.
 
 use super::{AttemptOutputs, RunQuestions};
+use mcc_base::files;
 use mcc_campaign::benchkit::Answers;
 use serde::Serialize;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
 /// The completion of a run.
@@ -59,7 +59,7 @@ impl Completion {
         // The number of the answer that completes each share.
         let last = [1, 2, 3, 4].map(|quarters| (objects * quarters).div_ceil(4).checked_sub(1));
         let wanted = last.map(|last| last.and_then(|last| lines.get(last).copied()));
-        let ends = ends_of(BufReader::new(File::open(attempt.outputs.join("stdout"))?), wanted)?;
+        let ends = ends_of(BufReader::new(files::open_own(&attempt.outputs.join("stdout"))?), wanted)?;
         let reached = |end: u64| attempt.samples.iter().find(|sample| sample.stdout_bytes >= end);
         let wall_ms = || attempt.facts.map(|facts| facts.wall_ms);
         Ok(Some(Self {

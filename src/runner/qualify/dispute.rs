@@ -2,6 +2,7 @@
 //! difference, and writes a report for the author of a program. Programs are tools' folders, which are run natively, or
 //! this program's own `certify`.
 
+use super::qualification::head_script;
 use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
 use mcc_base::suggest::hint;
@@ -79,10 +80,8 @@ impl Dispute<'_> {
     /// The instance cannot be read, the programs do not disagree on it, or a program cannot be run.
     pub fn reduce(&self, archive: &Archive, time: Duration, out: &Path) -> Result<Reduced, QualifyError> {
         for program in &self.programs {
-            if let Program::Tool(folder) = program
-                && !folder.join("BenchKit_head.sh").is_file()
-            {
-                return Err(QualifyError::NoHead(folder.clone()));
+            if let Program::Tool(folder) = program {
+                head_script(folder)?;
             }
         }
         // Made first: a wrong path must not be found after hours.
@@ -132,7 +131,7 @@ impl Dispute<'_> {
         let questions = Questions::read(archive, self.examination)?;
         if let Some(ids) = questions.ids.filter(|ids| !ids.iter().any(|id| id == property)) {
             let near = hint(property, ids.iter().map(String::as_str));
-            return Err(QualifyError::Dispute(format!(
+            return Err(QualifyError::Refused(format!(
                 "{} has no {property}; it has {}{near}",
                 self.examination.name,
                 ids.join(", ")
@@ -140,7 +139,7 @@ impl Dispute<'_> {
         }
         let known = match values(&start, None)? {
             Some([first, second]) if first == second => {
-                return Err(QualifyError::Dispute(format!(
+                return Err(QualifyError::Refused(format!(
                     "both programs give {first} for {}; give programs that disagree",
                     self.property
                 )));
@@ -153,7 +152,7 @@ impl Dispute<'_> {
                 let program =
                     if has_value(&self.programs[0])? { &self.programs[1] } else { &self.programs[0] };
                 let (name, limit_s) = (program.name(), self.limit_s);
-                return Err(QualifyError::Dispute(format!(
+                return Err(QualifyError::Refused(format!(
                     "{name} gives no value of {property} within {limit_s} s; give a higher --limit, or another program"
                 )));
             }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Known values: `trusted.csv` of a judgement, or a folder with tables `<Instance>.csv` (the same columns without
-/// `instance`) or outputs with right answers `<Instance>-<Examination>.out`.
+/// Known values: `trusted.csv` of a judgement, or a folder with tables `INSTANCE.csv` (the same columns without
+/// `instance`) or with outputs that have right answers, `INSTANCE-SHORT.out` or `INSTANCE-EXAMINATION.out`.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// By instance and examination, with the table that they are from.
@@ -46,15 +46,15 @@ pub enum OracleError {
     #[error(transparent)]
     File(#[from] oracle::OracleError),
     /// The folder has no file of an oracle.
-    #[error("{} has no file <Instance>.csv or <Instance>-<Examination>.out; give the folder of an oracle", .0.display())]
+    #[error("{} has no file INSTANCE.csv and no oracle file, such as TokenRing-PT-005-CTLC.out; give the folder of an oracle", .0.display())]
     Empty(PathBuf),
     /// A file cannot be read.
     #[error(
-        "{0}; give trusted.csv of a judgement, or a folder of <Instance>.csv or <Instance>-<Examination>.out"
+        "{0}; give trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files, such as TokenRing-PT-005-CTLC.out"
     )]
     Read(#[from] FileError),
     /// A table cannot be parsed or has other columns.
-    #[error("{}: {message}; the required columns are instance (not in <Instance>.csv), examination, id (or position), value",
+    #[error("{}: {message}; the required columns are instance (not in INSTANCE.csv), examination, id (or position), value",
         path.display())]
     Row {
         /// The file or folder.

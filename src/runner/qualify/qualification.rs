@@ -16,7 +16,7 @@ use mcc_campaign::{
 };
 use mcc_edition::{Edition, Examination};
 use mcc_model::Archive;
-use mcc_store::{CampaignFacts, Instructions, Outcome, Record, StoreError};
+use mcc_store::{CampaignFacts, Instructions, Outcome, Record};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -161,12 +161,13 @@ impl Qualification {
     ) -> Result<QualificationReport, QualifyError> {
         let edition = &self.settings.edition;
         if let Some(limit) = edition.limits.instructions {
-            return Err(QualifyError::NativeInstructionLimit { edition: edition.name.clone(), limit });
+            return Err(QualifyError::Refused(format!(
+                "edition {}: `limits.instructions` is {limit}, but a native run has no machine that counts instructions; \
+                 qualify an image without --native, or give another --edition",
+                edition.name
+            )));
         }
-        let head = folder.join("BenchKit_head.sh");
-        if !head.is_file() {
-            return Err(QualifyError::NoHead(folder.to_owned()));
-        }
+        let head = head_script(folder)?;
         let mut checks = self.checks(true, false);
         checks.report.machine = [
             "a native run does not replace the qualification of the image",
@@ -232,7 +233,8 @@ impl Qualification {
         let needed_mib = leased_memory_mib(edition.machine.memory_mib, true);
         let restore = may_restore && needed_mib <= host.survey.memory.available_mib;
         let run_open = |reopen: &dyn Fn(&Record) -> Result<(), QualifyError>, restore| {
-            let (record, disks) = prepared.record(out, false, create_or_open, machines.show_inputs)?;
+            let (record, disks) =
+                prepared.record(out, false, Record::create_or_open, machines.show_inputs)?;
             reopen(&record)?;
             let settings = RunSettings {
                 restore,
@@ -302,7 +304,11 @@ impl Qualification {
     ) -> Result<PreparedCampaign, QualifyError> {
         let has = |name: &str| image.join(name).is_file();
         if has("BenchKit_head.sh") && !has("image.json") {
-            return Err(QualifyError::ToolFolder(image.to_owned()));
+            return Err(QualifyError::Refused(format!(
+                "{path} is a tool's folder, not an image: `qualify --native {path}` runs it on this host, without a \
+                 machine; `image build --tool {path} --out IMAGE` makes its image",
+                path = image.display()
+            )));
         }
         let campaign = self.campaign(image, ssh_key, jobs)?;
         let file = campaign_file::write(out, &campaign, self.settings.purpose.command())?;
@@ -437,7 +443,9 @@ impl Qualification {
     ) -> Result<String, QualifyError> {
         let absolute = |path: &Path| -> Result<String, QualifyError> {
             let path = std::path::absolute(path).on("find", path)?;
-            path.to_str().map(str::to_owned).ok_or_else(|| QualifyError::Path(path.clone()))
+            path.to_str().map(str::to_owned).ok_or_else(|| {
+                QualifyError::Refused(format!("{}: the path is not UTF-8; use another path", path.display()))
+            })
         };
         let Settings { edition_source, instances, examinations, kind, limit_s, .. } = &self.settings;
         let edition = if edition_source.contains('/') || edition_source.ends_with(".toml") {
@@ -481,9 +489,14 @@ impl Qualification {
     }
 }
 
-/// Creates a record, or opens an existing one of the same campaign.
-pub(super) fn create_or_open(dir: &Path, facts: &CampaignFacts) -> Result<Record, StoreError> {
-    Record::create_or_open(dir, facts, |_| {})
+/// The head script of a tool's folder.
+pub(super) fn head_script(folder: &Path) -> Result<PathBuf, QualifyError> {
+    let head = folder.join("BenchKit_head.sh");
+    if head.is_file() {
+        return Ok(head);
+    }
+    let folder = folder.display();
+    Err(QualifyError::Refused(format!("{folder}: contains no BenchKit_head.sh; give the tool's folder")))
 }
 
 /// The instances for a purpose by name; for a qualification the first P/T and the first coloured one of every known model.
@@ -492,7 +505,9 @@ fn instances(
     edition: &Edition,
     purpose: Purpose,
 ) -> Result<BTreeMap<String, Archive>, QualifyError> {
-    let found = campaign::archives_in(folder).on("read", folder).map_err(QualifyError::Instances)?;
+    let found = campaign::archives_in(folder).on("read", folder).map_err(|error| {
+        QualifyError::Refused(format!("{error}; give a folder of instance archives (NAME.tgz)"))
+    })?;
     let mut seen = BTreeSet::new();
     let mut chosen = BTreeMap::new();
     // Sorted by name, which is the order of size: the numbers in names are padded with zeros.
@@ -505,5 +520,11 @@ fn instances(
             chosen.insert(name, archive);
         }
     }
-    if chosen.is_empty() { Err(QualifyError::NoInstance(folder.to_owned())) } else { Ok(chosen) }
+    if chosen.is_empty() {
+        return Err(QualifyError::Refused(format!(
+            "{}: contains no instance of a known model; give a folder of archives (NAME.tgz)",
+            folder.display()
+        )));
+    }
+    Ok(chosen)
 }

@@ -4,13 +4,12 @@ use super::{
     AttemptOutputs, Completion, Finding, PerTool, QualifyError, RunLimits, RunQuestions, check_run,
     differing_values,
 };
-use mcc_base::FileError;
 use mcc_base::names::RunId;
+use mcc_base::{FileError, files};
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_model::Severity;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 
 /// The report of a qualification, as `qualify --format json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,7 +77,7 @@ impl Checks<'_> {
             }
             if !attempt.outcome.is_infrastructure() {
                 self.per_tool.add(id, attempt, self.limits);
-                let stdout = File::open(attempt.outputs.join("stdout")).map_err(unreadable)?;
+                let stdout = files::open_own(&attempt.outputs.join("stdout")).map_err(unreadable)?;
                 let answers = Answers::read_file(&stdout, &run_questions.questions, Reading::default());
                 let answers = answers.map_err(unreadable)?;
                 if let Some(completion) =

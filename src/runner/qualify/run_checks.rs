@@ -2,12 +2,11 @@
 
 use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
 use mcc_base::Mark;
-use mcc_base::files::tail;
+use mcc_base::files::{self, tail};
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
 use mcc_store::{Outcome, RunFacts};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -29,7 +28,7 @@ pub fn check_run(
         return Ok(vec![Finding::new("E-5.1", format!("the run failed while {state}: {reason}"), fix)]);
     }
     let read = |name: &str| {
-        let file = File::open(attempt.outputs.join(name))?;
+        let file = files::open_own(&attempt.outputs.join(name))?;
         Answers::read_file(&file, &run_questions.questions, Reading::default())
     };
     let (answers, stderr) = (read("stdout")?, read("stderr")?);
@@ -86,7 +85,7 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
     let Some(over) = attempt.samples.iter().find(|sample| is_over(sample.at_ms, sample.cpu_ms)) else {
         return Ok(None);
     };
-    let mut in_time = File::open(attempt.outputs.join("stdout"))?.take(over.stdout_bytes);
+    let mut in_time = files::open_own(&attempt.outputs.join("stdout"))?.take(over.stdout_bytes);
     let lines = lines_in(&mut in_time)?;
     let late = |(id, line): (&String, &Option<u64>)| {
         line.filter(|line| *line > lines).map(|line| (line, id.clone()))
@@ -150,31 +149,28 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
         "flush standard output after every line: a pipe is buffered, and the machine is halted at the limit";
     let stderr_end = end_of(&attempt.outputs.join("stderr"))?;
     let lost = attempt.facts.is_some_and(|facts| facts.stdout_bytes > 0) && ends_in_mid_line(attempt)?;
+    let with_end = |problem: String, without: &str| match &stderr_end {
+        Some(end) => format!("{problem}; stderr ends with `{end}`"),
+        None => problem + without,
+    };
+    let in_stderr =
+        |finding: Finding| if stderr_end.is_some() { finding.at("stderr", None) } else { finding };
     if let Some(crash) = crash(attempt) {
         let fix = "correct the crash: see stderr, or run the same command on this instance in a debugger";
-        let crash = match &stderr_end {
-            Some(end) => format!("{crash}; stderr ends with `{end}`"),
-            None => crash,
-        };
-        let finding = |problem: String| Finding::new("E-1.7", problem, fix);
-        return Ok(Some(match (attempt.outcome, without_answer) {
-            (_, true) => finding(format!("no answer: {crash}")),
-            (Outcome::ToolCrash { .. }, false) => finding(format!("{crash}; what was printed counts")),
-            (_, false) => finding(format!("{crash}; what was printed counts")).warning(),
-        }));
+        let crash = with_end(crash, "");
+        if without_answer {
+            return Ok(Some(Finding::new("E-1.7", format!("no answer: {crash}"), fix)));
+        }
+        let finding = Finding::new("E-1.7", format!("{crash}; what was printed counts"), fix);
+        let is_error = matches!(attempt.outcome, Outcome::ToolCrash { .. });
+        return Ok(Some(if is_error { finding } else { finding.warning() }));
     }
     Ok(match attempt.outcome {
         Outcome::Finished { exit_code: 0 } => without_answer.then(|| {
             let keyword = "if there is no answer, print DO_NOT_COMPETE or CANNOT_COMPUTE alone on a line";
-            let problem = "exit code 0 without an answer";
-            match &stderr_end {
-                Some(end) => {
-                    let fix = format!("correct the error if stderr shows one; {keyword}");
-                    Finding::new("E-1.7", format!("{problem}; stderr ends with `{end}`"), fix)
-                        .at("stderr", None)
-                }
-                None => Finding::new("E-1.7", problem, keyword),
-            }
+            let problem = with_end("exit code 0 without an answer".to_owned(), "");
+            let error = if stderr_end.is_some() { "correct the error if stderr shows one; " } else { "" };
+            in_stderr(Finding::new("E-1.7", problem, format!("{error}{keyword}")))
         }),
         Outcome::Finished { exit_code } => {
             let fix = match exit_code {
@@ -190,16 +186,10 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
                 _ if stderr_end.is_some() => "correct the error that stderr shows, and end with exit code 0",
                 _ => "print errors of the tool to stderr, correct them, and end with exit code 0",
             };
-            let finding = |problem: String| match &stderr_end {
-                Some(end) => Finding::new("E-1.7", format!("{problem}; stderr ends with `{end}`"), fix)
-                    .at("stderr", None),
-                None => Finding::new("E-1.7", format!("{problem}; stderr is empty"), fix),
-            };
-            if without_answer {
-                Some(finding(format!("exit code {exit_code} without an answer")))
-            } else {
-                Some(finding(format!("exit code {exit_code}; what was printed counts")).warning())
-            }
+            let what = if without_answer { " without an answer" } else { "; what was printed counts" };
+            let problem = with_end(format!("exit code {exit_code}{what}"), "; stderr is empty");
+            let finding = in_stderr(Finding::new("E-1.7", problem, fix));
+            Some(if without_answer { finding } else { finding.warning() })
         }
         Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit if lost => {
             let problem = "the tool was terminated at the limit in the middle of a line: output that was not flushed is lost";

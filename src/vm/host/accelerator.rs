@@ -79,7 +79,10 @@ impl Accelerator {
         if tcg.usable {
             Ok(Self::Tcg)
         } else {
-            Err(HostError::NoAccelerator { kvm: kvm.evidence, tcg: tcg.evidence })
+            Err(HostError::Unusable(format!(
+                "neither KVM nor TCG boots a machine on this host: KVM: {}; TCG: {}",
+                kvm.evidence, tcg.evidence
+            )))
         }
     }
 

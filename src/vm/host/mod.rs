@@ -70,25 +70,9 @@ pub enum HostError {
         /// The Debian package that contains it.
         package: &'static str,
     },
-    /// A program does not run.
-    #[error("{program} does not run: {problem}; reinstall it: apt-get install --reinstall {package}")]
-    Broken {
-        /// Path of the program.
-        program: String,
-        /// The cause.
-        problem: String,
-        /// The Debian package that contains it.
-        package: &'static str,
-    },
-    /// No limit of instructions can be enforced.
-    #[error(
-        "this host cannot enforce the limit of instructions (`instructions` below [limits]): {obstacle}; remove the limit, or use \
-         a host that runs machines by QEMU under TCG with version 1 of its plugin interface"
-    )]
-    NoInstructionLimit {
-        /// Why.
-        obstacle: String,
-    },
+    /// This host cannot run machines, or not as required: why, and a remedy.
+    #[error("{0}")]
+    Unusable(String),
     /// A setting of the host does not meet the requirements of a contest, or is unknown.
     #[error(
         "{} of this host: {}; a contest requires {required}: {}; or use --allow-degraded (every run is marked {})",
@@ -105,13 +89,5 @@ pub enum HostError {
     NoKvm {
         /// What the probe of KVM observed.
         evidence: String,
-    },
-    /// Neither KVM nor TCG works.
-    #[error("neither KVM nor TCG boots a machine on this host: KVM: {kvm}; TCG: {tcg}")]
-    NoAccelerator {
-        /// What the probe of KVM observed.
-        kvm: String,
-        /// What the probe of TCG observed.
-        tcg: String,
     },
 }

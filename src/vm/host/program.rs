@@ -51,10 +51,11 @@ impl Qemu {
     }
 
     fn at(program: PathBuf) -> Result<Self, HostError> {
-        let broken = |problem: String| HostError::Broken {
-            program: program.display().to_string(),
-            problem,
-            package: Self::PACKAGE,
+        let broken = |problem: String| {
+            let (program, package) = (program.display(), Self::PACKAGE);
+            HostError::Unusable(format!(
+                "{program} does not run: {problem}; reinstall it: apt-get install --reinstall {package}"
+            ))
         };
         let mut command = child_process::command(&program, Purpose::Local);
         let ended = run_with_deadline(command.arg("--version"), Duration::from_secs(10))

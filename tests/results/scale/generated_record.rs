@@ -43,7 +43,7 @@ pub fn make(results: &Path, count: usize, seed: u64) {
             .collect(),
         retries: 0,
     };
-    let record = Record::create_or_open(results, &facts, |_| {}).unwrap();
+    let record = Record::create_or_open(results, &facts).unwrap();
     let mut runs = Vec::new();
     for n in 0..instances {
         for entry in 0..ENTRIES {
