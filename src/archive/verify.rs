@@ -9,11 +9,12 @@ use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
+use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::has_output;
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read};
@@ -60,6 +61,12 @@ pub struct Verified {
     pub differences: Vec<Difference>,
     /// Number of further differences.
     pub more: u64,
+}
+
+/// The judged files of a judgement.
+#[derive(Deserialize)]
+struct JudgedInputs {
+    inputs: Vec<InputDigest>,
 }
 
 /// What no file of a record shows.
@@ -112,12 +119,45 @@ impl Verified {
             "every answer, trusted value and point follows from the outputs by the rules",
             |verified| {
                 let recomputed = temporary::folder("mcc-verify-")?;
-                write::write(&Judge::new(edition, results)?, recomputed.path())?;
+                let judge = Judge::new(edition, results)?;
+                verified.other_inputs(&judge.header.inputs, folder)?;
+                write::write(&judge, recomputed.path())?;
                 verified.same_files(recomputed.path(), folder)?;
                 verified.recomputed = true;
                 Ok(())
             },
         )
+    }
+
+    /// Compares the inputs of the judgement in `folder` with those that are `given`: other inputs explain other lines.
+    fn other_inputs(&mut self, given: &[InputDigest], folder: &Path) -> Result<(), ArchiveError> {
+        let path = folder.join("judgement.json");
+        if !path.exists() {
+            return Ok(());
+        }
+        let file = BufReader::new(files::open(&path).on("read", &path)?);
+        // The lines of a file that is not a judgement differ.
+        let Ok(JudgedInputs { inputs }) = serde_json::from_reader(file) else { return Ok(()) };
+        let place = path.display().to_string();
+        let is_campaign = |input: &&InputDigest| input.file == CAMPAIGN_FILE;
+        if !inputs.iter().filter(is_campaign).any(|campaign| given.contains(campaign)) {
+            self.differs(place, "is not a judgement of this record; give the record that was judged");
+            return Ok(());
+        }
+        let names = |inputs: &[InputDigest], name: &str| inputs.iter().any(|input| input.file == name);
+        for input in inputs.iter().filter(|input| !given.contains(input)) {
+            let name = truncated(&input.file);
+            let what = if names(given, &input.file) {
+                format!("was made from another {name}")
+            } else {
+                format!("was made with {name}, which is not given; give it with the option that `judge` had")
+            };
+            self.differs(place.clone(), what);
+        }
+        for input in given.iter().filter(|input| !names(&inputs, &input.file)) {
+            self.differs(place.clone(), format!("was made without {}", truncated(&input.file)));
+        }
+        Ok(())
     }
 
     /// Compares every file of `recomputed` with the file of the same name in `folder`.

@@ -396,7 +396,8 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
         ("lemmas", "a certificate, which `check-certificate` (`mcc-check certificate`) checks"),
         (
             "complete",
-            "a report on an exploration, which no command checks; `mcc-check explore` explores again",
+            "a report on an exploration, which no command checks; `mcc-check explore`, of the program that is installed beside \
+             mcc-harness, explores again",
         ),
     ];
     let Ok(serde_json::Value::Object(file)) = serde_json::from_str(text) else { return error };
@@ -404,6 +405,13 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
     match (other, error) {
         (Some((_, what)), CommandError::Form { path, .. }) => {
             CommandError::Usage(format!("{}: this is {what}", path.display()))
+        }
+        (None, CommandError::Form { path, .. }) if !file.contains_key(own) => {
+            let own_kind = if own == "runs" { "witness" } else { "certificate" };
+            CommandError::Usage(format!(
+                "{}: this is not a {own_kind}: it has no `{own}`; see docs/evidence/README.md",
+                path.display()
+            ))
         }
         (_, error) => error,
     }

@@ -50,6 +50,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let requirements = HostRequirements { machine: edition.machine, folder: args.dir.clone() };
     let report = HostReport::of_this_host(&requirements)?;
     if let Some(out) = &args.accept {
+        if !args.campaign.exists() {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--campaign {}: no such file; give the campaign that --accept runs",
+                args.campaign.display()
+            )));
+        }
         return accept::run(out, &args.campaign, &args.dir, report, args.allow_degraded);
     }
     if args.author {

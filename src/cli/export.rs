@@ -213,6 +213,10 @@ fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
 
 fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     refuse_inputs(&args.read_files(), [out.to_owned()])?;
+    Failure::usage_if(
+        args.input.is_dir(),
+        "--bkjobs needs the campaign file; give campaign.toml, not a folder",
+    )?;
     let campaign = Campaign::load(&args.input).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);

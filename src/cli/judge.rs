@@ -121,11 +121,7 @@ fn judge(inputs: &[PathBuf], out: &Path, args: &Args) -> Result<Exit, Failure> {
     let is_twice = replace.len() < args.replace.len();
     Failure::usage_if(is_twice, "--replace names an entry twice; give each entry once")?;
     let (edition, results) = args.inputs.read_all(inputs, &replace, args.certified.as_deref())?;
-    let mut judge = Judge::new(&edition, results).map_err(Failure::usage)?;
-    if let Some(by_evidence) = judge.by_evidence().map_err(Failure::usage)? {
-        let Ok(totals) = by_evidence.judge_blocks(|_| Ok::<_, std::convert::Infallible>(()));
-        judge.header.evidence_podiums = totals.podiums;
-    }
+    let judge = Judge::new(&edition, results).map_err(Failure::usage)?;
     let oracle = args.oracle.as_deref().map(|folder| Oracle::read(&judge, folder));
     let oracle = oracle.transpose().map_err(Failure::usage)?;
     refuse_other_judgement(out, &judge.header.inputs)?;

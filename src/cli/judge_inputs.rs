@@ -1,5 +1,5 @@
 use super::print::escaped;
-use super::record_source::{self, RecordSource, is_archive, no_disk};
+use super::record_source::{self, RecordSource, is_archive, no_disk, refuse_database};
 use super::terminal::argument;
 use super::{Failure, word_of};
 use anyhow::anyhow;
@@ -208,6 +208,7 @@ impl Opened {
         if let Err(error) = given.metadata() {
             return Err(Failure::usage(anyhow!("cannot read {}: {error}", given.display())));
         }
+        refuse_database(given)?;
         let unpacked = is_archive(given).then(|| record_source::open_part(given, &no_disk)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);

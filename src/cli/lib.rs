@@ -59,6 +59,8 @@ use serde::de::DeserializeOwned;
 use serde::de::value::StringDeserializer;
 
 /// Runs and scores the Model Checking Contest.
+///
+/// The program mcc-check, which is installed beside it, has the checkers of evidence alone, and can explore a net again.
 #[derive(Parser)]
 #[command(name = "mcc-harness", version, after_help = EXIT_CODES)]
 pub struct Cli {

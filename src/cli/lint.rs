@@ -9,10 +9,10 @@ use mcc_base::names::RunId;
 use mcc_base::suggest::hint;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_edition::{Edition, Examination};
-use mcc_judge::record::edition_of;
+use mcc_judge::record::{edition_of, run_hint_of};
 use mcc_model::{Archive, Severity};
 use mcc_runner::qualify::{Checked, Finding, Oracle, RunQuestions, check_output};
-use mcc_store::Record;
+use mcc_store::{Outcome, Record, StoreError};
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, value_name = "ARCHIVE")]
     instance: Option<PathBuf>,
     /// The examination, such as UpperBounds.
-    #[arg(long, value_name = "NAME", required_unless_present = "run")]
+    #[arg(long, value_name = "NAME")]
     examination: Option<String>,
     /// The rules: the name of an edition, or the path of an edition file [default: mcc-2018; with --run that of the record].
     #[arg(long, value_name = "NAME|FILE")]
@@ -54,13 +54,23 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if args.run.is_none() && (args.stdout.is_dir() || record_source::is_archive(&args.stdout)) {
+        return Err(Failure::usage(anyhow!(
+            "{} is not the output of a tool; of a record or an archive give the run with --run ENTRY/INSTANCE/EXAMINATION",
+            args.stdout.display()
+        )));
+    }
+    Failure::usage_if(
+        args.run.is_none() && args.examination.is_none(),
+        "give the examination with --examination NAME",
+    )?;
     let recorded = args.run.as_ref().map(|run| Recorded::open(&args.stdout, run)).transpose()?;
     let edition = match (&args.edition, &recorded) {
         (Some(name), _) => Edition::load(name).map_err(Failure::usage)?,
         (None, Some(recorded)) => recorded.edition.clone(),
         (None, None) => Edition::load("mcc-2018").map_err(Failure::usage)?,
     };
-    // One of the two is given: clap requires it.
+    // One of the two is given.
     let of_run = args.run.as_ref().and_then(|run| run.rsplit('/').next());
     let name = args.examination.as_deref().or(of_run).unwrap_or_default();
     let examination = examination(&edition, name)?;
@@ -152,12 +162,24 @@ impl Recorded {
         let source = record_source::open_part(input, &wanted)?;
         let record = Record::open_readonly(&source.folder).map_err(Failure::usage)?;
         let edition = edition_of(&record).map_err(Failure::usage)?;
-        let attempts = record.attempts(run).map_err(Failure::usage)?;
+        let attempts = match record.attempts(run) {
+            Err(error @ StoreError::UnknownRun { .. }) => {
+                let hint = run_hint_of(&record, run).map_err(Failure::usage)?;
+                return Err(Failure::usage(anyhow!("{error}{hint}")));
+            }
+            attempts => attempts.map_err(Failure::usage)?,
+        };
         let last =
             attempts.iter().rfind(|attempt| attempt.outputs.iter().any(|output| output.role == "stdout"));
         let Some(last) = last else {
+            let outcome = match attempts.last().map(|attempt| &attempt.outcome) {
+                None => "it is not recorded yet".to_owned(),
+                Some(Outcome::NotCompeting) => "the entry did not compete in it".to_owned(),
+                Some(outcome) => format!("its outcome is {outcome}"),
+            };
             return Err(Failure::usage(anyhow!(
-                "{}: no output of {run} is recorded; `mcc-harness status` lists the runs of a record",
+                "{}: {run} has no output: {outcome}; `mcc-harness export RECORD --classes FILE` lists the runs with their \
+                 outcomes",
                 input.display()
             )));
         };

@@ -3,6 +3,7 @@ use super::terminal::argument;
 use anyhow::anyhow;
 use mcc_archive::{ArchiveLimits, unpack_part};
 use mcc_base::temporary;
+use mcc_store::StoreError;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -24,6 +25,16 @@ pub fn is_archive(path: &Path) -> bool {
     read.is_ok() && magic == [0x28, 0xb5, 0x2f, 0xfd]
 }
 
+/// Refuses the database of a record, which was given in place of its folder.
+pub fn refuse_database(path: &Path) -> Result<(), Failure> {
+    let mut magic = [0; 16];
+    let read = mcc_base::files::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && magic == *b"SQLite format 3\0" {
+        return Err(Failure::usage(StoreError::no_record(path)));
+    }
+    Ok(())
+}
+
 /// Opens RESULTS, the folder of an unpacked archive, or an archive.
 pub fn open(path: &Path) -> Result<RecordSource, Failure> {
     open_part(path, &|_| true)
@@ -34,6 +45,7 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
     if path.is_dir() {
         return Ok(RecordSource { folder: path.to_owned(), _unpacked: None });
     }
+    refuse_database(path)?;
     let unpacked = temporary::folder("mcc-archive-")?;
     name_by_archive(unpacked.path(), path);
     unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;
@@ -97,7 +109,8 @@ pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Jud
     let folder = source.folder.join("judgement");
     if !folder.is_dir() {
         return Err(Failure::usage(anyhow!(
-            "{}: the archive of one team has no judgement; give the archive of the contest",
+            "{}: the archive of one team has no judgement; values.csv in it has the verdict on each value with the reason. For \
+             more give the archive of the contest",
             path.display()
         )));
     }

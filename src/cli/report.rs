@@ -1,4 +1,5 @@
 use super::record_source::{is_archive, no_disk, open_judgement};
+use super::terminal::{argument, note};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::certified::CERTIFIED_FILE;
@@ -170,6 +171,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let folder = args.instances.as_deref();
     let read =
         |instance: &str| folder.map_or(Ok(None), |folder| model(folder, instance, &judgement.examinations));
+    if let Some(folder) = folder {
+        let instances = &judgement.instances;
+        let has_archive = |name: &str| !name.contains('/') && folder.join(format!("{name}.tgz")).is_file();
+        let found = instances.iter().filter(|known| has_archive(&known.instance)).count();
+        if found < instances.len() {
+            note(&format!(
+                "archives of {found} of {} instances are in {}; the other ones have no formulas and no net",
+                instances.len(),
+                argument(folder)
+            ));
+        }
+    }
     let record = record.as_ref();
     let material = SiteInput {
         judgement_dir: Some(judgement_dir),

@@ -4,7 +4,7 @@ use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
 ///
@@ -49,7 +49,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     let record_source = open(&args.input)?;
     if args.judgement.is_some() && is_archive(&record_source.folder) {
-        return Err(Failure::usage(anyhow!("an archive contains its judgement; omit --judgement")));
+        return Err(Failure::usage(anyhow!(
+            "--judgement is for a record, and {} is an archive, which is judged as it was published; omit --judgement",
+            args.input.display()
+        )));
     }
     if args.allowed_signers.is_some() && !is_archive(&record_source.folder) {
         return Err(Failure::usage(anyhow!(
@@ -78,14 +81,15 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         difference.place = named_by_archive(&difference.place);
         difference.what = named_by_archive(&difference.what);
     }
-    print::result(args.format, &verified, || print::text(&text(&verified)))?;
+    print::result(args.format, &verified, || print::text(&text(&verified, &record_source.folder)))?;
     if args.allowed_signers.is_none() && record_source.folder.join("SHA256SUMS.sig").exists() {
         eprintln!("note: the archive is signed; to check who signed it, give --allowed-signers FILE");
     }
     Ok(if verified.differences.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
-fn text(verified: &Verified) -> String {
+/// `folder`: the verified record or unpacked archive.
+fn text(verified: &Verified, folder: &Path) -> String {
     let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more } = verified;
     let mut text = String::new();
     for difference in differences {
@@ -101,8 +105,12 @@ fn text(verified: &Verified) -> String {
     }
     let points = if *recomputed {
         "all points computed again"
-    } else {
+    } else if !is_archive(folder) {
         "points not computed again (--judgement does this)"
+    } else if folder.join("judgement").is_dir() {
+        "points not computed again"
+    } else {
+        "points not computed again: the archive of one team has no answers of others; values.csv in it has the verdicts"
     };
     if let Some(signer) = signer {
         text += &format!("signed by {signer}\n");

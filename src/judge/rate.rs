@@ -551,7 +551,7 @@ impl fmt::Display for Rating {
 }
 
 /// The meaning of the columns of values.
-const RATED_WORDS: &str = "missed: not given, and another entry has it right; nobody: not given, and no entry has it right; \
+const RATED_WORDS: &str = "missed: not given, but a voting entry of another tool has it right; nobody: not given, and no such entry has it right; \
                            alone: no other competing tool has it right; not run: others have it right, and there is no \
                            run here";
 

@@ -40,6 +40,8 @@ struct FrontPage {
     legend: Vec<(&'static str, &'static str)>,
     endings: Vec<(String, &'static str, Vec<String>)>,
     confidence: Vec<ConfidenceRow>,
+    /// Podiums say which ranks at most this many wrong trusted values could cost.
+    few_values: u64,
     /// |V| of rule E-2.2.
     common_values: String,
     /// The least number of tools that agree on a common value.
@@ -265,6 +267,7 @@ pub fn write(
         unresolved: links(contest, &judgement.unresolved),
         marks: table::marks(contest, None),
         disturbed: disturbed(contest, record),
+        few_values: FEW_VALUES,
         podiums: contest.judged_podiums().map(|(number, podium)| card(contest, number, podium)).collect(),
         medal_columns,
         medals,
@@ -324,7 +327,11 @@ pub fn write(
         rules: toml::to_string_pretty(&judgement.edition)
             .map(|rules| show::visible_lines(&rules))
             .map_err(|error| JudgementError::Broken(error.to_string()))?,
-        inputs: judgement.inputs.iter().map(|input| (visible(&input.file), visible(&input.sha256))).collect(),
+        inputs: judgement
+            .inputs
+            .iter()
+            .map(|input| (input_name(&input.file), visible(&input.sha256)))
+            .collect(),
         data,
     };
     site.page("index.html", &page)
@@ -361,6 +368,16 @@ pub fn citation(contest: &Contest) -> String {
     let by = format!("{organizers}{date}");
     let by = if by.is_empty() { by } else { format!("{}: ", by.trim_start()) };
     format!("{by}{}.{doi}", contest.title())
+}
+
+/// The name of a judged file. The digest of the outputs of a record is that of lines.
+fn input_name(file: &str) -> String {
+    match file {
+        "outputs" => {
+            "outputs: of each run a line ENTRY/INSTANCE/EXAMINATION SHA-256, for its stdout".to_owned()
+        }
+        file => visible(file),
+    }
 }
 
 /// Cards name a margin of at most this many values.

@@ -32,6 +32,8 @@ pub struct SiteNames {
     /// The file name of the archive and its SHA-256, if the site was made from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     archive: Option<(String, String)>,
+    /// Whether a table was judged, so that there is no archive, and the site has the judgement.
+    is_of_table: bool,
     /// Points of an examination (exact number).
     points: String,
     /// Penalty of a wrong value, as a multiple of the points of a right one (exact number).
@@ -116,6 +118,7 @@ pub fn names(contest: &Contest) -> SiteNames {
         bases,
         weak: [Weak::SingleBacker, Weak::SingleFamily].map(|weak| (weak, show::weak(weak))),
         archive: contest.input.archive.map(|(name, sha256)| (visible(name), sha256.to_owned())),
+        is_of_table: !judgement.is_of_record() && !contest.input.embargo,
         points: judging.points_per_examination.to_string(),
         penalty: judging.penalty.to_string(),
         variants_vote: judging.votes == Votes::PerVariant,

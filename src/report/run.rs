@@ -254,9 +254,10 @@ fn facts(
 ) -> Vec<(&'static str, String)> {
     let machine = &contest.judgement.edition.machine;
     let host = &attempt.host;
+    let was_started = attempt.outcome != Outcome::NotCompeting;
     let mut facts = vec![
         ("Outcome", outcome(&attempt.outcome)),
-        ("Started", visible(&attempt.started_at)),
+        (if was_started { "Started" } else { "Recorded" }, visible(&attempt.started_at)),
         (
             "Required by the rules",
             format!("{} CPU, {} of memory", visible(&machine.cpu_model), show::kib(machine.memory_mib << 10)),
@@ -308,9 +309,11 @@ fn facts(
         facts.push(("Disk limit", format!("{limit}; writes took {used} of the host's disk")));
     }
     facts.push(("Time limit stated to the tool", stated_limit(limits)));
-    facts.push(("Accelerator of QEMU", visible(&host.accelerator)));
     facts.push(("Host", host_text(host)));
-    facts.push(("QEMU", visible(&host.qemu)));
+    if was_started {
+        facts.push(("Accelerator of QEMU", visible(&host.accelerator)));
+        facts.push(("QEMU", visible(&host.qemu)));
+    }
     if attempt.facts.is_some() {
         facts.extend(host_state::rows(environment.host_state.as_ref()));
     }

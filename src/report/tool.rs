@@ -10,6 +10,7 @@ use super::{ReportError, script};
 use askama::Template;
 use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
+use mcc_judge::explain::best_variant;
 use mcc_judge::judgement::{Cell, PodiumPlace};
 use mcc_judge::places::{Loss, Position};
 use num_rational::BigRational;
@@ -61,6 +62,8 @@ struct PlaceRow {
     behind: String,
     /// Who has the first place.
     first: String,
+    /// The best variant of its tool, if that is another entry: link to its page, name, and rank with medal.
+    best: Option<(String, String, String)>,
 }
 
 /// Some values with links, and how many more there are.
@@ -151,7 +154,15 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
         let first: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
         let ahead = first.first().map(|first| &first.points).filter(|first| **first > place.points);
         let names: Vec<&str> = first.iter().map(|place| contest.entry(place.entry).entry.as_str()).collect();
+        let best = best_variant(judgement, podium, place).and_then(|best| {
+            let rank = best.rank.map_or("–".to_owned(), |rank| rank.to_string());
+            let rank = format!("{rank} {}", best.medal.word()).trim_end().to_owned();
+            contest.entry_number(best.entry)?;
+            let page = last_part(&contest.tool_path(best.entry, "html"));
+            Some((page, visible(&contest.entry(best.entry).entry), rank))
+        });
         rows.push(PlaceRow {
+            best,
             category: visible(&podium.category),
             link: format!("../{}", contest.podium_path(number)),
             rank: place.rank.map_or("–".to_owned(), |rank| rank.to_string()),
@@ -174,13 +185,15 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         if count == 0 { String::new() } else { format!("{count} {medal}") }
     });
     let medals: Vec<String> = medals.into_iter().filter(|text| !text.is_empty()).collect();
+    let is_variant = places.iter().any(|place| place.best.is_some());
+    let of_variant = if is_variant { "of this variant of the tool".to_owned() } else { String::new() };
     let points = |points: &BigRational| {
         let shown = show::decimal(points, 0);
         if shown == "1" { "1 point".to_owned() } else { format!("{shown} points") }
     };
     let values = |count| show::counted(count, "value", "values");
     let mut tiles = vec![
-        ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, String::new()),
+        ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, of_variant),
         ("Right", values(tally.right), String::new()),
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),

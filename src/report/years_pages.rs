@@ -248,7 +248,8 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
     let solver_row = |(tool, counts): &(&str, Vec<Option<[u64; 2]>>)| {
         let since = counts.iter().position(|counts| counts.is_some_and(|[right, _]| right > 0));
         let since = since.map_or("never".to_owned(), |at| used[at].0.shown_name());
-        let cell = |(counts, (_, family, _)): (&Option<[u64; 2]>, &(&Year, &Family, usize))| {
+        let cell = |(counts, (year, family, _)): (&Option<[u64; 2]>, &(&Year, &Family, usize))| {
+            let counts = counts.or_else(|| year.tools.contains_key(*tool).then_some([0, 0]));
             counts.map_or(String::new(), |[right, wrong]| {
                 let wrong =
                     if wrong == 0 { String::new() } else { format!(", {} wrong", show::thousands(wrong)) };
@@ -294,7 +295,7 @@ fn model_page(years: &[Year], hardness: &[BTreeMap<&str, usize>], pages: &Pages,
             },
             Table {
                 caption: "Who solves it: the share of all values of the model that a tool has right. Since: the first \
-                          of these years in which it has one right"
+                          of these years in which it has one right. An empty cell: it did not compete"
                     .into(),
                 heads: heads(["Tool", "Since"]).into_iter().chain(years_used).collect(),
                 rows: solvers.iter().map(solver_row).collect(),

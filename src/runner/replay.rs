@@ -4,11 +4,10 @@ use super::{CampaignDisks, CampaignRunner, EntryDisks, Host, RunSettings, Runner
 use mcc_archive::DiskFinder;
 use mcc_base::OnFile;
 use mcc_base::names::RunId;
-use mcc_base::suggest::run_hint;
 use mcc_campaign::benchkit::Answers;
 use mcc_campaign::{History, Hosts};
 use mcc_edition::Edition;
-use mcc_judge::record::{answers_of, edition_of};
+use mcc_judge::record::{answers_of, edition_of, run_hint_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
 use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles};
 use std::collections::BTreeMap;
@@ -108,14 +107,10 @@ impl<'a> Replay<'a> {
 fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
     let wanted = |run: &RunRecord| run.run.id() == *id;
     let Some(run) = record.records().find(|run| run.as_ref().map_or(true, wanted)).transpose()? else {
-        let facts = record.facts();
-        let entries: Vec<&str> = facts.entries.iter().map(|known| known.entry.as_str()).collect();
-        let instances: Vec<&str> = facts.instances.iter().map(|known| known.name.as_str()).collect();
-        let edition = edition_of(record)?;
-        let examinations: Vec<&str> = edition.examinations.iter().map(|known| known.name.as_str()).collect();
-        let hint = run_hint(id, &entries, &instances, &examinations);
+        let hint = run_hint_of(record, id)?;
         return Err(RunnerError::Refused(format!(
-            "no run {id} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness plan` lists the runs of a campaign{hint}"
+            "no run {id} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness export RECORD --classes FILE` lists the \
+             runs{hint}"
         )));
     };
     let reason = if !run.run.competes {

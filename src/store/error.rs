@@ -166,7 +166,9 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The record has no such run.
-    #[error("run {run} is not planned in this record; `mcc-harness plan` lists the runs of a campaign")]
+    #[error(
+        "run {run} is not planned in this record; `mcc-harness export RECORD --classes FILE` lists its runs"
+    )]
     UnknownRun {
         /// The id of the run, or its position.
         run: String,

@@ -191,7 +191,10 @@ impl Image {
         let image = Self { folder: folder.to_owned(), facts };
         for (_, file) in image.files() {
             if !file.is_file() {
-                return Err(bad(format!("{} is missing: build the image again", file.display())));
+                return Err(bad(format!(
+                    "{} is missing: build the image again, or, if its campaign was made by `import`, see README.txt there",
+                    file.display()
+                )));
             }
         }
         check_disk(&image.disk_file())?;

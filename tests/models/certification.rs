@@ -147,6 +147,15 @@ fn evidence_contradicts_three_wrong_tools_that_outvote_two() {
 }
 
 #[test]
+fn an_instance_without_values_to_decide_does_not_lack_an_archive() {
+    let honest: Answer = |_, value| value.to_owned();
+    let folder = judged(&[("breadth-first", honest), ("depth-first", honest)], &SMALL, &["StateSpace"]);
+    let done = certify(folder.path(), "--only disputed").assert().success();
+    let said = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
+    assert!(!said.contains("without an archive"), "{said}");
+}
+
+#[test]
 fn certified_values_change_labels_and_no_points() {
     let folder = outvoted();
     let at = |name: &str| folder.path().join(name);
@@ -670,6 +679,7 @@ fn a_file_for_another_command_and_a_missing_instance_are_named() {
         ("witness.json", r#""value": "TRUE", "runs": []"#),
         ("certificate.json", r#""value": "TRUE", "lemmas": [], "steps": []"#),
         ("explored.json", r#""value": "F", "complete": true"#),
+        ("other.json", r#""podiums": []"#),
     ] {
         fs::write(folder.path().join(name), format!("{{{statement}, {rest}}}")).unwrap();
     }
@@ -680,6 +690,8 @@ fn a_file_for_another_command_and_a_missing_instance_are_named() {
         ),
         ("check-certificate witness.json", "witness.json: this is a witness, which `check-witness`"),
         ("check-witness explored.json", "explored.json: this is a report on an exploration"),
+        ("check-witness other.json", "other.json: this is not a witness: it has no `runs`"),
+        ("check-certificate other.json", "other.json: this is not a certificate: it has no `lemmas`"),
         ("check-witness witness.json", " has neither F-PT-1.tgz nor a folder F-PT-1"),
     ] {
         let refused = harness(folder.path(), &format!("{arguments} --instances .")).assert().code(2);

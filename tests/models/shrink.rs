@@ -204,7 +204,9 @@ fn without_a_disagreement_nothing_is_written() {
         assert!(!folder.join("report").exists());
     };
     refused(&format!("--property {PROPERTY} --tool right"), "both programs give FALSE");
-    refused("--property unknown --tool wrong --against right", "gives no value of unknown");
+    refused("--property unknown --tool wrong --against right", "has no unknown; it has ");
+    tool(folder, "silent", "exit 0");
+    refused(&format!("--property {PROPERTY} --tool wrong --against silent"), "silent gives no value of ");
     refused(&format!("--property {PROPERTY} --tool {INSTANCE}"), "contains no BenchKit_head.sh");
 }
 

@@ -283,8 +283,59 @@ fn a_record_is_verified_with_the_judgement_made_of_it() {
     fs::write(&path, confidence.replacen("tool-0,", "tool-0,1", 1)).unwrap();
     let said = stdout(&harness(folder, &verify).code(1));
     assert!(said.contains("confidence.csv line 2"), "{said}");
+    let judgement = fs::read_to_string(folder.join("judgement/judgement.json")).unwrap();
+    let campaign_sha256 = judgement.split_once("\"campaign.toml\",\"sha256\":\"").unwrap().1[..64].to_owned();
+    let other = judgement.replacen(&campaign_sha256, &"0".repeat(64), 1);
+    fs::write(folder.join("judgement/judgement.json"), other).unwrap();
+    let said = stdout(&harness(folder, &verify).code(1));
+    assert!(said.starts_with("judgement/judgement.json: is not a judgement of this record;"), "{said}");
     let alone = harness(folder, &["verify", "judgement"]).code(2);
     assert!(stderr(&alone).contains("--judgement"), "{}", stderr(&alone));
+}
+
+/// Evidence that contradicts a trusted value changes the podiums by evidence.
+#[test]
+fn a_certified_judgement_is_verified_with_its_certified_values() {
+    let campaign = Campaign::new();
+    let folder = campaign.folder.path();
+    fs::create_dir(folder.join("certified")).unwrap();
+    let table = "instance,examination,position,id,trusted,basis,method,value,evidence,detail\n\
+                 DiningTable-PT-03,StateSpace,00,STATES,18,unanimous,explored,17,,by hand\n";
+    fs::write(folder.join("certified/certified.csv"), table).unwrap();
+    harness(folder, &["judge", "results", "--certified", "certified", "--out", "judged"]).success();
+    assert!(fs::read_to_string(folder.join("judged/judgement.json")).unwrap().contains("evidence_podiums"));
+    let verify = ["verify", "results", "--judgement", "judged"];
+    harness(folder, &[&verify[..], &["--certified", "certified"]].concat()).success();
+    let said = stdout(&harness(folder, &verify).code(1));
+    let expected =
+        "judged/judgement.json: was made with certified.csv, which is not given; give it with the option";
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
+fn the_database_of_a_record_is_not_taken_for_a_table_or_an_archive() {
+    let campaign = Campaign::new();
+    for command in [
+        vec!["judge", "results/record.db", "--out", "judged"],
+        vec!["judge", "results/record.db", "--edition", "mcc-2018", "--out", "judged"],
+        vec!["replay", "results/record.db", "--run", RUN],
+    ] {
+        let refused = stderr(&harness(campaign.folder.path(), &command).code(2));
+        assert!(refused.contains("record.db is a file, and not the folder of a record"), "{refused}");
+    }
+}
+
+#[test]
+fn a_run_without_output_is_refused_with_the_reason() {
+    let archive = crate::archives::archive();
+    let lint = |run: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        stderr(&harness(folder.path(), &["lint", archive.to_str().unwrap(), "--run", run]).code(2))
+    };
+    let refused = lint("random-walk/DiningTable-PT-05/CTLCardinality");
+    assert!(refused.contains("has no output: the entry did not compete in it"), "{refused}");
+    let refused = lint("random-walk/DiningTable-PT-05/StateSpac");
+    assert!(refused.contains("did you mean `random-walk/DiningTable-PT-05/StateSpace`"), "{refused}");
 }
 
 #[test]
@@ -334,7 +385,10 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
     );
     assert!(values.contains("00,STATES,18,right,18,unanimous,\n"), "{values}");
     assert!(values.contains(",lost,,unknown:none,\"answered"), "{values}");
-    harness(folder, &["verify", "own.tar.zst"]).success();
+    let verified = stdout(&harness(folder, &["verify", "own.tar.zst"]).success());
+    assert!(verified.contains("values.csv in it has the verdicts\n"), "{verified}");
+    let explained = stderr(&harness(folder, &["explain", "own.tar.zst", "--tool", "tool-2"]).code(2));
+    assert!(explained.contains("values.csv in it has the verdict on each value"), "{explained}");
     let unknown = campaign.export(&["x.tar.zst", "--tool", "nobody"]).code(2);
     assert!(stderr(&unknown).contains("entries are tool-0, tool-1, tool-2"), "{}", stderr(&unknown));
     assert!(!folder.join("x.tar.zst").exists());

@@ -624,6 +624,8 @@ fn lint_reports_wrong_arguments() {
             "absent.out: cannot be read; give a file with the output of a tool",
         ),
         (vec!["-", "--examination", "UpperBounds", "--instance", "absent.tgz"], "absent.tgz: "),
+        (vec!["-"], "give the examination with --examination NAME"),
+        (vec!["."], "of a record or an archive give the run with --run ENTRY/INSTANCE/EXAMINATION"),
     ] {
         let (code, _, errors) = lint(&arguments, "");
         assert_eq!(code, 2, "{errors}");

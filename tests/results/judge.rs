@@ -137,6 +137,10 @@ fn only_the_best_variant_is_ranked_and_no_virtual_tool() {
     assert_eq!(place("CTL", "ITS-Tools"), is("3", "best", "bronze"));
     assert_eq!(place("CTL", "BVT"), is("", "", ""));
     assert_eq!(place("CTL", "Tapaal"), is("1", "", "gold"));
+    let explained = harness().arg("explain").arg(dir.path()).args(["--tool", "ITS-Tools"]).assert().success();
+    let explained = String::from_utf8_lossy(&explained.get_output().stdout).into_owned();
+    let explained = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(explained.contains("(the best variant, ITS-Tools.L, has rank 3, bronze)"), "{explained}");
     let tools = rows(&dir.path().join("tools.csv"));
     let tool = |entry: &str| tools.iter().find(|row| row["entry"] == entry).unwrap();
     assert_eq!((tool("Irma.full")["tool"].as_str(), tool("Irma.full")["variant"].as_str()), ("Irma", "full"));

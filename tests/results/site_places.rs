@@ -152,6 +152,11 @@ fn the_site_of_2018_has_margins_and_medals() {
         "{front}"
     );
     assert!(front.contains("<h2 id=\"medals\">Medals</h2>") && !front.contains(">0 behind"));
+    let variant = text(site.join("tools/ITS-Tools.html"));
+    assert!(
+        variant.contains("<a href=\"ITS-Tools.L.html\">ITS-Tools.L</a> has</small> 3 bronze"),
+        "{variant}"
+    );
     let evidence = text(site.join("evidence.html"));
     let tables = &evidence[evidence.find("id=\"margins\"").expect("margins")..];
     let fraction = |word: &str| {

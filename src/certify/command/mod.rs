@@ -257,6 +257,8 @@ pub fn certify(
         None => {}
     }
     let mut outputs = outputs::write(judgement, &results, &folder)?;
+    outputs.summary.instances_without_archive =
+        tasks::tasks(judgement, input.only, |instance| archive_of(instance).is_none()).len();
     bundles::write(input, &outputs.alarms, &archives, &folder)?;
     if let (true, Some(record)) = (input.tool_evidence, input.record) {
         let checked =

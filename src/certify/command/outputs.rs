@@ -55,7 +55,7 @@ pub struct Summary {
     pub matched_by_order: usize,
     /// By examination, in the order of the edition.
     pub examinations: Vec<Share>,
-    /// Instances of the judgement without an archive; their values are not examined.
+    /// Instances that have values to decide and no archive; these values are not examined.
     pub instances_without_archive: usize,
     /// Answers that certified evidence contradicts.
     pub alarms: usize,
@@ -204,9 +204,6 @@ pub fn write(
         }
     }
     folder.write("skipped.csv", &text(skipped)?)?;
-    let with_archive = |number: &usize| results.contains_key(number);
-    summary.instances_without_archive =
-        judgement.instances.len() - (0..judgement.instances.len()).filter(with_archive).count();
     Ok(Outputs { alarms, summary })
 }
 

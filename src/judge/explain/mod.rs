@@ -17,7 +17,7 @@ use num_traits::Zero;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
-pub use tool::{ToolExplanation, explain_tool};
+pub use tool::{ToolExplanation, best_variant, explain_tool};
 
 /// Why something cannot be explained.
 #[derive(Debug, thiserror::Error)]

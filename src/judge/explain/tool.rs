@@ -80,6 +80,9 @@ pub struct PodiumResult {
     /// Its points in the category.
     #[serde(with = "fraction")]
     pub points: BigRational,
+    /// The best variant of the tool with its rank and medal, as text, if that is another one.
+    #[serde(skip)]
+    pub best_variant: Option<String>,
 }
 
 /// A wrong value of the entry.
@@ -152,6 +155,10 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
             rank: place.rank,
             medal: place.medal,
             points: place.points.clone(),
+            best_variant: best_variant(judgement, podium, place).map(|best| {
+                let rank = best.rank.map_or("no rank".to_owned(), |rank| format!("rank {rank}"));
+                format!("{}, has {rank}{}", judgement.entries[best.entry].entry, with_medal(best.medal))
+            }),
         })
     });
     let blocks: HashMap<(usize, usize), &Block> =
@@ -211,6 +218,22 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     })
 }
 
+/// The place of the best variant of a tool, if the given place is that of another variant (E-4.6).
+pub fn best_variant<'a>(
+    judgement: &Judgement,
+    podium: &'a Podium,
+    place: &PodiumPlace,
+) -> Option<&'a PodiumPlace> {
+    let tool = |place: &PodiumPlace| &judgement.entries[place.entry].tool;
+    let is_best = |other: &&PodiumPlace| other.variant == VariantRank::Best && tool(other) == tool(place);
+    podium.places.iter().find(is_best).filter(|_| place.variant == VariantRank::Other)
+}
+
+/// `, bronze`; empty without a medal.
+fn with_medal(medal: Medal) -> String {
+    if medal == Medal::None { String::new() } else { format!(", {medal}") }
+}
+
 fn examination_summary(judgement: &Judgement, sums: &Places, score: &Score) -> ExaminationSummary {
     let possible = judgement.best_virtual.iter().find(|best| best.examination == score.examination);
     let tally = sums.of_status(score.entry, &[score.examination], None);
@@ -242,10 +265,11 @@ impl fmt::Display for ToolExplanation {
         );
         writeln!(out, "{}\n", wrapped(&agreement, 80, 2))?;
         self.table(out)?;
-        let place = |PodiumResult { category, rank, medal, points }: &PodiumResult| {
+        let place = |PodiumResult { category, rank, medal, points, best_variant }: &PodiumResult| {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
-            let medal = if *medal == Medal::None { String::new() } else { format!(", {medal}") };
-            format!("{category}: {rank}{medal}, {} points", decimals(points))
+            let best = best_variant.as_ref();
+            let best = best.map_or_else(String::new, |best| format!(" (the best variant, {best})"));
+            format!("{category}: {rank}{}, {} points{best}", with_medal(*medal), decimals(points))
         };
         let places: Vec<String> = self.places.iter().map(place).collect();
         writeln!(out, "{}", wrapped(&places.join("; "), 80, 2))?;

@@ -6,8 +6,9 @@ use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
 use mcc_base::files;
-use mcc_base::names::ExaminationName;
+use mcc_base::names::{ExaminationName, RunId};
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
+use mcc_base::suggest::run_hint;
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::{Answers, Declaration, Questions, Reading};
 use mcc_edition::{Edition, Examination};
@@ -96,6 +97,19 @@ pub enum RecordError {
 pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
     serde_json::from_str(&record.facts().edition)
         .map_err(|source| RecordError::Edition { path: record.dir().join(RECORD_FILE), source })
+}
+
+/// Returns `; did you mean ...?` for the id of a run that is not in the record; empty if none is similar.
+///
+/// # Errors
+/// The edition in the record is not one of this version.
+pub fn run_hint_of(record: &Record, id: &RunId) -> Result<String, RecordError> {
+    let facts = record.facts();
+    let entries: Vec<&str> = facts.entries.iter().map(|known| known.entry.as_str()).collect();
+    let instances: Vec<&str> = facts.instances.iter().map(|known| known.name.as_str()).collect();
+    let edition = edition_of(record)?;
+    let examinations: Vec<&str> = edition.examinations.iter().map(|known| known.name.as_str()).collect();
+    Ok(run_hint(id, &entries, &instances, &examinations))
 }
 
 /// Reads all runs of a record whose campaign is finished. Outputs are read on all cores.

@@ -94,10 +94,14 @@ impl Judge {
         let mut flags = no_confidence::flags(&judge);
         flags.append(&mut judge.header.flags);
         judge.header.flags = flags;
+        if let Some(by_evidence) = judge.by_evidence()? {
+            let Ok(totals) = by_evidence.judge_blocks(|_| Ok::<_, std::convert::Infallible>(()));
+            judge.header.evidence_podiums = totals.podiums;
+        }
         Ok(judge)
     }
 
-    /// Prepares the judging without the flags that need a second judgement.
+    /// Prepares the judging without what needs a second judgement: some flags, and the podiums by evidence.
     fn prepare(edition: &Edition, mut results: RunResults) -> Result<Self, JudgeError> {
         let names: Vec<String> = results.entry_names().map(str::to_owned).collect();
         if names.len() > MAX_ENTRIES {
@@ -213,7 +217,7 @@ impl Judge {
     ///
     /// # Errors
     /// As `new`.
-    pub fn by_evidence(&self) -> Result<Option<Self>, JudgeError> {
+    fn by_evidence(&self) -> Result<Option<Self>, JudgeError> {
         if self.results.certified.is_none() {
             return Ok(None);
         }

@@ -345,7 +345,12 @@ function evidenceOf(block, position) {
   const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a firing sequence that shows the value.";
   const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. It is not a proof that a checker reads: the line “Certified” above says whether a second program repeated the exploration." : proves);
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. No command checks this file: the line “Certified” above says whether a second program repeated the exploration. That program is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
+    if (!name.endsWith(".explored.json")) {
+      const command = isWitness ? "check-witness" : "check-certificate";
+      const check = `mcc-harness ${command} ${path} --instances ${names.instances[shown.instance][0]}.tgz`;
+      file.append(" This command in the folder of the site checks it, with the archive of the instance: ", element("code", {}, check));
+    }
     if (!isWitness) return [file];
     const place = element("div", {}, element("p", {}, "Loading …"));
     load(`${path}.js`, firings => place.replaceChildren(...drawFirings(firings, element("a", { href: path }, "the file"))),
@@ -354,8 +359,8 @@ function evidenceOf(block, position) {
   }));
 }
 
-/** The archive in commands: its file name if the site was made from it. */
-const archive = () => names.archive?.[0] ?? "ARCHIVE";
+/** The archive in commands: its file name if the site was made from it, or else the judgement of the site. */
+const archive = () => names.archive?.[0] ?? (names.is_of_table ? "data" : "ARCHIVE");
 
 /** Commands with a button that copies them. The first one checks the digest of the archive, if it is known. */
 function commands(lines) {
@@ -363,7 +368,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
+  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip data/judgement.json.gz" : "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 

@@ -5,6 +5,7 @@
 use super::qualification::head_script;
 use super::{QualifyError, RunLimits, native};
 use mcc_base::OnFile;
+use mcc_base::suggest::hint;
 use mcc_base::temporary::{self, folder_beside};
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
@@ -26,6 +27,16 @@ pub enum Program {
     Tool(PathBuf),
     /// `certify`
     Certify,
+}
+
+impl Program {
+    /// Its name in messages.
+    fn name(&self) -> String {
+        match self {
+            Self::Tool(folder) => folder.display().to_string(),
+            Self::Certify => "certify".to_owned(),
+        }
+    }
 }
 
 /// Two programs and the value on which they may differ.
@@ -116,6 +127,16 @@ impl Dispute<'_> {
             let second = if useful { self.value(&self.programs[1], &archive, folder.path())? } else { None };
             Ok(first.zip(second).map(<[String; 2]>::from))
         };
+        let property = self.property;
+        let questions = Questions::read(archive, self.examination)?;
+        if let Some(ids) = questions.ids.filter(|ids| !ids.iter().any(|id| id == property)) {
+            let near = hint(property, ids.iter().map(String::as_str));
+            return Err(QualifyError::Refused(format!(
+                "{} has no {property}; it has {}{near}",
+                self.examination.name,
+                ids.join(", ")
+            )));
+        }
         let known = match values(&start, None)? {
             Some([first, second]) if first == second => {
                 return Err(QualifyError::Refused(format!(
@@ -125,9 +146,14 @@ impl Dispute<'_> {
             }
             Some(known) => known,
             None => {
+                let has_value = |program| -> Result<bool, QualifyError> {
+                    Ok(self.value(program, archive, folder.path())?.is_some())
+                };
+                let program =
+                    if has_value(&self.programs[0])? { &self.programs[1] } else { &self.programs[0] };
+                let (name, limit_s) = (program.name(), self.limit_s);
                 return Err(QualifyError::Refused(format!(
-                    "one of the programs gives no value of {}; give its id as in the file of the examination, or a higher --limit",
-                    self.property
+                    "{name} gives no value of {property} within {limit_s} s; give a higher --limit, or another program"
                 )));
             }
         };
