@@ -288,7 +288,7 @@ fn lint_prints_no_control_characters_of_an_output() {
 fn lint_reads_regular_files_and_no_more_than_a_contest_allows() {
     let folder = TempDir::new().unwrap();
     let examination = ["--examination", "ReachabilityDeadlock"];
-    for (path, kind) in [("/dev/null", "it is a character device"), (".", "it is a folder")] {
+    for (path, kind) in [("/dev/null", "it is a character device"), (".", "is not the output of a tool")] {
         refused(folder.path(), &[&["lint", path][..], &examination].concat(), &[kind]);
     }
     let edition = "name = \"short\"\nbase = \"mcc-2018\"\n[limits]\noutput_bytes = 100\n";
