@@ -108,17 +108,30 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     }
 }
 
-/// Opens or creates a lock file, which must not be a symbolic link, and locks it until it is closed. None: another process
-/// has the lock.
+/// A file with a lock of the kernel (flock), which ends when this is dropped, or with the process.
+#[derive(Debug)]
+pub struct LockedFile {
+    /// The open file.
+    pub file: File,
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is just being started also has the file, until it runs its program.
+        drop(self.file.unlock());
+    }
+}
+
+/// Opens or creates a lock file, which must not be a symbolic link, and locks it. None: another process has the lock.
 ///
 /// # Errors
 /// The file cannot be opened or locked.
-pub fn lock(path: &Path) -> io::Result<Option<File>> {
+pub fn lock(path: &Path) -> io::Result<Option<LockedFile>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
     let file = options.open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Some(LockedFile { file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -163,6 +176,19 @@ fn wrong_kind(kind: &str) -> io::Error {
 mod tests {
     use super::*;
     use nix::sys::stat::Mode;
+
+    #[test]
+    fn a_lock_ends_although_a_process_that_is_being_started_has_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = lock(&path).unwrap().unwrap();
+        // As a new process has it before it runs its program.
+        let inherited = first.file.try_clone().unwrap();
+        assert!(lock(&path).unwrap().is_none());
+        drop(first);
+        assert!(lock(&path).unwrap().is_some());
+        drop(inherited);
+    }
 
     #[test]
     fn only_regular_files_are_opened_as_inputs() {

@@ -1,14 +1,15 @@
 //! The lock of a record: one controller writes to it.
 
 use super::StoreError;
+use mcc_base::files::LockedFile;
 use mcc_base::{OnFile, files};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// A lock of the kernel (flock): the kernel releases it when the process ends, also when it is killed.
-pub(super) struct Lock(File);
+/// The kernel releases it when the process ends, also when it is killed.
+pub(super) struct Lock(LockedFile);
 
 /// Returns the holder of the lock of the record in `dir`. Does not take the lock: a controller that starts at the same
 /// moment must find it free. For a lock of another host, the content of the file is returned; the file is empty after
@@ -50,7 +51,7 @@ pub(super) fn restrict(path: &Path) -> io::Result<()> {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Only information for other hosts, so an error has no effect.
-        drop(self.0.set_len(0));
+        drop(self.0.file.set_len(0));
     }
 }
 
@@ -59,7 +60,7 @@ impl Lock {
         let path = dir.join("lock");
         // Not truncated before the lock is taken: the file has the name of the present holder.
         restrict(&path).on("lock", &path)?;
-        let Some(mut file) = files::lock(&path).on("lock", &path)? else {
+        let Some(mut lock) = files::lock(&path).on("lock", &path)? else {
             let owner = mcc_base::text::read(&path).on("lock", &path)?;
             return Err(StoreError::Refused(format!(
                 "{} is in use by another controller ({}); wait for it, stop it, or give another folder to --out",
@@ -68,10 +69,10 @@ impl Lock {
             )));
         };
         let host = nix::unistd::gethostname().on("lock", &path)?;
-        file.set_len(0).on("lock", &path)?;
-        file.rewind().on("lock", &path)?;
-        writeln!(file, "pid {} on {}", std::process::id(), host.to_string_lossy()).on("lock", &path)?;
-        Ok(Self(file))
+        lock.file.set_len(0).on("lock", &path)?;
+        lock.file.rewind().on("lock", &path)?;
+        writeln!(lock.file, "pid {} on {}", std::process::id(), host.to_string_lossy()).on("lock", &path)?;
+        Ok(Self(lock))
     }
 }
 

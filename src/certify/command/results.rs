@@ -1,6 +1,7 @@
 //! The results of certified instances, in a folder that a killed `certify` continues.
 
 use super::{CertificationError, Settings};
+use mcc_base::files::LockedFile;
 use mcc_base::{OnFile, files, text};
 use mcc_judge::certified::{CertifiedValue, Method};
 use serde::de::DeserializeOwned;
@@ -67,7 +68,7 @@ pub struct InstanceResult {
 /// The folder of a certification, locked by this process.
 pub struct ResultsFolder {
     dir: PathBuf,
-    _lock: File,
+    _lock: LockedFile,
 }
 
 impl ResultsFolder {
