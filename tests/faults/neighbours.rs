@@ -9,8 +9,8 @@ use std::fs;
 const FLOODED: &str = "tool-0/DiningTable-PT-03/StateSpace";
 const HONEST: &str = "tool-1/DiningTable-PT-03/StateSpace";
 
-/// Runs both machines at once. The first one repeats `flood` until the second one has ended; in the second one the tool
-/// prints a line and `own` is executed. The second one starts its tool after `flood` was executed `times` times. Both are
+/// Runs both machines at once. The first one repeats `flood` until the second one has sent all but its last message,
+/// after which it may be killed; in the second one the tool prints a line and `own` is executed. The second one starts its tool after `flood` was executed `times` times. Both are
 /// commands of the guest `when` the tool runs, or when its evidence is collected.
 fn beside(when: Phase, flood: &str, times: u32, own: &str) -> (Folder, [Attempt; 2]) {
     let hosts = "[hosts]\njobs = 2\nretries = 0\ncollect_deadline_s = 3600\n[limits]\nwall_s = 36000\n";
@@ -22,15 +22,15 @@ fn beside(when: Phase, flood: &str, times: u32, own: &str) -> (Folder, [Attempt;
         "n=0; until [[ -e done ]]; do {flood}; n=$((n + 1)); if ((n == {times})); then : > flooding; fi; done"
     );
     let (flood, own) = match when {
-        Phase::Run => (format!("{repeat}; ended; drained"), format!("{own}; ended; drained 6")),
-        Phase::Collection => (format!("ended; {repeat}; drained"), format!("ended; {own}; drained 6")),
+        Phase::Run => (format!("{repeat}; ended; drained"), format!("{own}; ended")),
+        Phase::Collection => (format!("ended; {repeat}; drained"), format!("ended; {own}")),
     };
     folder.fake_qemu(&format!(
         "position=${{TMPDIR##*/running/}}\n\
          power_on; ready; prepared; started\n\
          if [[ ${{position%%-*}} == 1 ]]; then {flood}; answer_until quit; exit; fi\n\
          until [[ -e flooding ]]; do linger 0.01; done\n\
-         printf 'hello\\n' >&$stdout; {own}; : > done; answer_until quit"
+         printf 'hello\\n' >&$stdout; {own}; : > done; drained 6; answer_until quit"
     ));
     folder.run(&[]).success();
     let runs = folder.runs();
