@@ -9,9 +9,10 @@ use std::fs;
 const FLOODED: &str = "tool-0/DiningTable-PT-03/StateSpace";
 const HONEST: &str = "tool-1/DiningTable-PT-03/StateSpace";
 
-/// Runs both machines at once. The first one repeats `flood` until the second one has sent all but its last message,
-/// after which it may be killed; in the second one the tool prints a line and `own` is executed. The second one starts its tool after `flood` was executed `times` times. Both are
-/// commands of the guest `when` the tool runs, or when its evidence is collected.
+/// Runs both machines at once. The first one repeats `flood` until the second one has sent all but its last message, after
+/// which it may be killed; in the second one the tool prints a line and `own` is executed. The second one starts its tool
+/// after `flood` was executed `times` times. Both are commands of the guest `when` the tool runs, or when its evidence is
+/// collected.
 fn beside(when: Phase, flood: &str, times: u32, own: &str) -> (Folder, [Attempt; 2]) {
     let hosts = "[hosts]\njobs = 2\nretries = 0\ncollect_deadline_s = 3600\n[limits]\nwall_s = 36000\n";
     let folder = Folder::with_fake_qemu(2, &["StateSpace"], hosts);
