@@ -160,8 +160,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) items: Vec<Item>,
     /// Why the last exploration, or the work on the complete graph, ended.
     stop: Option<Stop>,
-    /// The number of the order of places in which a decision diagram was found.
-    pub(crate) order: Option<usize>,
+    /// The order of places in which a decision diagram was found.
+    pub(crate) order: Option<Vec<usize>>,
 }
 
 /// A question, or a part of one.

@@ -203,16 +203,15 @@ impl Engine<'_> {
             return;
         }
         // Half of the steps are for the search of an order in which the diagram is small. It is kept for later rounds.
-        let Ok(orders) = orders(&self.named.net, limits) else { return };
+        let orders = match &self.order {
+            Some(known) => vec![known.clone()],
+            None => orders(&self.named.net, limits).map_or(Vec::new(), Vec::from),
+        };
         let search = limits.share(0.5, 1.0);
         for (number, order) in orders.iter().enumerate() {
-            if self.order.is_some_and(|known| known != number) {
-                continue;
-            }
-            let tried = if self.order.is_some() { 1 } else { orders.len() - number };
-            let search = search.share(1.0 / tried as f64, 1.0);
+            let search = search.share(1.0 / (orders.len() - number) as f64, 1.0);
             let Ok(mut diagram) = Diagram::new(&self.named.net, order, &search) else { continue };
-            self.order = Some(number);
+            self.order = Some(order.clone());
             let statistics = Statistics { nodes: diagram.size(), complete: true, ..Statistics::default() };
             // What it decides until its end is kept.
             let mut values = Vec::new();

@@ -63,10 +63,7 @@ impl<'d, 'a> Sets<'d, 'a> {
         let set = self.states(formula, preds)?;
         let diagram = &self.diagram;
         let mut node = set;
-        let mut initial = vec![0; diagram.net.places() + 1];
-        (0..).zip(&diagram.net.initial).for_each(|(place, tokens): (usize, _)| {
-            initial[diagram.levels[place] as usize] = *tokens;
-        });
+        let initial = self.initial();
         while diagram.nodes[node as usize].0 > 0 {
             let (level, edges) = &diagram.nodes[node as usize];
             node = child(edges, initial[*level as usize]);
@@ -100,10 +97,7 @@ impl<'d, 'a> Sets<'d, 'a> {
     /// Whether a place has the same tokens in all markings. None: a coloured place changes, of which only the colours might.
     pub(crate) fn is_stable(&self, named: &Named) -> Option<bool> {
         let mut changes = vec![false; self.diagram.levels.len() + 1];
-        let mut initial = changes.iter().map(|_| 0).collect::<Vec<u64>>();
-        (0..).zip(&self.diagram.net.initial).for_each(|(place, tokens): (usize, _)| {
-            initial[self.diagram.levels[place] as usize] = *tokens;
-        });
+        let initial = self.initial();
         for node in self.diagram.used() {
             let (level, edges) = &self.diagram.nodes[node];
             let level = *level as usize;
@@ -115,6 +109,15 @@ impl<'d, 'a> Sets<'d, 'a> {
         } else {
             named.places.iter().all(|range| range.len() == 1).then_some(false)
         }
+    }
+
+    /// By level: the initial tokens of its place.
+    fn initial(&self) -> Vec<u64> {
+        let mut initial = vec![0; self.diagram.levels.len() + 1];
+        for (level, tokens) in self.diagram.levels.iter().zip(&self.diagram.net.initial) {
+            initial[*level as usize] = *tokens;
+        }
+        initial
     }
 
     /// Counts steps, each of about twice the time of a step of the diagram.
@@ -215,6 +218,22 @@ impl<'d, 'a> Sets<'d, 'a> {
         Ok(result)
     }
 
+    /// The node with these children of a node: `child` gives a child for the tokens above it and for the old one.
+    fn with_children(
+        &mut self,
+        node: Node,
+        mut child: impl FnMut(&mut Self, u64, Node) -> Result<Node, Stop>,
+    ) -> Result<Node, Stop> {
+        let mut result = Vec::new();
+        for &(tokens, below) in &*self.diagram.edges(node) {
+            let below = child(self, tokens, below)?;
+            if below != NONE {
+                result.push((tokens, below));
+            }
+        }
+        self.diagram.node(self.level(node), result)
+    }
+
     /// The markings of `within` from which the parts of a transition from this one on lead to a set.
     fn before(&mut self, set: Node, within: Node, part: u32) -> Result<Node, Stop> {
         if set == NONE || within == NONE {
@@ -224,27 +243,21 @@ impl<'d, 'a> Sets<'d, 'a> {
         if let Some(known) = self.before.get(&key) {
             return Ok(*known);
         }
-        let (level, edges, limits) = (self.level(set), self.diagram.edges(set), self.diagram.edges(within));
-        self.spend(2 + limits.len() as u64 / 2)?;
-        let Part { level: place, needs, less, more, is_last } = self.diagram.parts[part as usize];
-        let mut result = Vec::new();
-        for &(tokens, limit) in &*limits {
-            let after = if place != level {
-                self.before(child(&edges, tokens), limit, part)?
-            } else if tokens < needs {
-                continue;
-            } else {
-                let Some(after) = (tokens - less).checked_add(more) else { continue };
-                match child(&edges, after) {
-                    after if is_last => self.both(after, limit)?,
-                    after => self.before(after, limit, part + 1)?,
-                }
-            };
-            if after != NONE {
-                result.push((tokens, after));
+        let edges = self.diagram.edges(set);
+        self.spend(2 + self.diagram.edges(within).len() as u64 / 2)?;
+        let Part { level, needs, less, more, is_last } = self.diagram.parts[part as usize];
+        let is_here = level == self.level(set);
+        let result = self.with_children(within, |sets, tokens, limit| {
+            if !is_here {
+                return sets.before(child(&edges, tokens), limit, part);
             }
-        }
-        let result = self.diagram.node(level, result)?;
+            if tokens < needs {
+                return Ok(NONE);
+            }
+            let Some(after) = (tokens - less).checked_add(more) else { return Ok(NONE) };
+            let after = child(&edges, after);
+            if is_last { sets.both(after, limit) } else { sets.before(after, limit, part + 1) }
+        })?;
         self.keep()?;
         self.before.insert(key, result);
         Ok(result)
@@ -424,14 +437,9 @@ impl<'d, 'a> Sets<'d, 'a> {
         let (level, edges) = (self.level(node), self.diagram.edges(node));
         self.spend(1 + edges.len() as u64 / 4)?;
         let (least, rest) = if level == *next { (*least, rest) } else { (0, needs) };
-        let mut result = Vec::new();
-        for &(tokens, below) in edges.iter().filter(|(tokens, _)| *tokens >= least) {
-            let below = self.with_tokens(below, rest, known)?;
-            if below != NONE {
-                result.push((tokens, below));
-            }
-        }
-        let result = self.diagram.node(level, result)?;
+        let result = self.with_children(node, |sets, tokens, below| {
+            if tokens < least { Ok(NONE) } else { sets.with_tokens(below, rest, known) }
+        })?;
         known.insert(node, result);
         Ok(result)
     }
@@ -463,14 +471,9 @@ impl<'d, 'a> Sets<'d, 'a> {
         let (level, edges) = (self.level(node), self.diagram.edges(node));
         self.spend(1 + edges.len() as u64 / 2)?;
         let weight = sums.weights[level as usize];
-        let mut result = Vec::new();
-        for &(tokens, below) in &*edges {
-            let below = self.sum_at_most(below, most - weight * i128::from(tokens), sums)?;
-            if below != NONE {
-                result.push((tokens, below));
-            }
-        }
-        let result = self.diagram.node(level, result)?;
+        let result = self.with_children(node, |sets, tokens, below| {
+            sets.sum_at_most(below, most - weight * i128::from(tokens), sums)
+        })?;
         self.diagram.take(SUM_BYTES)?;
         sums.found.insert((node, most), result);
         Ok(result)
@@ -512,14 +515,8 @@ impl<'d, 'a> Sets<'d, 'a> {
         }
         let (left, right) = (self.diagram.edges(one), self.diagram.edges(other));
         self.spend(2 + (left.len() + right.len()) as u64 / 4)?;
-        let mut result = Vec::new();
-        for &(tokens, below) in &*left {
-            let below = self.both(below, child(&right, tokens))?;
-            if below != NONE {
-                result.push((tokens, below));
-            }
-        }
-        let result = self.diagram.node(self.level(one), result)?;
+        let result =
+            self.with_children(one, |sets, tokens, below| sets.both(below, child(&right, tokens)))?;
         self.keep()?;
         self.both.insert(key, result);
         Ok(result)
@@ -538,14 +535,8 @@ impl<'d, 'a> Sets<'d, 'a> {
         }
         let (left, right) = (self.diagram.edges(one), self.diagram.edges(other));
         self.spend(2 + (left.len() + right.len()) as u64 / 4)?;
-        let mut result = Vec::new();
-        for &(tokens, below) in &*left {
-            let below = self.without(below, child(&right, tokens))?;
-            if below != NONE {
-                result.push((tokens, below));
-            }
-        }
-        let result = self.diagram.node(self.level(one), result)?;
+        let result =
+            self.with_children(one, |sets, tokens, below| sets.without(below, child(&right, tokens)))?;
         self.keep()?;
         self.without.insert((one, other), result);
         Ok(result)
