@@ -9,12 +9,12 @@ use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
-use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
+use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::has_output;
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read};
@@ -61,12 +61,6 @@ pub struct Verified {
     pub differences: Vec<Difference>,
     /// Number of further differences.
     pub more: u64,
-}
-
-/// The judged files of a judgement.
-#[derive(Deserialize)]
-struct JudgedInputs {
-    inputs: Vec<InputDigest>,
 }
 
 /// What no file of a record shows.

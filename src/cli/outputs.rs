@@ -3,9 +3,8 @@
 use super::Failure;
 use anyhow::anyhow;
 use mcc_base::files;
-use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest};
+use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
 use mcc_judge::write::{self, INCOMPLETE};
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -30,12 +29,6 @@ pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathB
         )));
     }
     Ok(())
-}
-
-/// The judged files of a judgement.
-#[derive(Deserialize)]
-struct JudgedInputs {
-    inputs: Vec<InputDigest>,
 }
 
 /// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`, or files that a

@@ -239,6 +239,13 @@ pub struct InputDigest {
     pub sha256: String,
 }
 
+/// The part of a judgement that states what was judged.
+#[derive(Debug, Deserialize)]
+pub struct JudgedInputs {
+    /// The judged files.
+    pub inputs: Vec<InputDigest>,
+}
+
 impl InputDigest {
     /// Returns whether the file name contains the name of the entry as a word, as `summary_TOOL.csv` and
     /// `TOOL.2026-01-01.results.xml` do.
