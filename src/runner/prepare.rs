@@ -49,6 +49,8 @@ impl PreparedCampaign {
         show: &dyn Fn(InputsEvent),
     ) -> Result<(Record, CampaignDisks), RunnerError> {
         let Self { campaign, edition, plan, instances, images } = self;
+        // Before the inputs disk is written into the folder.
+        Record::check_folder(results)?;
         let inputs = inputs_disk(campaign, edition, instances, results, accept, show)?;
         let disks = CampaignDisks::digest(campaign, images, &inputs, None)?;
         let facts = CampaignFacts::new(campaign, edition, instances.clone(), disks.all())

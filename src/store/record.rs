@@ -85,28 +85,39 @@ impl Record {
         Self::create_or_open_with("DELETE", dir, facts)
     }
 
-    fn create_or_open_with(journal: &str, dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
-        let path = dir.join(RECORD_FILE);
+    /// Checks that `dir` can have the record of a campaign: it is missing, empty, or has a record or what a controller left that
+    /// was killed before it created one.
+    ///
+    /// # Errors
+    /// `dir` has other files but no record, is an unpacked archive, or cannot be read.
+    pub fn check_folder(dir: &Path) -> Result<(), StoreError> {
         if dir.join(ARCHIVE_FILE).exists() {
             return Err(StoreError::Refused(format!(
                 "{} is an unpacked archive, which is not changed; give another folder to --out",
                 dir.display()
             )));
         }
-        if !path.exists() && dir.exists() {
-            let mut items = fs::read_dir(dir).on("list", dir)?.filter_map(Result::ok);
-            // Left by a controller that was killed before it created the record, or a measurement of the host.
-            let expected = |name: &str| {
-                ["lock", "inputs", "host.json", MEASURED_HOST].contains(&name)
-                    || name.starts_with(BUILD_PREFIX)
-            };
-            if items.any(|item| !expected(&item.file_name().to_string_lossy())) {
+        if dir.join(RECORD_FILE).exists() || !dir.exists() {
+            return Ok(());
+        }
+        for item in fs::read_dir(dir).on("list", dir)? {
+            let name = item.on("list", dir)?.file_name();
+            let name = name.to_string_lossy();
+            let expected = ["lock", "inputs", "host.json", MEASURED_HOST].contains(&&*name)
+                || name.starts_with(BUILD_PREFIX);
+            if !expected {
                 return Err(StoreError::Refused(format!(
                     "{} is not empty and holds no record; give a new or an empty folder to --out",
                     dir.display()
                 )));
             }
         }
+        Ok(())
+    }
+
+    fn create_or_open_with(journal: &str, dir: &Path, facts: &CampaignFacts) -> Result<Self, StoreError> {
+        let path = dir.join(RECORD_FILE);
+        Self::check_folder(dir)?;
         fs::create_dir_all(dir).on("create", dir)?;
         check_files(dir)?;
         let lock = Lock::take(dir)?;

@@ -77,6 +77,18 @@ fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
 }
 
 #[test]
+fn run_writes_nothing_into_a_folder_of_other_files() {
+    let folder = Folder::new(&small());
+    let results = folder.path().join("results");
+    fs::create_dir(&results).unwrap();
+    fs::write(results.join("thesis.txt"), "mine").unwrap();
+    let refused = folder.run(&[]).code(2);
+    assert!(stderr(&refused).contains("is not empty and holds no record"), "{}", stderr(&refused));
+    let names: Vec<_> = fs::read_dir(&results).unwrap().map(|item| item.unwrap().file_name()).collect();
+    assert_eq!(names, ["thesis.txt"]);
+}
+
+#[test]
 fn a_campaign_killed_twice_ends_with_the_same_records() {
     let uninterrupted = {
         let folder = Folder::new(&small());

@@ -233,6 +233,22 @@ fn a_native_tool_with_endless_output_is_ended() {
     assert!(found.iter().any(|finding| finding.contains("its output exceeded the limit")), "{found:?}");
 }
 
+#[test]
+fn a_native_run_does_not_write_into_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    tool(folder.path(), "");
+    for file in ["record.db", "archive.json"] {
+        let out = folder.path().join(format!("has {file}"));
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join(file), "").unwrap();
+        let output = qualify_native(folder.path(), &["--out", out.to_str().unwrap()]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("give another folder to --out"), "{message}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+    }
+}
+
 /// A pipe would be read without end.
 #[test]
 fn a_native_tool_that_replaces_its_output_is_an_error() {

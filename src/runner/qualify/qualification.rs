@@ -16,7 +16,7 @@ use mcc_campaign::{
 };
 use mcc_edition::{Edition, Examination};
 use mcc_model::Archive;
-use mcc_store::{CampaignFacts, Instructions, Outcome, Record};
+use mcc_store::{ARCHIVE_FILE, CampaignFacts, Instructions, Outcome, RECORD_FILE, Record};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -151,8 +151,8 @@ impl Qualification {
     /// is called with the number of each attempt, the number of all of them, and its run when it starts.
     ///
     /// # Errors
-    /// The edition limits instructions, `folder` has no head script, the tool cannot be started, or its outputs cannot be
-    /// written or read.
+    /// The edition limits instructions, `out` has a record, `folder` has no head script, the tool cannot be started, or its
+    /// outputs cannot be written or read.
     pub fn run_native(
         &self,
         folder: &Path,
@@ -165,6 +165,13 @@ impl Qualification {
                 "edition {}: `limits.instructions` is {limit}, but a native run has no machine that counts instructions; \
                  qualify an image without --native, or give another --edition",
                 edition.name
+            )));
+        }
+        if [RECORD_FILE, ARCHIVE_FILE].iter().any(|file| out.join(file).exists()) {
+            return Err(QualifyError::Refused(format!(
+                "{} has a record or is an unpacked archive, into which a native run does not write; give another folder to \
+                 --out",
+                out.display()
             )));
         }
         let head = head_script(folder)?;
