@@ -128,6 +128,9 @@ pub enum GuestEvent {
         /// The cause.
         #[serde(deserialize_with = "text")]
         reason: String,
+        /// Whether the content of the tool's disk is the cause. Agents of older versions do not state it.
+        #[serde(default)]
+        by_disk: bool,
     },
     /// The command is started. Everything that happens later in the guest may be caused by the tool.
     Started,
@@ -303,7 +306,7 @@ mod tests {
     fn long_texts_are_truncated_and_long_lists_are_refused() {
         let parse = |text: &str| serde_json::from_str::<GuestMessage>(text).map(|message| message.event);
         let failed = parse(&format!(r#"{{"nonce":"","event":"failed","reason":"{}"}}"#, "é".repeat(5000)));
-        assert_eq!(failed.unwrap(), GuestEvent::Failed { reason: "é".repeat(MAX_TEXT) });
+        assert_eq!(failed.unwrap(), GuestEvent::Failed { reason: "é".repeat(MAX_TEXT), by_disk: false });
         let drained = |files: usize| {
             let written = vec![r#""f""#; files].join(",");
             let counts = r#""stdout_bytes":0,"stderr_bytes":0"#;

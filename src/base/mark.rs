@@ -75,9 +75,10 @@ marks! {
     /// The guest, or its control session over ssh, sent messages that are invalid, impossible or unexpected, or too many.
     GUEST_MESSAGES = "guest-messages", "invalid messages",
         "the guest sent messages that are invalid, impossible or unexpected";
-    /// The programs of an original disk did not prepare the instance.
+    /// The content of a tool's disk kept the instance from being prepared: the programs of an original disk, or files where the
+    /// guest agent makes folders.
     NOT_PREPARED = "not-prepared", "not prepared",
-        "the programs of the original disk did not prepare the instance";
+        "the tool's disk kept the instance from being prepared";
     /// The kernel of the guest panicked after the tool's start.
     GUEST_PANIC = "guest-panic", "kernel panic", "the kernel of the guest panicked";
     /// The guest switched its machine off after the tool's start.

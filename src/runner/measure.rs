@@ -270,7 +270,7 @@ fn in_machine(
                 machine.send(&request).map_err(failed)?;
             }
             Event::Guest(GuestEvent::Started) => break,
-            Event::Guest(GuestEvent::Failed { reason }) => return Err(RunnerError::Measured(reason)),
+            Event::Guest(GuestEvent::Failed { reason, .. }) => return Err(RunnerError::Measured(reason)),
             Event::Deadline => return Err(failed(machine.timeout_error("started"))),
             Event::Guest(_) | Event::OutputLimit(_) => {}
         }

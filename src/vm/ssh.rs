@@ -240,7 +240,7 @@ impl Ssh {
                 )));
             }
             (Stage::Preparing, Some(GuestEvent::Prepared { .. })) => self.stage = Stage::Prepared,
-            (Stage::Preparing, Some(GuestEvent::Failed { reason })) => {
+            (Stage::Preparing, Some(GuestEvent::Failed { reason, .. })) => {
                 let reason = format!("the disk's programs did not prepare the instance: {reason}");
                 self.end_sessions(&reason);
             }

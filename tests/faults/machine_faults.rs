@@ -511,6 +511,20 @@ fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
 }
 
 #[test]
+fn a_disk_that_keeps_the_guest_from_preparing_is_an_outcome_of_its_tool() {
+    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
+    folder.fake_qemu(
+        "power_on; ready; read_request; agent_event failed '\"reason\":\"no folder\",\"by_disk\":true'; linger",
+    );
+    folder.run(&[]).success();
+    let runs = folder.runs();
+    let last = &runs.values().next().unwrap().last;
+    assert_eq!(last.outcome, Outcome::ToolCrash { signal: 9 });
+    assert!(last.marks.contains(&"not-prepared".into()), "{:?}", last.marks);
+    assert_eq!(last.facts.as_ref().unwrap().guest_end.as_deref(), Some("no folder"));
+}
+
+#[test]
 fn a_tool_that_panics_its_guest_excludes_no_block() {
     let folder = Folder::with_fake_qemu(2, &EXAMINATIONS[..2], "[hosts]\nretries = 0\n");
     let edition = "base = \"mcc-2018\"\nname = \"mcc-x\"\ntitle = \"X\"\n[judging]\ninfrastructure = \"exclude\"\n\

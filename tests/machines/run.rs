@@ -76,6 +76,23 @@ fn facts(folder: &Folder) -> BTreeMap<String, (Outcome, u32, String)> {
     facts.collect()
 }
 
+/// The guest agent makes folders of these names.
+#[test]
+fn files_of_a_tool_where_the_agent_makes_folders_are_replaced() {
+    let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &["tool"], "");
+    let folder = Folder::new(&campaign.replace("{build}/images/tool", "image"));
+    let tool = folder.path().join("tool");
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    fs::write(tool.join("BenchKit_head.sh"), "#!/bin/bash\nls -d model.pnml; echo CANNOT_COMPUTE\n").unwrap();
+    fs::write(tool.join("execution"), "notes").unwrap();
+    std::os::unix::fs::symlink("nowhere", tool.join("results")).unwrap();
+    images::with_tool(&tool, &folder.path().join("image"));
+    folder.run(&[]).success();
+    let run = "tool/DiningTable-PT-03/StateSpace";
+    assert_eq!(folder.runs()[run].last.outcome, Outcome::Finished { exit_code: 0 });
+    assert!(folder.output(run, 1, "stdout").starts_with("model.pnml"));
+}
+
 #[test]
 fn run_writes_nothing_into_a_folder_of_other_files() {
     let folder = Folder::new(&small());

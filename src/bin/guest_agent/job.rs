@@ -13,6 +13,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, PipeWriter, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
@@ -90,6 +91,16 @@ impl User {
     }
 }
 
+/// The part of the preparation that fails only because of the content of the tool's disk.
+#[derive(Debug)]
+pub struct ToolsDisk;
+
+impl fmt::Display for ToolsDisk {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the tool's disk")
+    }
+}
+
 /// Prepares the environment of a job. No program of the tool runs yet.
 pub fn prepare(job: &Job) -> Result<Prepared> {
     set_clock(job.clock_ns)?;
@@ -102,17 +113,11 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
         mount(Some(&*disk.device), &*disk.at, Some(&*disk.fs), flags, None::<&str>)
             .with_context(|| format!("mounting {} at {}", disk.device, disk.at))?;
     }
-    let user = User::named(&job.user)?;
-    for folder in &job.empty_folders {
-        if Path::new(folder).exists() {
-            fs::remove_dir_all(folder).with_context(|| folder.clone())?;
-        }
-        fs::create_dir_all(folder).with_context(|| folder.clone())?;
-        chown(&**folder, Some(user.uid), Some(user.gid))?;
-    }
-    if let Some(unpack) = &job.unpack {
-        user.as_user(|| untar(unpack)).with_context(|| format!("unpacking {}", unpack.archive))?;
-    }
+    let archive = match &job.unpack {
+        Some(unpack) => Some((unpack, File::open(&unpack.archive).with_context(|| unpack.archive.clone())?)),
+        None => None,
+    };
+    let user = prepare_disk(job, archive).context(ToolsDisk)?;
     let (program, arguments) = job.command.split_first().context("an empty command")?;
     let mut command = user.command(program);
     command.args(arguments).envs(&job.env).current_dir(&job.cwd);
@@ -157,11 +162,29 @@ fn limit_group(memory_reserve_kib: u64) -> Result<Option<u64>> {
     Ok(Some(limit))
 }
 
+/// Makes what the job needs on the tool's disk, and returns the job's user.
+fn prepare_disk(job: &Job, archive: Option<(&Unpack, File)>) -> Result<User> {
+    let user = User::named(&job.user)?;
+    for folder in &job.empty_folders {
+        let removed = match fs::symlink_metadata(folder) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(folder),
+            Ok(_) => fs::remove_file(folder),
+            Err(_) => Ok(()),
+        };
+        removed.and_then(|()| fs::create_dir_all(folder)).with_context(|| folder.clone())?;
+        chown(&**folder, Some(user.uid), Some(user.gid))?;
+    }
+    if let Some((unpack, archive)) = archive {
+        user.as_user(|| untar(archive, &unpack.to))
+            .with_context(|| format!("unpacking {}", unpack.archive))?;
+    }
+    Ok(user)
+}
+
 /// Unpacks an archive with one folder of plain files. It does not start tar and gzip, because that takes half a second
 /// in a guest without hardware virtualization.
-fn untar(unpack: &Unpack) -> Result<()> {
-    let file = File::open(&unpack.archive)?;
-    for entry in tar::Archive::new(flate2::read::GzDecoder::new(file)).entries()? {
+fn untar(archive: File, folder: &str) -> Result<()> {
+    for entry in tar::Archive::new(flate2::read::GzDecoder::new(archive)).entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
         let within = path.components().skip_while(|part| *part == Component::CurDir).skip(1);
@@ -172,7 +195,7 @@ fn untar(unpack: &Unpack) -> Result<()> {
             "{} is not a plain file or folder",
             path.display()
         );
-        let to = Path::new(&unpack.to).join(within.collect::<PathBuf>());
+        let to = Path::new(folder).join(within.collect::<PathBuf>());
         if kind.is_dir() {
             fs::create_dir_all(&to)?;
         } else {

@@ -54,5 +54,6 @@ fn serve() -> anyhow::Result<()> {
 }
 
 fn failed(error: &anyhow::Error) -> GuestEvent {
-    GuestEvent::Failed { reason: capped(&format!("{error:#}"), MAX_TEXT) }
+    let by_disk = error.downcast_ref::<job::ToolsDisk>().is_some();
+    GuestEvent::Failed { reason: capped(&format!("{error:#}"), MAX_TEXT), by_disk }
 }

@@ -379,11 +379,15 @@ impl AttemptRunner<'_> {
                     phases.memory_limit_kib = memory_limit_kib;
                 }
                 (Request::Start, Some(GuestEvent::Started)) => {}
-                // The disk has the name of the instance, so its programs may cause a failure on purpose.
-                (_, event) if over_ssh => {
+                // The disk has the name of the instance, so its programs may cause a failure on purpose. With the guest agent
+                // its content can.
+                (_, event) if over_ssh || matches!(event, Some(GuestEvent::Failed { by_disk: true, .. })) => {
                     phases.figures = tool.read()?;
                     phases.prepare_cpu = phases.figures.1;
-                    return Ok(self.ended_over_ssh(event.as_ref()));
+                    if let Some(GuestEvent::Failed { reason, .. }) = &event {
+                        phases.guest_end = Some(reason.clone());
+                    }
+                    return Ok(self.ended_by_disk(event.as_ref()));
                 }
                 (_, Some(event)) => return Err(unexpected(&event)),
                 (_, None) => return Err(tool.machine.timeout_error(what)),
@@ -496,16 +500,16 @@ impl AttemptRunner<'_> {
                     return Ok(outcome_of(exit, oom_kills));
                 }
                 Step::Guest(event @ (GuestEvent::SessionLost | GuestEvent::UnexpectedMessage)) => {
-                    return Ok(self.ended_over_ssh(Some(&event)));
+                    return Ok(self.ended_by_disk(Some(&event)));
                 }
                 Step::Guest(other) => return Err(unexpected(&other)),
             }
         }
     }
 
-    /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance. It is the
-    /// tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
-    fn ended_over_ssh(&mut self, event: Option<&GuestEvent>) -> Outcome {
+    /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance, or kept the guest
+    /// agent from preparing it. It is the tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
+    fn ended_by_disk(&mut self, event: Option<&GuestEvent>) -> Outcome {
         self.sessions_ended = true;
         self.mark(match event {
             Some(GuestEvent::SessionLost) => Mark::CONNECTION_LOST,
@@ -528,7 +532,7 @@ impl AttemptRunner<'_> {
         let complete = loop {
             match tool.next(deadline)? {
                 Step::Guest(event @ GuestEvent::UnexpectedMessage) => {
-                    over = Some(self.ended_over_ssh(Some(&event)));
+                    over = Some(self.ended_by_disk(Some(&event)));
                 }
                 Step::Guest(GuestEvent::OutputComplete {
                     stdout_bytes,
@@ -626,7 +630,7 @@ fn wait_for(machine: &mut Machine, deadline: Instant, what: &str) -> Result<Gues
 
 fn unexpected(event: &GuestEvent) -> VmError {
     match event {
-        GuestEvent::Failed { reason } => VmError::Agent(reason.clone()),
+        GuestEvent::Failed { reason, .. } => VmError::Agent(reason.clone()),
         other => VmError::Agent(format!("unexpected message {}", capped(&format!("{other:?}"), 300))),
     }
 }

@@ -37,6 +37,13 @@ pub(crate) fn account(passwd: &str, group: &str, shadow: Option<&str>) -> Result
                     .to_owned(),
             );
         }
+        // The system calls take it for "no change".
+        if [uid, gid].contains(&u32::MAX) {
+            return Err(format!(
+                "its user mcc has the number {}, which no user can have: give it another number",
+                u32::MAX
+            ));
+        }
         let home = user.get(5).map_or("", String::as_str);
         if home.trim_end_matches('/') != HOME {
             return Err(format!(
@@ -69,6 +76,13 @@ pub(crate) fn account(passwd: &str, group: &str, shadow: Option<&str>) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_that_means_no_change_is_refused() {
+        for line in ["mcc:x:4294967295:1000::/home/mcc:/bin/sh", "mcc:x:1000:4294967295::/home/mcc:/bin/sh"] {
+            assert!(account(line, "", None).unwrap_err().contains("which no user can have"));
+        }
+    }
 
     #[test]
     fn a_missing_user_gets_free_numbers_in_all_files() {
