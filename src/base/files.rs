@@ -27,6 +27,28 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
+    /// The stamp of the file at `path`, after links.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self::from_metadata(&path.metadata()?))
+    }
+
+    /// Returns an error if the file at `path` is not the one with this stamp any more.
+    ///
+    /// # Errors
+    /// The file changed or cannot be read.
+    pub fn check_if_unchanged(&self, path: &Path) -> io::Result<()> {
+        if Self::of(path)? == *self {
+            Ok(())
+        } else {
+            Err(io::Error::other(
+                "it was changed while it was read; run the command again when nothing changes it",
+            ))
+        }
+    }
+
     /// The stamp of the file that has these metadata.
     pub fn from_metadata(found: &Metadata) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use super::{Campaign, CampaignError, InstanceFacts};
 use crate::benchkit::Questions;
-use mcc_base::files::ARCHIVES;
+use mcc_base::files::{ARCHIVES, FileStamp};
 use mcc_base::names::ExaminationName;
 use mcc_base::{OnFile, digest};
 use mcc_edition::Edition;
@@ -54,6 +54,7 @@ impl Campaign {
         self.models.values().try_for_each(|model| model.check_status(edition))?;
         let mut facts = Vec::new();
         for (name, path) in self.archives()? {
+            let stamp = FileStamp::of(&path).on("read", &path)?;
             let archive = Archive::open(&path)?;
             if archive.instance.as_str() != name {
                 // The guest finds the archive by the name of the instance.
@@ -86,6 +87,7 @@ impl Campaign {
                 questions.insert(name, ids);
             }
             let (sha256, _) = digest::file(&path).on("read", &path)?;
+            stamp.check_if_unchanged(&path).on("read", &path)?;
             let (family, status) = self.classify(edition, &archive.instance, archive.markers().new_model);
             let name = archive.instance;
             facts.push(InstanceFacts { name, family, status, sha256, questions });

@@ -11,7 +11,7 @@ use mcc_checker::{Certificate, CheckError, Value, Witness};
 use mcc_model::{Archive, ArchiveError, MODEL};
 use num_bigint::BigUint;
 use std::collections::HashMap;
-use std::{fs, io};
+use std::path::PathBuf;
 
 /// Share of the time for exploration and search; structural proofs have the rest, and what the search leaves.
 const SEARCH: f64 = 0.75;
@@ -65,7 +65,8 @@ pub fn certify(
     budget: &Budget<'_>,
 ) -> Result<Vec<Finding>, EngineError> {
     let start = cpu_time();
-    let stamp = stamp_of(archive)?;
+    let path = file_of_net(archive);
+    let stamp = FileStamp::of(&path).on("read", &path).map_err(ArchiveError::from)?;
     let search = Budget { time: budget.time.mul_f64(SEARCH), ..*budget };
     let answers = decide_with_parts(archive, examinations, &search)?;
     // A proof is checked independently, an exploration is not: explored values are proved too where possible.
@@ -128,20 +129,15 @@ pub fn certify(
     Ok(findings)
 }
 
-/// The stamp of the file with the net, which search, proofs and checks read each for itself.
-fn stamp_of(archive: &Archive) -> Result<FileStamp, ArchiveError> {
+/// The file with the net, which search, proofs and checks read each for itself.
+fn file_of_net(archive: &Archive) -> PathBuf {
     let path = archive.path();
-    let model = if path.is_dir() { path.join(MODEL) } else { path.to_owned() };
-    Ok(FileStamp::from_metadata(&fs::metadata(&model).on("read", &model)?))
+    if path.is_dir() { path.join(MODEL) } else { path.to_owned() }
 }
 
 /// Refuses a net that was changed since `before`: the evidence would be of one net and its check of another.
 fn check_if_unchanged(archive: &Archive, before: &FileStamp) -> Result<(), ArchiveError> {
-    if stamp_of(archive)? == *before {
-        return Ok(());
-    }
-    let changed = "it was changed while it was read; run the command again when nothing changes it";
-    Ok(Err(io::Error::other(changed)).on("read", archive.path())?)
+    Ok(before.check_if_unchanged(&file_of_net(archive)).on("read", archive.path())?)
 }
 
 /// Bytes of a marking in the smallest tables of the checkers' explorer.
@@ -282,6 +278,7 @@ fn known(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// What is found about the values of an instance of the conformance vectors.
     fn findings(name: &str, examinations: &[&str]) -> Vec<Finding> {
@@ -305,7 +302,7 @@ mod tests {
         fs::create_dir(&instance).unwrap();
         fs::copy(known.join(MODEL), instance.join(MODEL)).unwrap();
         let archive = Archive::open(&instance).unwrap();
-        let before = stamp_of(&archive).unwrap();
+        let before = FileStamp::of(&file_of_net(&archive)).unwrap();
         check_if_unchanged(&archive, &before).unwrap();
         // Another file with the same bytes.
         fs::copy(known.join(MODEL), instance.join("new")).unwrap();

@@ -1,6 +1,7 @@
 use super::{Exit, Failure, print, submission};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
+use mcc_base::files::FileStamp;
 use mcc_base::temporary::{self, folder_of};
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
@@ -10,6 +11,7 @@ use mcc_vm::build::{self, BuildDisk};
 use mcc_vm::export::{self, Exported};
 use mcc_vm::kit::{self, BuildKit};
 use mcc_vm::{Image, Partition, Source};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -114,7 +116,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let progress = |step: &str| eprintln!("image: {step}");
     match args.command {
         Command::Build { kit: Some(out), reference, tool, packages, size, inputs, .. } => {
-            let archives = inputs.map_or(Ok(vec![]), |folder| checked_archives(&folder, false))?;
+            let archives = match inputs {
+                Some(folder) => checked_archives(&folder, false)?.0,
+                None => vec![],
+            };
             let what = BuildKit {
                 out: &out,
                 reference: reference.as_deref().unwrap_or(Path::new("")),
@@ -156,15 +161,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let edition =
                 edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
             let edition = edition.as_ref().map(|edition| edition.name.as_str());
-            let named = checked_archives(&archives, accept_errors)?;
+            let (named, stamps) = checked_archives(&archives, accept_errors)?;
+            let copy = |from: &Path, to: &Path| {
+                std::fs::copy(from, to)?;
+                stamps.get(from).map_or(Ok(()), |stamp| stamp.check_if_unchanged(from))
+            };
             let build = |named: &[_]| {
-                let image = build::inputs(
-                    named,
-                    edition,
-                    (None, &|from, to| std::fs::copy(from, to).map(drop)),
-                    &out,
-                    &progress,
-                );
+                let image = build::inputs(named, edition, (None, &copy), &out, &progress);
                 image.with_context(|| format!("building {}", out.display()))
             };
             let Some(seed) = obfuscate else {
@@ -224,7 +227,6 @@ fn exported(vmdk: &Path, written: &Exported) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// The archives of a folder by name, checked by rule M-4.
 /// The guest agent of this program: beside it as cargo builds it, otherwise in ../libexec/mcc-harness as packages install
 /// it.
 fn guest_agent(program: &Path) -> PathBuf {
@@ -234,14 +236,22 @@ fn guest_agent(program: &Path) -> PathBuf {
     installed.filter(|installed| !beside.is_file() && installed.is_file()).unwrap_or(beside)
 }
 
-fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Vec<(String, PathBuf)>, Failure> {
+/// The archives of a folder by name, checked by rule M-4, and their stamps from before this check.
+fn checked_archives(
+    folder: &Path,
+    accept_errors: bool,
+) -> Result<(Vec<(String, PathBuf)>, BTreeMap<PathBuf, FileStamp>), Failure> {
     let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));
     }
+    let mut stamps = BTreeMap::new();
+    for (_, path) in &named {
+        stamps.insert(path.clone(), FileStamp::of(path).with_context(|| path.display().to_string())?);
+    }
     check_archives(&named, accept_errors, &print::inputs)?;
-    Ok(named)
+    Ok((named, stamps))
 }
 
 /// The file of names. It is not in the folder of the image, whose files are published with the results.

@@ -1,6 +1,7 @@
 //! The inputs disk of a campaign.
 
 use super::RunnerError;
+use mcc_base::digest;
 use mcc_base::files::ARCHIVES;
 use mcc_campaign::{Campaign, GenericProperties, InstanceFacts};
 use mcc_edition::Edition;
@@ -8,6 +9,7 @@ use mcc_model::{Archive, Finding, Severity, VERDICTS, copy_without_verdicts, val
 use mcc_vm::{Image, build};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// An event while an inputs disk is built.
@@ -84,10 +86,22 @@ pub(super) fn inputs_disk(
     let archives: Vec<_> = campaign.archives()?.into_iter().collect();
     check_archives(&archives, accept, show)?;
     let step = |step: &str| show(InputsEvent::Step(step));
-    let copy = |from: &Path, to: &Path| match left_out {
-        // Not `fs::copy`, which also copies the permissions: the copy is private if the record is.
-        None => std::io::copy(&mut File::open(from)?, &mut File::create(to)?).map(drop),
-        Some(_) => copy_without_verdicts(from, to).map_err(std::io::Error::other),
+    let copy = |from: &Path, to: &Path| {
+        let (sha256, _) = digest::file(from)?;
+        let is_planned = |(name, path): &(String, PathBuf)| {
+            path == from
+                && planned.iter().any(|(known, planned)| known.as_str() == name && **planned == sha256)
+        };
+        if !archives.iter().any(is_planned) {
+            return Err(io::Error::other(
+                "it was changed after the campaign was planned; run the command again",
+            ));
+        }
+        match left_out {
+            // Not `fs::copy`, which also copies the permissions: the copy is private if the record is.
+            None => io::copy(&mut File::open(from)?, &mut File::create(to)?).map(drop),
+            Some(_) => copy_without_verdicts(from, to).map_err(io::Error::other),
+        }
     };
     build::inputs(&archives, Some(&edition.name), (left_out, &copy), &own_disk, &step)
         .map_err(RunnerError::Inputs)

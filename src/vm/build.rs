@@ -8,7 +8,7 @@ use crate::host::find_program;
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
-use mcc_base::files::{ARCHIVES, BUILD_PREFIX};
+use mcc_base::files::{ARCHIVES, BUILD_PREFIX, FileStamp};
 use mcc_base::temporary::folder_beside;
 use mcc_base::text::visible;
 use std::fs::{self, File};
@@ -405,8 +405,10 @@ pub fn inputs(
         fs::create_dir(&staging).on("create", &staging)?;
         let mut instances = vec![];
         for (instance, archive) in archives {
+            let stamp = FileStamp::of(archive).on("read", archive)?;
             copy(archive, &staging.join(format!("{instance}.tgz"))).on("read", archive)?;
             let (sha256, _) = digest::file(archive).on("read", archive)?;
+            stamp.check_if_unchanged(archive).on("read", archive)?;
             instances.push(PackedInstance { instance: instance.clone(), sha256 });
         }
         recipe("inputs", INPUTS, out, &[("ARCHIVES", staging.as_os_str())], progress)?;

@@ -312,6 +312,22 @@ mod tests {
         image.disk()
     }
 
+    #[test]
+    fn an_archive_that_changes_while_it_is_packed_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tgz");
+        std::fs::write(&path, "one").unwrap();
+        let copy = |from: &Path, to: &Path| {
+            std::fs::copy(from, to)?;
+            std::fs::write(from, "another")
+        };
+        let archives = [("a".to_owned(), path)];
+        let out = folder.path().join("inputs");
+        let error = build::inputs(&archives, None, (None, &copy), &out, &|_| {}).unwrap_err().to_string();
+        assert!(error.contains("a.tgz: it was changed while it was read"), "{error}");
+        assert!(!out.exists());
+    }
+
     fn copied(files: &Ext4Files, name: &str) -> Option<Vec<u8>> {
         let mut content = Vec::new();
         let length = files.copy(name, &mut content).unwrap()?;
