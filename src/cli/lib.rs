@@ -60,7 +60,8 @@ use serde::de::value::StringDeserializer;
 
 /// Runs and scores the Model Checking Contest.
 ///
-/// The program mcc-check, which is installed beside it, has the checkers of evidence alone, and can explore a net again.
+/// The program mcc-check, which is installed beside it, contains only the checkers of evidence and an
+/// explorer that decides values again.
 #[derive(Parser)]
 #[command(name = "mcc-harness", version, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -175,7 +176,16 @@ impl Command {
 
     /// Whether it makes a folder of results, or files in one.
     fn writes_a_record(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Submit(_) | Self::Shard(_) | Self::Collect(_) | Self::Replay(_))
+        matches!(
+            self,
+            Self::Run(_)
+                | Self::Submit(_)
+                | Self::Shard(_)
+                | Self::Collect(_)
+                | Self::Replay(_)
+                | Self::Qualify(_)
+                | Self::CompareRuns(_)
+        )
     }
 }
 
