@@ -316,7 +316,7 @@ fn check_run_id(id: &str) -> Result<(), &'static str> {
         (Some(entry), Some(instance), Some(examination), None) => {
             [entry, instance, examination].into_iter().try_for_each(check_folder)
         }
-        _ => Err("does not have the form ENTRY/INSTANCE/EXAMINATION; write it in this form"),
+        _ => Err("is not a run; write ENTRY/INSTANCE/EXAMINATION"),
     }
 }
 

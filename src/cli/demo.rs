@@ -23,7 +23,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let (judged, site) = (args.out.join("judged"), args.out.join("site"));
     if !answers.is_file() {
         return Err(Failure::usage(anyhow!(
-            "{} does not have the published answers (answers.csv.gz); give their folder with --data",
+            "{} does not have the published answers (answers.csv.gz); give their folder with --data (tests/data/mcc/2018 in a clone)",
             data.display()
         )));
     }

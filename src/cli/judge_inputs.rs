@@ -208,13 +208,20 @@ impl Opened {
         if let Err(error) = given.metadata() {
             return Err(Failure::usage(anyhow!("cannot read {}: {error}", given.display())));
         }
+        if given.extension().is_some_and(|extension| extension == "toml") {
+            return Err(Failure::usage(anyhow!(
+                "{} is a TOML file, without results; if it is a campaign, give the folder that `run --out` wrote",
+                given.display()
+            )));
+        }
         refuse_database(given)?;
         let unpacked = is_archive(given).then(|| record_source::open_part(given, &no_disk)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
         let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(|error| match error {
             StoreError::NoRecord { .. } => Failure::usage(anyhow!(
-                "{error}; results of SV-COMP or CRV need an --edition of that contest (`mcc-harness edition list`)"
+                "{error}, an archive or a table of answers; results of SV-COMP or CRV need an --edition of that contest \
+                 (`mcc-harness edition list`)"
             )),
             error => Failure::usage(error),
         })?;

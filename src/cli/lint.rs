@@ -238,7 +238,7 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
         page.item(0, &format!("{place}{label}:"), style, &format!("{problem}; {fix} ({rule})"));
     }
     if answers.is_empty() {
-        page.item(0, "error:", ERROR, "no well-formed answer: it counts as not computed (E-1.7)");
+        page.item(0, "error:", ERROR, "no well-formed answer: the run counts as not computed (E-1.7)");
     }
     page
 }

@@ -177,7 +177,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let found = instances.iter().filter(|known| has_archive(&known.instance)).count();
         if found < instances.len() {
             note(&format!(
-                "archives of {found} of {} instances are in {}; the other ones have no formulas and no net",
+                "{found} of {} instances have an archive in {}; the others have no formulas and no net",
                 instances.len(),
                 argument(folder)
             ));

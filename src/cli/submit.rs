@@ -240,7 +240,7 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
     let (cores, time) = (batch.resources.cores, batch.time_s.div_ceil(60));
     format!(
-        "job {job}: {which}{place}, per model {cores} cores, {} MB, time limit {time} min",
+        "job {job}: {which}{place}; for each model {cores} cores, {} MiB, time limit {time} min",
         batch.resources.memory_mib
     )
 }

@@ -40,7 +40,7 @@ fn load_text(load: &HostLoad) -> String {
         ("vCPUs waited for a CPU", load.starved_ms),
         ("time taken by the hypervisor below the host (steal)", load.steal_ms),
         ("CPU time of other programs on the cores of this machine", load.foreign_ms),
-        ("the part of it in user mode, by a clock that is less exact", load.foreign_user_ms),
+        ("its part in user mode, by a less exact clock", load.foreign_user_ms),
         ("some program waited for a CPU", load.cpu_pressure_ms),
         ("some program waited for memory", load.memory_pressure_ms),
         ("some program waited for a disk", load.io_pressure_ms),

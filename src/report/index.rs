@@ -374,7 +374,7 @@ pub fn citation(contest: &Contest) -> String {
 fn input_name(file: &str) -> String {
     match file {
         "outputs" => {
-            "outputs: of each run a line ENTRY/INSTANCE/EXAMINATION SHA-256, for its stdout".to_owned()
+            "outputs (a list with one line for each run: ENTRY/INSTANCE/EXAMINATION and the SHA-256 of its stdout)".to_owned()
         }
         file => visible(file),
     }

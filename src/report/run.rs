@@ -285,7 +285,7 @@ fn facts(
     let environment = &attempt.environment;
     if !environment.cpus.is_empty() {
         let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        facts.push(("Numbers of the host's CPUs that ran the vCPUs", cpus));
+        facts.push(("CPUs of the host that ran the vCPUs, by number", cpus));
     }
     if !environment.confined.is_empty() {
         facts.push(("Isolated by", visible(&environment.confined.join("; "))));

@@ -67,7 +67,7 @@ pub fn value(value: &Value) -> String {
 /// The kind of weak evidence in words.
 pub fn weak(weak: Weak) -> &'static str {
     match weak {
-        Weak::SingleBacker => "only one entry gave it",
+        Weak::SingleBacker => "only one voting entry gave it",
         Weak::SingleFamily => "only variants of one tool gave it",
     }
 }

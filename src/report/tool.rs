@@ -196,7 +196,7 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, of_variant),
         ("Right", values(tally.right), String::new()),
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
-        ("Wrong", values(tally.wrong), format!("{} lost", points(&tally.penalties))),
+        ("Wrong", values(tally.wrong), format!("{} points lost", show::decimal(&tally.penalties, 2))),
         ("Trusted values not given", values(tally.missed), IN_ITS_EXAMINATIONS.to_owned()),
         ("Points missing", points(&tally.missing), IN_ITS_EXAMINATIONS.to_owned()),
     ];

@@ -246,7 +246,7 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
         found += &format!("; missing: {}", missing.join(" "));
     }
     if !enabled.is_empty() {
-        found += &format!("; further ones that it has: {}", enabled.join(" "));
+        found += &format!("; optional flags: {}", enabled.join(" "));
     }
     if missing.is_empty() {
         ok("cpu-flags", found)
@@ -342,8 +342,8 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let at_once = |vcpus| leases.capacity(vcpus, 0);
     let (sequential, concurrent) = (at_once(machine.sequential_cores), at_once(machine.concurrent_cores));
     let found = format!(
-        "{} of {} cores usable as whole cores, {} socket{}; simultaneous runs without shared cores: {sequential} \
-         sequential or {concurrent} concurrent",
+        "{} of {} cores usable as whole cores, {} socket{}; without shared cores, at most {sequential} sequential \
+         or {concurrent} concurrent runs fit at once",
         cores.usable_cores().count(),
         cores.cores.len(),
         cores.sockets(),
@@ -509,7 +509,7 @@ mod tests {
         let complete = check_of(Some(&["sse", "avx", "vme"]));
         assert_eq!(
             (complete.state, &*complete.found),
-            (CheckState::Ok, "2 of 2 required flags under kvm; further ones that it has: vme")
+            (CheckState::Ok, "2 of 2 required flags under kvm; optional flags: vme")
         );
         let lacking = check_of(Some(&["sse"]));
         assert_eq!(lacking.state, CheckState::Degraded);

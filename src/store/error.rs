@@ -210,7 +210,7 @@ impl StoreError {
     /// There is no record in this folder, or the folder does not exist.
     pub fn no_record(dir: &Path) -> Self {
         let problem = if dir.join("judgement.json").exists() {
-            "is a judgement, which holds no record: the table or record that was judged is elsewhere"
+            "is a judgement and not a record: the record or table that was judged is elsewhere"
         } else if dir.is_file() {
             "is a file, and not the folder of a record"
         } else if dir.exists() {

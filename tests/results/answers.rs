@@ -605,7 +605,7 @@ fn lint_prints_values_and_wrong_lines() {
 
     let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
     assert_eq!(code, 1);
-    assert!(out.contains("error: no well-formed answer: it counts as not computed (E-1.7)"), "{out}");
+    assert!(out.contains("error: no well-formed answer: the run counts as not computed (E-1.7)"), "{out}");
 
     let (code, out, _) = lint(&["-", "--examination", "UpperBounds", "--format", "json"], "DO_NOT_COMPETE");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();

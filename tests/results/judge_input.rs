@@ -195,7 +195,7 @@ fn results_of_another_contest_are_named() {
     assert!(error.contains("results of SV-COMP or CRV need an --edition of that contest"), "{error}");
     folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
     let error = folder.run("compare-campaigns judged judged", 2);
-    assert!(error.contains("judged is a judgement, which holds no record"), "{error}");
+    assert!(error.contains("judged is a judgement and not a record"), "{error}");
 }
 
 #[test]

@@ -269,7 +269,7 @@ pub const SENSITIVITY: Table = Table {
 /// `margins.csv`
 pub const MARGINS: Table = Table {
     file: "margins.csv",
-    about: "the number of trusted values that hold a place",
+    about: "how many trusted values must change until an entry loses its place",
     columns: &["category", "rank", "tool", "rival", "points_ahead", "values", "few_values"],
     counts: &["rank", "values"],
     exact: &["points_ahead"],

@@ -54,8 +54,7 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         legend.push((class, line.name.clone()));
     }
     drawing.legend((LEFT + WIDTH + 16, TOP + 8), &legend);
-    let description =
-        format!("One line for each of {} names, over the contests {}.", lines.len(), years.join(", "));
+    let description = format!("{} lines, over the contests {}.", lines.len(), years.join(", "));
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
 

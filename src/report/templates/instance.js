@@ -126,7 +126,7 @@ function basis(block, position) {
   const certified = (block.certified ?? []).find(([other]) => other === position);
   const [words, rule] = names.bases[word] ?? [word, word];
   const weakness = weak && word !== "single" ? ` (${new Map(names.weak).get(weak[1])})` : "";
-  return { certified: certified?.[2], isShown: certified?.[3], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : "") + (certified ? `; ${certified[1]}` : ""), rule, weak: weak?.[1] };
+  return { certified: certified?.[2], isShown: certified?.[3], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : ""), evidence: certified?.[1] ?? "", rule, weak: weak?.[1] };
 }
 
 /** Heads and rows of a table without the columns in which every cell is empty. */
@@ -175,7 +175,7 @@ function whatHappenedInRun(cell, block) {
     const value = given(block, cell, position);
     const others = valuesAt(block, position, cell).text;
     const cost = decimal(product([shareOf(block), names.penalty, shown.weight, String(wrong)]));
-    return [`${name} gave ${value === NOT_KEPT ? "a wrong value" : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
+    return [`${name} gave ${wrong > 1 ? `${wrong} wrong values. The first is ` : ""}${value === NOT_KEPT ? (wrong > 1 ? "one" : "a wrong value") : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
       others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
       ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`].join("");
   }
@@ -239,20 +239,22 @@ function endingsOf(cells) {
 
 function drawExamination({ instance, examination }, block) {
   const name = names.examinations[examination].name;
+  const isCertified = block.certified?.length > 0;
   const rows = block.values.map((trusted, position) => [
     link({ instance, examination, position }, breakable(positionName(examination, position))),
     element("td", { class: "value" }, value(trusted)),
     element("td", { class: "note" }, basis(block, position).word),
+    ...(isCertified ? [basis(block, position).evidence] : []),
     ...block.cells.map(cell => element("td", { class: "value" },
       element("span", { class: `s ${VERDICTS[cell.verdicts[position]][2]}`, title: VERDICTS[cell.verdicts[position]][1] }, VERDICTS[cell.verdicts[position]][0]),
       " ", "-?".includes(cell.verdicts[position]) ? value(given(block, cell, position)) : "")),
   ]);
   const heads = block.cells.map(cell => link({ instance, examination, entry: cell.entry }, names.entries[cell.entry].name));
-  const foot = ["Points", "", "", ...block.cells.map(cell => element("td", { title: cell.points }, decimal(cell.points)))];
+  const foot = ["Points", "", "", ...(isCertified ? [""] : []), ...block.cells.map(cell => element("td", { title: cell.points }, decimal(cell.points)))];
   return { title: `${name} of ${names.instances[instance][0]}`, parts: [
     element("h1", { tabindex: "-1" }, name, element("small", {}, `of ${names.instances[instance][0]}`)),
     element("p", { class: "lead" }, "Each position links to the explanation of its value, each tool to its run."),
-    tableOf("Trusted values and the values of each tool", ["Position", "Trusted value", "How decided", ...heads], [...rows, foot], "grid values"),
+    tableOf("Trusted values and the values of each tool", ["Position", "Trusted value", "How decided", ...(isCertified ? ["Evidence"] : []), ...heads], [...rows, foot], "grid values"),
     others({ instance, examination }),
   ] };
 }
@@ -270,14 +272,14 @@ function drawValue({ instance, examination, position }, block) {
   if (certified) explanation.push(element("p", {}, certified, "."));
   if (weak) explanation.push(element("p", {}, weak === "single-backer" ? "Only one entry with a vote gave this value: no other tool confirms it." : "Only variants of one tool gave this value: no other tool confirms it."));
   if (names.variants_vote && trusted !== null && key !== "override") {
-    explanation.push(element("p", {}, `Sum of confidence: ${confidence(backers)} for the trusted value, ${confidence(voters)} for all given values.`));
+    explanation.push(element("p", {}, `Sum of confidence (100 % counts as 1): ${confidence(backers)} for the trusted value, ${confidence(voters)} for all given values.`));
   }
   const rows = block.cells.map(cell => {
     const entry = names.entries[cell.entry];
     const verdict = cell.verdicts[position];
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
-      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "votes" : "no vote"),
+      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "yes" : "no"),
       element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, breakable(at(cell.techniques, position)))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
@@ -292,7 +294,7 @@ function drawValue({ instance, examination, position }, block) {
     section("Explanation", ...explanation),
     evidenceOf(block, position),
     netPicture(),
-    section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
+    section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "May vote", "Verdict", "Techniques"], rows))),
     section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
     others({ instance, examination }),
   ] };
@@ -345,7 +347,7 @@ function evidenceOf(block, position) {
   const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a firing sequence that shows the value.";
   const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. No command checks this file: the line “Certified” above says whether a second program repeated the exploration. That program is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. The line “Certified” above says whether a second program repeated the exploration. To repeat it again, use that program, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
     if (!name.endsWith(".explored.json")) {
       const command = isWitness ? "check-witness" : "check-certificate";
       const check = `mcc-harness ${command} ${path} --instances ${names.instances[shown.instance][0]}.tgz`;

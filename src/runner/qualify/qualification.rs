@@ -502,8 +502,8 @@ pub(super) fn head_script(folder: &Path) -> Result<PathBuf, QualifyError> {
     if head.is_file() {
         return Ok(head);
     }
-    let folder = folder.display();
-    Err(QualifyError::Refused(format!("{folder}: contains no BenchKit_head.sh; give the tool's folder")))
+    let problem = if folder.exists() { "contains no BenchKit_head.sh" } else { "does not exist" };
+    Err(QualifyError::Refused(format!("{}: {problem}; give the tool's folder", folder.display())))
 }
 
 /// The instances for a purpose by name; for a qualification the first P/T and the first coloured one of every known model.
