@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
-    /// The folder of a record (RESULTS), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
+    /// The folder of a record (RESULTS), an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     input: PathBuf,
     #[command(flatten)]
     inputs: JudgeInputs,

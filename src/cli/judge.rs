@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 /// `tedd,Net-PT-1,StateSpace,2046 X ? 30,01` and `tedd,Net-PT-1,CTLFireability,TTF?TTTTTFFFTT?T,02 07`: answers by
 /// position (`?`: none; X: a number that was not published), and the positions, from 00, that the contest judged wrong.
 /// Writes judgement.json and its tables (docs/judgement.md).
-/// With --compare, shows the differences between two judgements of one contest that have runs in common;
+/// With --compare, shows the differences between two judgements of one contest (MCC, SV-COMP or CRV) and year that have runs in
+/// common;
 /// `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
 /// A folder with the judgement of another record is refused; the judgement of a table of answers is replaced.
@@ -45,7 +46,7 @@ pub struct Args {
     /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this.
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
-    /// Judge again without each tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
+    /// Judge again without each competing tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
     /// values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,

@@ -101,8 +101,8 @@ pub fn no_entry_competes(entries: &[Entry]) -> bool {
     let none = entries.iter().all(|entry| entry.status != Status::Competing);
     if none {
         eprintln!(
-            "no entry competes, so no podium has a rank: every entry is resigned, withdrawn, virtual or out of \
-             competition; check the status of the entries (--tools, or the edition)"
+            "no entry competes, so no podium has a rank: every entry is resigned, withdrawn, virtual, out of \
+             competition or voting only; check the status of the entries (--tools, or the edition)"
         );
     }
     none

@@ -218,7 +218,7 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
-        let no_value = if answers.cannot_compute[position] { "given up" } else { "not answered" };
+        let no_value = if answers.cannot_compute[position] { "not computed" } else { "not answered" };
         let interval = answers.intervals[position].as_ref().map(ToString::to_string);
         let value = answers.values[position].as_ref().map(ToString::to_string).or(interval);
         let value = value.unwrap_or_else(|| no_value.to_owned());

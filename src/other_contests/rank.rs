@@ -87,7 +87,8 @@ pub fn tie_words(judgement: &Judgement) -> Option<String> {
     let mut ranked = pairs().filter(|pair| pair[1].rank.is_some());
     match &judgement.edition {
         OtherEdition::Svcomp(_) => ranked.any(|pair| pair[0].points == pair[1].points).then(|| {
-            "Equal points: ranked by CPU time; without times the rank is shared (SV-16).".to_owned()
+            "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16)."
+                .to_owned()
         }),
         OtherEdition::Crv(edition) => ranked.any(|pair| pair[0].rank == pair[1].rank).then(|| {
             let margin = rounded(&edition.tie_margin, 2);

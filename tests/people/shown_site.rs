@@ -194,7 +194,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "instance.html",
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&position=01",
         &[
-            "all tools that answered agree",
+            "all votes agree",
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
             ">AG (tokens(fork, plate) ≤ 1)</pre>",

@@ -176,7 +176,7 @@ fn explain_shows_an_error_of_2018_on_one_screen() {
     let screen = String::from_utf8(explain.assert().success().get_output().stdout.clone()).unwrap();
     assert!(screen.lines().count() <= 40, "{screen}");
     for part in
-        ["trusted value FALSE", "How the value was decided: the tools", "more than half", "22913/22915"]
+        ["trusted value FALSE", "How the value was decided: the votes", "more than half", "22913/22915"]
     {
         assert!(screen.contains(part), "{part}: {screen}");
     }
@@ -339,6 +339,32 @@ fn explain_counts_rounded_votes_of_variants_once_per_tool() {
     let json: serde_json::Value = serde_json::from_slice(&explained.get_output().stdout).unwrap();
     let position = &json["positions"][0];
     assert_eq!((&position["backing"], &position["voting"]), (&"3".into(), &"3".into()), "{position}");
+}
+
+#[test]
+fn explain_names_the_tools_without_a_vote_and_the_cause_of_a_single_vote() {
+    // p.a and p.b are variants of one tool.
+    let dir = table(&format!(
+        "{HEADER}p.a,F-PT-1,StateSpace,5 5 X ?,\np.b,F-PT-1,StateSpace,6 6 ? ?,\n\
+         q,F-PT-1,StateSpace,5 ? ? 8,\nr,F-PT-1,StateSpace,5 ? ? ?,\n"
+    ));
+    let tools = "entry,tool,status\np.a,p,competing\np.b,p,competing\n";
+    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
+    judge(&dir, &["--tools", "tools.csv", "--votes", "per-tool"]).success();
+    let explained = harness()
+        .current_dir(dir.path())
+        .args(["explain", "out", "--instance", "F-PT-1", "--examination", "StateSpace", "--format", "json"])
+        .assert()
+        .success();
+    let json: serde_json::Value = serde_json::from_slice(&explained.get_output().stdout).unwrap();
+    let shown =
+        |position: usize| ["basis", "rule"].map(|key| json["positions"][position][key].as_str().unwrap());
+    let without = "; p has no vote, because its variants differ";
+    assert_eq!(shown(0), ["unanimous", &format!("all votes agree{without}")]);
+    assert_eq!(shown(1), ["unknown:split", &format!("there is no vote{without}")]);
+    let not_stated = "there is one vote, and the judged table does not state its value";
+    assert_eq!(shown(2), ["unknown:single", not_stated]);
+    assert_eq!(shown(3), ["unknown:single", "there is one vote, and its confidence is below 97/100"]);
 }
 
 #[test]

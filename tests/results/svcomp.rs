@@ -327,7 +327,8 @@ fn a_new_category_with_fewer_than_three_teams_is_not_held() {
 
 #[test]
 fn ranks_of_equal_points_are_printed_with_their_rule() {
-    let rule = "Equal points: ranked by CPU time; without times the rank is shared (SV-16).\n";
+    let rule =
+        "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16).\n";
     for (answer, category, is_equal) in [("true", "correct", true), ("unknown", "unknown", false)] {
         let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let runs = [("a.c", "true", "true", "correct", "1", "1")];

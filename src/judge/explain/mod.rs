@@ -10,8 +10,8 @@ use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
-use mcc_campaign::benchkit::STATE_SPACE;
-use mcc_edition::{AnswerKind, Edition};
+use mcc_campaign::benchkit::{STATE_SPACE, Value};
+use mcc_edition::{AnswerKind, Edition, Votes};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
@@ -256,45 +256,85 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         id: trusted.id.clone(),
         value: trusted.value.as_ref().map(ToString::to_string),
         basis: trusted.basis,
-        rule: rule(trusted, &judgement.edition),
+        rule: rule_at(judgement, block, position),
         weak: trusted.weak,
         certified: judgement.is_certified().then(|| CertifiedPosition::from_trusted(trusted)),
         answers: block.cells.iter().map(answer).collect(),
     }
 }
 
-/// Describes the case of E-3.1 that decided a trusted value.
+/// Describes the case of E-3.1 that decided a trusted value. Where the basis has two causes, names both.
 pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
     let threshold = &edition.judging.single_threshold;
-    let half = BigRational::new(1.into(), 2.into());
-    let majority = if edition.judging.majority == half {
-        "half".to_owned()
-    } else {
-        edition.judging.majority.to_string()
-    };
     match trusted.basis {
-        Basis::Unanimous => "all tools that answered agree".to_owned(),
-        Basis::Single => format!("one tool answered, with a confidence of at least {threshold}"),
+        Basis::Unanimous => "all votes agree".to_owned(),
+        Basis::Single => format!("there is one vote, with a confidence of at least {threshold}"),
         Basis::Majority => {
             format!(
-                "the tools that gave this value have more than {majority} of the confidence of the tools that answered"
+                "the votes for this value have more than {} of the confidence of all votes",
+                share(edition)
             )
         }
         Basis::Confidence => {
-            "two tools differ, and the value of the tool with the higher confidence is trusted".to_owned()
+            "two votes differ, and the value with the higher confidence is trusted".to_owned()
         }
-        Basis::UnknownNone => "no tool answered".to_owned(),
+        Basis::UnknownNone => "there is no vote".to_owned(),
         Basis::UnknownSingle => {
-            format!(
-                "one tool answered, and its confidence is below {threshold} (or the judged table does not state its value)"
-            )
+            format!("there is one vote, and {}, or {VALUE_NOT_STATED}", too_low(edition))
         }
-        Basis::UnknownTie => "two tools of equal confidence differ".to_owned(),
+        Basis::UnknownTie => "two votes of equal confidence differ".to_owned(),
         Basis::UnknownSplit => {
-            format!("no known value has more than {majority} of the confidence of the tools that answered")
+            let no_vote = ", or there is no vote, because the variants of a tool differ";
+            let no_vote = if edition.judging.votes == Votes::PerTool { no_vote } else { "" };
+            format!("{}{no_vote}", no_majority(edition))
         }
         Basis::Override => format!("set by the organizers: {}", trusted.reason),
     }
+}
+
+/// The share of the confidence that the votes for a value must exceed.
+fn share(edition: &Edition) -> String {
+    let half = BigRational::new(1.into(), 2.into());
+    let majority = &edition.judging.majority;
+    if *majority == half { "half".to_owned() } else { majority.to_string() }
+}
+
+fn no_majority(edition: &Edition) -> String {
+    format!("no known value has more than {} of the confidence of all votes", share(edition))
+}
+
+const VALUE_NOT_STATED: &str = "the judged table does not state its value";
+
+fn too_low(edition: &Edition) -> String {
+    format!("its confidence is below {}", edition.judging.single_threshold)
+}
+
+/// As `rule`, with the cause at this position, and the tools that have no vote because their variants differ.
+fn rule_at(judgement: &Judgement, block: &Block, position: usize) -> String {
+    let (trusted, edition) = (&block.trusted[position], &judgement.edition);
+    if trusted.basis == Basis::Override {
+        return rule(trusted, edition);
+    }
+    let votes: Vec<&Cell> = counted_votes(judgement, block, position).map(|(cell, _)| cell).collect();
+    let tool = |cell: &Cell| judgement.entries[cell.entry].tool.as_str();
+    let voting = block.cells.iter().filter(|cell| judgement.entries[cell.entry].status.votes());
+    let voting = voting.filter(|cell| cell.values[position].is_some());
+    let without: BTreeSet<&str> =
+        voting.map(tool).filter(|name| votes.iter().all(|vote| tool(vote) != *name)).collect();
+    let rule = match (trusted.basis, votes.as_slice()) {
+        (Basis::UnknownSingle, [vote]) if vote.values[position] == Some(Value::NotKept) => {
+            format!("there is one vote, and {VALUE_NOT_STATED}")
+        }
+        (Basis::UnknownSingle, _) => format!("there is one vote, and {}", too_low(edition)),
+        (Basis::UnknownSplit, []) => "there is no vote".to_owned(),
+        (Basis::UnknownSplit, _) => no_majority(edition),
+        _ => rule(trusted, edition),
+    };
+    let without: Vec<String> = without
+        .into_iter()
+        .map(|tool| format!("; {tool} has no vote, because its variants differ"))
+        .collect();
+    rule + &without.concat()
 }
 
 fn run(judgement: &Judgement, cell: &Cell) -> RunSummary {

@@ -106,7 +106,7 @@ impl fmt::Display for Sensitivity {
     }
 }
 
-/// Judges again without each tool in turn, as if it had resigned (P-4), and computes the margins of ranks up to 3.
+/// Judges again without each competing tool in turn, as if it had resigned (P-4), and computes the margins of ranks up to 3.
 ///
 /// A margin is between the holder of a rank and a rival. Each changed trusted value is assumed to be the one that is
 /// best for the rival: where the two gave different values, the holder is wrong and the rival right. Weights and

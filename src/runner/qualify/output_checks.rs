@@ -85,16 +85,16 @@ fn judged(answers: &Answers, position: usize, given: &Value, known: String, orac
     JudgedValue { position: format!("{position:02}"), id, given: given.to_string(), known, oracle }
 }
 
-/// `+inf` instead of a StateSpace count.
+/// `+inf` as a StateSpace count. Each of the four counts is infinite if and only if a place is unbounded; tools also print
+/// it where a count overflows.
 fn overflow(answers: &Answers, position: usize) -> Option<Finding> {
     let is_overflow = answers.values[position] == Some(Value::Overflow);
     is_overflow.then(|| {
-        let problem = format!(
-            "{} is infinite: a StateSpace count is finite, so this value is never right",
-            answers.ids[position]
-        );
-        Finding::new("E-1.2", problem, "print all digits; if the tool does not have the number, print -1")
-            .warning()
+        let problem =
+            format!("{} is infinite, which is right only if a place is unbounded", answers.ids[position]);
+        let fix =
+            "if every place is bounded, print all digits; if the tool does not have the number, print -1";
+        Finding::new("E-1.2", problem, fix).warning()
     })
 }
 

@@ -225,7 +225,7 @@ fn explain_shows_errors_and_points_on_one_screen_each() {
     let error = screen(&position, dir.path());
     for part in [
         "trusted value F",
-        "How the value was decided: the tools that gave this value have more than half",
+        "How the value was decided: the votes for this value have more than half",
         ": 3.999574 of 4.999487 (E-3.1)",
         "For the trusted value: ITS-Tools ITS-Tools.L LTSMin Tapaal\nFor other values: LoLA\n",
         "weight 0.082956 (55/663)",
