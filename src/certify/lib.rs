@@ -82,6 +82,7 @@ mod search;
 mod shrink;
 mod shrink_coloured;
 mod siphon_proof;
+mod skeleton;
 mod smpt;
 mod space;
 mod store;
