@@ -56,6 +56,7 @@ mod composition;
 mod convert;
 mod ctl;
 mod ctl_run;
+mod dead_parts;
 mod diagram;
 mod driver;
 mod driver_check;
