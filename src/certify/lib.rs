@@ -68,6 +68,7 @@ mod explore;
 mod fair;
 mod formula;
 mod global;
+mod growth;
 mod net;
 mod parts;
 mod product;
