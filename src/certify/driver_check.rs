@@ -1,7 +1,7 @@
 //! Writes firing sequences as witnesses, and asks the checkers.
 
 use crate::budget::{Budget, Limits};
-use crate::engine::{EngineError, Trace, read_net};
+use crate::engine::{EngineError, Trace, read_used_net};
 use crate::net::Named;
 use mcc_checker::{Certificate, Instance, Run, Step, VERSION, Value, Witness};
 use mcc_model::Archive;
@@ -19,7 +19,7 @@ impl<'a> Checks<'a> {
     pub(crate) fn new(archive: &'a Archive, budget: &Budget<'_>) -> Result<Self, EngineError> {
         // The time for checks is not part of the budget.
         let limits = Limits::new(&Budget { time: std::time::Duration::MAX, ..*budget });
-        let named = read_net(archive, &limits)?;
+        let named = read_used_net(archive, &limits)?;
         let checker = Instance::read(archive).map_err(|error| error.to_string());
         Ok(Self { archive, named, checker })
     }

@@ -3,6 +3,7 @@
 
 use crate::budget::{Budget, Limits, Stop};
 use crate::ctl_run;
+use crate::dead_parts::without_dead_parts;
 use crate::explore::explore;
 use crate::formula::{Names, Pred};
 use crate::net::{Marking, Named};
@@ -124,7 +125,7 @@ pub(crate) fn decide_with_parts(
     budget: &Budget<'_>,
 ) -> Result<Vec<Answer>, EngineError> {
     let limits = Limits::new(budget);
-    let named = read_net(archive, &limits)?;
+    let named = read_used_net(archive, &limits)?;
     let names = Names::new(&named);
     let mut engine = Engine {
         named: &named,
@@ -140,6 +141,11 @@ pub(crate) fn decide_with_parts(
     }
     engine.run(&limits);
     Ok(engine.answers())
+}
+
+/// Reads the parts of the net of an instance that runs use. Numbers in a `Trace` are of this net.
+pub(crate) fn read_used_net(archive: &Archive, limits: &Limits<'_>) -> Result<Named, EngineError> {
+    Ok(without_dead_parts(read_net(archive, limits)?))
 }
 
 /// Reads the net of an instance; a coloured one is unfolded.

@@ -4,11 +4,12 @@ use crate::budget::Limits;
 use crate::ctl_run::target;
 use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
 use crate::formula::{Pred, Sum};
+use crate::growth::{Growth, grow, grow_in_parts};
 use crate::net::{Marking, Named};
 use crate::proof::{Condition, Prover};
 use crate::proof_lp::Linear;
 use crate::questions::{Kind, Metric};
-use crate::search::{Aim, Goal, Growth, best_first, grow, guided, walk, without_cycles};
+use crate::search::{Aim, Goal, MANY_TOKENS, best_first, guided, walk, walk_in_bulk, without_cycles};
 use mcc_base::random::SplitMix;
 use mcc_checker::Value;
 use std::cmp::Reverse;
@@ -29,6 +30,7 @@ impl Engine<'_> {
             .collect();
         let mut growths: Vec<Growth> =
             wanted.iter().map(|(_, _, sum)| Growth { sum: sum.clone(), found: None }).collect();
+        grow_in_parts(&self.named.net, &mut growths, seed, &limits.share(0.5, 0.0));
         grow(&self.named.net, &mut growths, seed, limits);
         for ((item, value, _), growth) in wanted.into_iter().zip(growths) {
             if let Some((path, part)) = growth.found {
@@ -56,6 +58,10 @@ impl Engine<'_> {
         if goals.is_empty() {
             return;
         }
+        let many = largest.iter().any(|tokens| *tokens >= MANY_TOKENS);
+        if many {
+            walk_in_bulk(net, &mut goals, 51 + round, &limits.share(0.25, 0.0));
+        }
         walk(net, &mut goals, 7 + round, &limits.share(0.35, 0.0));
         let open = |goals: &[Goal]| -> Vec<usize> {
             (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect()
@@ -64,7 +70,7 @@ impl Engine<'_> {
         let by_equation = limits.share(0.35, 0.0);
         for (number, &goal) in left.iter().enumerate() {
             let share = by_equation.share(1.0 / (left.len() - number) as f64, 0.0);
-            self.follow_equation(&mut goals[goal], round, &share);
+            self.follow_equation(&mut goals[goal], many, round, &share);
         }
         let left = open(&goals);
         let by_distance = limits.share(0.7, 1.0);
@@ -102,7 +108,7 @@ impl Engine<'_> {
     }
 
     /// Walks by the firings of solutions of the state equation.
-    fn follow_equation(&self, goal: &mut Goal, round: u64, limits: &Limits<'_>) {
+    fn follow_equation(&self, goal: &mut Goal, many: bool, round: u64, limits: &Limits<'_>) {
         let net = &self.named.net;
         let condition = match &goal.aim {
             Aim::Reach(pred) => Condition::from_pred(pred, true, net),
@@ -127,7 +133,7 @@ impl Engine<'_> {
             else {
                 return;
             };
-            guided(net, goal, &firings, &mut random, &limits);
+            guided(net, goal, &firings, many, &mut random, &limits);
             if goal.is_reached() {
                 return;
             }

@@ -10,6 +10,7 @@ use crate::proof::{Condition, Fact, Prover, Tree};
 use crate::proof_lp::{Linear, Structure};
 use crate::questions::{self, Kind, Metric};
 use crate::siphon_proof;
+use crate::skeleton::Skeleton;
 use mcc_checker::{
     AtMost, Certificate, Lemma, Method, PlaceName, ProofStep, Rational, VERSION, Value, Weight,
 };
@@ -63,7 +64,7 @@ pub(crate) fn prove(
     }
     let structure = Structure::from_net(&named);
     let mut prover = Prover::new(&structure, Instant::now());
-    let exclusions = OnceCell::new();
+    let (exclusions, skeleton) = (OnceCell::new(), OnceCell::new());
     let mut certificates = Vec::new();
     for (number, (examination, question)) in questions.iter().enumerate() {
         if limits.check().is_err() {
@@ -73,7 +74,8 @@ pub(crate) fn prove(
         let share = (limits.time_left().saturating_mul(4) / (questions.len() - number) as u32)
             .min(limits.time_left() / 2);
         let until = Instant::now() + share;
-        let task = Task { named: &named, structure: &structure, exclusions: &exclusions, until };
+        let (named, structure) = (&named, &structure);
+        let task = Task { named, structure, exclusions: &exclusions, skeleton: &skeleton, until };
         let Some((value, subject, tree)) = task.prove(&question.kind, &mut prover) else { continue };
         let certificate = Certificate {
             version: VERSION,
@@ -83,8 +85,8 @@ pub(crate) fn prove(
             value,
             subject,
             method: prover.siphons.then_some(Method::Siphons),
-            lemmas: prover.facts.iter().map(|fact| Naming(&named).lemma(fact)).collect(),
-            proof: Naming(&named).proof([&tree]),
+            lemmas: prover.facts.iter().map(|fact| Naming(named).lemma(fact)).collect(),
+            proof: Naming(named).proof([&tree]),
             parts: Vec::new(),
         };
         certificates.push(Proved { part: question.part, certificate });
@@ -97,6 +99,7 @@ struct Task<'a> {
     named: &'a Named,
     structure: &'a Structure,
     exclusions: &'a OnceCell<Option<Exclusions<'a>>>,
+    skeleton: &'a OnceCell<Option<Skeleton<'a>>>,
     until: Instant,
 }
 
@@ -151,6 +154,11 @@ impl Task<'_> {
         if let Some(tree) = prover.refute(condition.clone(), half()) {
             return Some(tree);
         }
+        let skeleton = self.skeleton().and_then(|skeleton| skeleton.refute(&condition, half()));
+        if let Some((facts, tree)) = skeleton {
+            prover.facts = facts;
+            return Some(tree);
+        }
         prover.facts.clear();
         let exclusions = self.exclusions.get_or_init(|| Exclusions::new(&self.named.net, half()));
         let by_exclusion = exclusions.as_ref().and_then(|known| known.refute(condition.clone(), half()));
@@ -160,6 +168,10 @@ impl Task<'_> {
         }
         prover.facts.push(closed_sets::exclude(&self.named.net, &condition, until)?);
         Some(Tree::Closed(0))
+    }
+
+    fn skeleton(&self) -> Option<&Skeleton<'_>> {
+        self.skeleton.get_or_init(|| Skeleton::new(self.named, self.structure)).as_ref()
     }
 
     /// Proves liveness, or the absence of deadlocks, by siphons.
@@ -176,7 +188,14 @@ impl Task<'_> {
 
     fn bound(&self, sum: &Sum, prover: &mut Prover<'_>) -> Option<Shown> {
         let sum = Linear::new(sum.places.iter().map(|place| (*place, 1)), 0);
-        let (bound, tree) = prover.upper_bound(&sum, self.until)?;
+        let (bound, tree) = match prover.upper_bound(&sum, self.until) {
+            Some(bound) => bound,
+            None => {
+                let (bound, facts, tree) = self.skeleton()?.upper_bound(&sum, self.until)?;
+                (prover.facts, prover.siphons) = (facts, false);
+                (bound, tree)
+            }
+        };
         Some((Value::Number(BigUint::try_from(bound).ok()?), None, tree))
     }
 

@@ -8,6 +8,7 @@
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use num_bigint::BigInt;
 use num_integer::Integer;
+use num_rational::BigRational;
 use num_traits::{FromPrimitive, One, Signed, ToPrimitive, Zero};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -126,15 +127,15 @@ impl Structure {
             .chain(self.initial.iter().map(|tokens| (*tokens).into()));
         let size = size.max().unwrap_or(1).max(1) as f64;
         let mut program = Program::new(OptimizationDirection::Maximize, self, until)?;
-        let multipliers: Vec<Variable> =
+        let multipliers: Vec<usize> =
             gain.iter().map(|gain| program.variable(*gain as f64 / size, 1.0)).collect();
-        let slacks: Vec<Variable> = self
+        let slacks: Vec<usize> = self
             .initial
             .iter()
             .map(|tokens| program.variable(-(*tokens as f64) / size, f64::INFINITY))
             .collect();
         for effect in &self.effects {
-            let mut row: Vec<(Variable, f64)> =
+            let mut row: Vec<(usize, f64)> =
                 effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
             let changes = conditions
                 .iter()
@@ -147,13 +148,13 @@ impl Structure {
             );
             program.at_most(row, 0.0);
         }
-        let sum: Vec<(Variable, f64)> = multipliers.iter().map(|variable| (*variable, 1.0)).collect();
+        let sum: Vec<(usize, f64)> = multipliers.iter().map(|variable| (*variable, 1.0)).collect();
         program.at_most(sum, 1.0);
-        let values = program.solve()?;
+        let (values, vertex) = program.solve()?;
         if values.iter().all(|value| *value == 0.0) {
             return None;
         }
-        candidates(&values).find_map(|(numbers, _)| {
+        candidates(&values, vertex).find_map(|(numbers, _)| {
             let (multipliers, slacks) = numbers.split_at(conditions.len());
             self.exact_refutation(conditions, multipliers, slacks)
         })
@@ -194,15 +195,15 @@ impl Structure {
         let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
         // Among equal bounds a small sum of weights is preferred: unmarked places cost a little.
         let cost = |tokens: &u64| *tokens as f64 / size + 1e-7;
-        let slacks: Vec<Variable> =
+        let slacks: Vec<usize> =
             self.initial.iter().map(|tokens| program.variable(cost(tokens), f64::INFINITY)).collect();
         for effect in &self.effects {
             let row =
                 effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
             program.at_most(row, -(sum.change(effect) as f64));
         }
-        let values = program.solve()?;
-        candidates(&values).find_map(|(slacks, divisor)| {
+        let (values, vertex) = program.solve()?;
+        candidates(&values, vertex).find_map(|(slacks, divisor)| {
             let mut weights = weights_of(&slacks);
             for (place, weight) in &sum.terms {
                 *weights.entry(*place).or_default() += &divisor * weight;
@@ -223,9 +224,8 @@ impl Structure {
     /// there is none, or it was not found in time.
     pub(crate) fn solution(&self, conditions: &[Linear], until: Instant) -> Option<Solution> {
         let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
-        let counts: Vec<Variable> =
-            self.effects.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
-        let mut rows: Vec<Vec<(Variable, f64)>> = vec![Vec::new(); self.initial.len()];
+        let counts: Vec<usize> = self.effects.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
+        let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.initial.len()];
         for (effect, count) in self.effects.iter().zip(&counts) {
             for (place, change) in effect {
                 rows[*place as usize].push((*count, *change as f64));
@@ -241,7 +241,7 @@ impl Structure {
         for (row, tokens) in rows.into_iter().zip(&self.initial) {
             program.at_least(row, -(*tokens as f64));
         }
-        let firings = program.solve()?;
+        let (firings, _) = program.solve()?;
         let mut tokens: Vec<f64> = self.initial.iter().map(|tokens| *tokens as f64).collect();
         for (effect, count) in self.effects.iter().zip(&firings) {
             effect.iter().for_each(|(place, change)| tokens[*place as usize] += count * *change as f64);
@@ -263,13 +263,12 @@ impl Structure {
         let Some(mut program) = Program::new(OptimizationDirection::Minimize, self, until) else {
             return true;
         };
-        let slacks: Vec<Variable> =
-            self.initial.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
+        let slacks: Vec<usize> = self.initial.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
         for effect in effects() {
             let row = effect.iter().map(|(place, change)| (slacks[*place as usize], -(*change as f64)));
             program.at_least(row.collect(), 1.0);
         }
-        let Some(values) = program.solve() else { return true };
+        let Some((values, vertex)) = program.solve() else { return true };
         let decreases = |weights: &BTreeMap<u32, BigInt>| {
             effects().all(|effect| {
                 let change =
@@ -277,7 +276,7 @@ impl Structure {
                 effect.iter().filter_map(change).sum::<BigInt>().is_negative()
             })
         };
-        !candidates(&values).any(|(slacks, _)| decreases(&weights_of(&slacks)))
+        !candidates(&values, vertex).any(|(slacks, _)| decreases(&weights_of(&slacks)))
     }
 }
 
@@ -302,6 +301,7 @@ fn weights_of(slacks: &[BigInt]) -> BTreeMap<u32, BigInt> {
 struct Program {
     problem: Problem,
     variables: Vec<Variable>,
+    vertex: Vertex,
     left: Duration,
     impossible: bool,
 }
@@ -312,37 +312,38 @@ impl Program {
         let left = until.saturating_duration_since(Instant::now());
         let possible = structure.numbers() <= MAX_PROGRAM_NUMBERS && !left.is_zero();
         let problem = Problem::new(direction);
-        possible.then(|| Self { problem, variables: Vec::new(), left, impossible: false })
+        let (variables, vertex) = (Vec::new(), Vertex::default());
+        possible.then(|| Self { problem, variables, vertex, left, impossible: false })
     }
 
-    fn variable(&mut self, cost: f64, most: f64) -> Variable {
-        let variable = self.problem.add_var(cost, (0.0, most));
-        self.variables.push(variable);
-        variable
+    fn variable(&mut self, cost: f64, most: f64) -> usize {
+        self.variables.push(self.problem.add_var(cost, (0.0, most)));
+        self.variables.len() - 1
     }
 
-    fn at_most(&mut self, row: Vec<(Variable, f64)>, bound: f64) {
+    fn at_most(&mut self, row: Vec<(usize, f64)>, bound: f64) {
         self.row(row, ComparisonOp::Le, bound, bound >= 0.0);
     }
 
-    fn at_least(&mut self, row: Vec<(Variable, f64)>, bound: f64) {
+    fn at_least(&mut self, row: Vec<(usize, f64)>, bound: f64) {
         self.row(row, ComparisonOp::Ge, bound, bound <= 0.0);
     }
 
-    fn row(&mut self, row: Vec<(Variable, f64)>, operator: ComparisonOp, bound: f64, holds_for_0: bool) {
+    fn row(&mut self, row: Vec<(usize, f64)>, operator: ComparisonOp, bound: f64, holds_for_0: bool) {
         if row.is_empty() {
             self.impossible |= !holds_for_0;
             return;
         }
         // Rows of large arc weights are scaled: the solver needs coefficients of similar size.
         let size = row.iter().map(|(_, number)| number.abs()).fold(0.0, f64::max);
-        let row: Vec<(Variable, f64)> =
-            row.into_iter().map(|(variable, number)| (variable, number / size)).collect();
-        self.problem.add_constraint(row, operator, bound / size);
+        let scaled: Vec<(Variable, f64)> =
+            row.iter().map(|(variable, number)| (self.variables[*variable], number / size)).collect();
+        self.problem.add_constraint(scaled, operator, bound / size);
+        self.vertex.rows.push((row, bound));
     }
 
-    /// The values of the variables in an optimum. A panic of the solver counts as no solution.
-    fn solve(mut self) -> Option<Vec<f64>> {
+    /// The values of the variables in an optimum, with the rows. A panic of the solver counts as no solution.
+    fn solve(mut self) -> Option<(Vec<f64>, Vertex)> {
         if self.impossible {
             return None;
         }
@@ -351,17 +352,93 @@ impl Program {
         let solved = std::panic::catch_unwind(std::panic::AssertUnwindSafe(solve)).ok()?.ok()?;
         let solution = solved.into_solution().ok()?;
         let values: Vec<f64> = self.variables.iter().map(|variable| solution.var_value(*variable)).collect();
-        values.iter().all(|value| value.is_finite()).then_some(values)
+        values.iter().all(|value| value.is_finite()).then_some((values, self.vertex))
+    }
+}
+
+/// Most variables above 0 of a vertex that is computed exactly: about a second.
+const MAX_EXACT: usize = 120;
+
+/// The rows of a linear program, with their bounds.
+#[derive(Debug, Default)]
+struct Vertex {
+    rows: Vec<(Vec<(usize, f64)>, f64)>,
+}
+
+impl Vertex {
+    /// The exact solution of the rows that hold with equality, with the other variables 0; with its common denominator. None:
+    /// these rows have no solution, or it is too large.
+    fn exact(&self, values: &[f64]) -> Option<(Vec<BigInt>, BigInt)> {
+        let above: Vec<usize> = (0..values.len()).filter(|variable| values[*variable] > 0.0).collect();
+        if above.len() > MAX_EXACT {
+            return None;
+        }
+        // Each solved row has 1 at its first variable, which the others do not have; at the end is the bound.
+        let mut solved: Vec<(usize, Vec<BigRational>)> = Vec::new();
+        for (row, bound) in &self.rows {
+            let part = |(variable, number): &(usize, f64)| number * values[*variable];
+            let (sum, size) = row
+                .iter()
+                .map(part)
+                .fold((0.0, bound.abs()), |(sum, size): (f64, f64), part| (sum + part, size.max(part.abs())));
+            if size == 0.0 || (sum - bound).abs() > size * 1e-7 {
+                continue;
+            }
+            let mut new = vec![BigRational::zero(); above.len() + 1];
+            for (variable, number) in row {
+                if let Ok(at) = above.binary_search(variable) {
+                    new[at] += BigRational::from_float(*number)?;
+                }
+            }
+            new[above.len()] = BigRational::from_float(*bound)?;
+            for (first, row) in &solved {
+                subtract(&mut new, row, *first);
+            }
+            let Some(first) = new[..above.len()].iter().position(|number| !number.is_zero()) else {
+                // Rows that contradict each other are not all rows of equality.
+                if new[above.len()].is_zero() { continue } else { return None }
+            };
+            let factor = new[first].recip();
+            new.iter_mut().filter(|number| !number.is_zero()).for_each(|number| *number *= &factor);
+            if new.iter().any(|number| number.denom().bits() > 8 * MAX_DENOMINATOR_BITS) {
+                return None;
+            }
+            solved.iter_mut().for_each(|(_, row)| subtract(row, &new, first));
+            solved.push((first, new));
+        }
+        if solved.len() < above.len() {
+            return None;
+        }
+        let mut exact = vec![BigRational::zero(); values.len()];
+        for (first, row) in solved {
+            exact[above[first]] = row[above.len()].clone();
+        }
+        let divisor = exact.iter().fold(BigInt::one(), |divisor, number| divisor.lcm(number.denom()));
+        let is_possible =
+            divisor.bits() <= 8 * MAX_DENOMINATOR_BITS && !exact.iter().any(Signed::is_negative);
+        let numbers = exact.iter().map(|number| number.numer() * (&divisor / number.denom())).collect();
+        is_possible.then_some((numbers, divisor))
+    }
+}
+
+/// Subtracts a row with 1 at this position, so that the other one has 0 there.
+fn subtract(row: &mut [BigRational], other: &[BigRational], at: usize) {
+    if row[at].is_zero() {
+        return;
+    }
+    let factor = row[at].clone();
+    for (number, other) in row.iter_mut().zip(other).filter(|(_, other)| !other.is_zero()) {
+        *number -= &factor * other;
     }
 }
 
 /// Integers in the proportions of floats that are not negative, with the number that stands for 1.0. Each candidate is
 /// another guess of the fractions that the solver approximates.
-fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
+fn candidates(values: &[f64], vertex: Vertex) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let values: Vec<f64> =
         values.iter().map(|value| if *value <= largest * MIN_RELATIVE { 0.0 } else { *value }).collect();
-    let by_common = values.clone();
+    let (by_common, of_vertex) = (values.clone(), values.clone());
     let common = [1_u32, 2, 3, 4, 6, 12, 60, 840].into_iter().filter_map(move |divisor| {
         let rounded = |value: &f64| {
             let number = value * f64::from(divisor);
@@ -382,7 +459,8 @@ fn candidates(values: &[f64]) -> impl Iterator<Item = (Vec<BigInt>, BigInt)> {
         }
         Some((parts.iter().map(|(above, below)| above * (&divisor / below)).collect(), divisor))
     });
-    common.chain(fractions)
+    let exact = std::iter::once_with(move || vertex.exact(&of_vertex)).flatten();
+    common.chain(exact).chain(fractions)
 }
 
 /// The simplest fraction within a relative error of a float that is not negative, by its continued fraction.
@@ -456,6 +534,23 @@ mod tests {
         assert!(net.refute(&[at_least(0, 3_900_000_000), at_least(1, 43_000_000)], soon()).is_some());
         assert_eq!(net.refute(&[at_least(0, 1)], soon()), None);
         assert!(net.refute(&[Linear::new([], 1)], soon()).is_some());
+    }
+
+    #[test]
+    fn a_bound_with_a_large_denominator_is_exact() {
+        // In each step 1000 tokens become 999, 998, ... of the next place; all together have no small denominator.
+        let steps: Vec<([(u32, u64); 1], [(u32, u64); 1])> =
+            (0..12).map(|place| ([(place, 1000 - u64::from(place))], [(place + 1, 1009)])).collect();
+        let transitions: Vec<Arcs> = steps.iter().map(|(input, output)| (&input[..], &output[..])).collect();
+        let mut initial = vec![0; 13];
+        initial[0] = 1_000_000_000_000;
+        let net = structure(&initial, &transitions);
+        let bound = net.upper_bound(&Linear::new([(12, 1)], 0), soon()).unwrap();
+        let exact = (0..12_u32)
+            .fold(BigRational::from_integer(1_000_000_000_000_u64.into()), |bound, place| {
+                bound * BigRational::new(1009.into(), (1000 - place).into())
+            });
+        assert_eq!(bound.bound, exact.floor().to_integer());
     }
 
     #[test]

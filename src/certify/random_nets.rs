@@ -4,14 +4,16 @@ use crate::automaton::Automaton;
 use crate::budget::{Budget, Limits, Stop};
 use crate::ctl::{Checker, label};
 use crate::ctl_run::{Runs, searches};
+use crate::dead_parts::without_dead_parts;
 use crate::diagram::formulas::Sets;
 use crate::diagram::{Diagram, orders};
 use crate::explore::explore;
 use crate::fair::excludes;
 use crate::formula::{Ltl, Pred, Sum};
+use crate::growth::{Growth, grow, grow_in_parts};
 use crate::net::{Arcs, Compiled, Marking, Named};
 use crate::proof_lp::Structure;
-use crate::search::{Aim, Goal, Growth, best_first, grow, walk, without_cycles};
+use crate::search::{Aim, Goal, best_first, walk, walk_in_bulk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
 use mcc_base::random::SplitMix;
 use mcc_model::Ctl;
@@ -386,7 +388,11 @@ proptest! {
         let sum = Sum { places: vec![0, 1], constant: 0 };
         let aims = || preds.iter().cloned().map(Aim::Reach).chain([Aim::Largest(sum.clone())]);
         let mut walked: Vec<Goal> = aims().map(Goal::new).collect();
-        walk(&net, &mut walked, seed, &short);
+        if seed % 2 == 0 {
+            walk(&net, &mut walked, seed, &short);
+        } else {
+            walk_in_bulk(&net, &mut walked, seed, &short);
+        }
         let long = limits(AN_HOUR);
         let mut searched: Vec<Goal> = aims().map(Goal::new).collect();
         for goal in &mut searched {
@@ -420,7 +426,11 @@ proptest! {
         let single = |place| Growth { sum: Some(Sum { places: vec![place], constant: 0 }), found: None };
         let mut growths: Vec<Growth> = (0..net.places() as u32).map(single).collect();
         growths.push(Growth { sum: None, found: None });
-        grow(&net, &mut growths, seed, &limits(Duration::from_millis(5)));
+        if seed % 2 == 0 {
+            grow(&net, &mut growths, seed, &limits(Duration::from_millis(5)));
+        } else {
+            grow_in_parts(&net, &mut growths, seed, &limits(Duration::from_millis(5)));
+        }
         let bounded = naive(&net).is_some();
         for growth in growths {
             let Some((path, part)) = growth.found else { continue };
@@ -441,6 +451,22 @@ proptest! {
                 prop_assert!(sum.value(&tokens) > before);
             }
         }
+    }
+
+    #[test]
+    fn a_net_without_dead_parts_has_the_same_markings((net, _) in nets()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let each = |count: usize| (0..count as u32).map(|number| number..number + 1).collect();
+        let (places, transitions) = (each(net.places()), each(net.transitions()));
+        let used = without_dead_parts(Named { net, places, transitions, ..Named::default() });
+        let found = naive(&used.net).unwrap();
+        let whole = |marking: &Marking| -> Marking {
+            used.places.iter().map(|range| marking.get(range.start as usize..range.end as usize).map_or(0, |part| part.iter().sum())).collect()
+        };
+        let sorted = |markings: Vec<Marking>| markings.into_iter().collect::<std::collections::BTreeSet<_>>();
+        prop_assert_eq!(sorted(found.markings.iter().map(whole).collect()), sorted(expected.markings));
+        let firings = |edges: &Vec<Vec<usize>>| edges.iter().map(Vec::len).sum::<usize>();
+        prop_assert_eq!(firings(&found.edges), firings(&expected.edges));
     }
 
     #[test]

@@ -68,13 +68,15 @@ impl Goal {
 }
 
 /// A marking with the list of its enabled transitions, kept up to date by each firing.
-struct Walker<'n> {
+pub(crate) struct Walker<'n> {
     net: &'n Compiled,
-    tokens: Marking,
-    enabled: Vec<u32>,
+    pub(crate) tokens: Marking,
+    pub(crate) enabled: Vec<u32>,
     /// By transition: its position in `enabled`.
     at: Vec<u32>,
-    path: Vec<u32>,
+    pub(crate) path: Vec<u32>,
+    /// Places that a firing changed since the last start.
+    changed: Vec<u32>,
     /// By transition: the number of the last firing after which it was compared with the tokens.
     compared: Vec<u64>,
     firings: u64,
@@ -85,20 +87,30 @@ struct Walker<'n> {
 const NOT_ENABLED: u32 = u32::MAX;
 
 impl<'n> Walker<'n> {
-    fn new(net: &'n Compiled) -> Self {
+    pub(crate) fn new(net: &'n Compiled) -> Self {
         let (enabled, at) = (Vec::new(), vec![NOT_ENABLED; net.transitions()]);
         let (tokens, compared) = (net.initial.clone(), vec![0; net.transitions()]);
-        let mut walker = Self { net, tokens, enabled, at, path: Vec::new(), compared, firings: 0, cost: 0 };
-        walker.restart();
+        let (path, changed) = (Vec::new(), Vec::new());
+        let mut walker = Self { net, tokens, enabled, at, path, changed, compared, firings: 0, cost: 0 };
+        (0..net.transitions() as u32).for_each(|transition| walker.update(transition));
         walker
     }
 
-    fn restart(&mut self) {
-        self.tokens.clone_from(&self.net.initial);
+    /// Returns to the initial marking.
+    pub(crate) fn restart(&mut self) {
         self.path.clear();
-        for transition in 0..self.net.transitions() as u32 {
-            self.update(transition);
+        let mut affected = Vec::new();
+        for place in self.changed.drain(..) {
+            let tokens = &mut self.tokens[place as usize];
+            if std::mem::replace(tokens, self.net.initial[place as usize]) != self.net.initial[place as usize]
+            {
+                affected.extend_from_slice(self.net.consumers(place));
+            }
         }
+        self.cost += affected.len() as u64 / SIZE_OF_STEP;
+        affected.sort_unstable();
+        affected.dedup();
+        affected.into_iter().for_each(|transition| self.update(transition));
     }
 
     fn update(&mut self, transition: u32) {
@@ -117,12 +129,19 @@ impl<'n> Walker<'n> {
     }
 
     /// Fires an enabled transition; None: too many tokens.
-    fn fire(&mut self, transition: u32) -> Option<()> {
-        self.net.fire(transition, &mut self.tokens)?;
-        self.path.push(transition);
+    pub(crate) fn fire(&mut self, transition: u32) -> Option<()> {
+        self.fire_times(transition, 1)
+    }
+
+    /// Fires an enabled transition so often, at most `times`; None: too many tokens.
+    fn fire_times(&mut self, transition: u32, times: u64) -> Option<()> {
+        self.shift(transition, times)?;
+        self.path.extend(std::iter::repeat_n(transition, times as usize));
+        self.cost += times / SIZE_OF_STEP;
         self.firings += 1;
         let net = self.net;
         for change in net.changes(transition) {
+            self.changed.push(change.place);
             let consumers = net.consumers(change.place);
             self.cost += consumers.len() as u64 / SIZE_OF_STEP;
             for &consumer in consumers {
@@ -137,20 +156,45 @@ impl<'n> Walker<'n> {
     }
 
     /// Counts a step of this cost and of the firings since the last one.
-    fn spend(&mut self, cost: u64, limits: &Limits<'_>) -> Result<(), Stop> {
+    pub(crate) fn spend(&mut self, cost: u64, limits: &Limits<'_>) -> Result<(), Stop> {
         limits.spend(cost.saturating_add(std::mem::take(&mut self.cost)))
     }
 
-    /// The distance of a goal after firing a transition.
-    fn distance_after(&mut self, transition: u32, goal: &Goal) -> u64 {
+    /// Changes the tokens as firings of a transition do. None: there are too many; nothing is changed then.
+    fn shift(&mut self, transition: u32, times: u64) -> Option<()> {
+        let changes = self.net.changes(transition);
+        for change in changes {
+            let more = change.more.checked_mul(times)?;
+            self.tokens[change.place as usize].checked_add(more)?;
+        }
+        for change in changes {
+            let tokens = &mut self.tokens[change.place as usize];
+            *tokens = *tokens - change.less * times + change.more * times;
+        }
+        Some(())
+    }
+
+    /// How often an enabled transition can fire without another one, at most `most`.
+    fn times(&self, transition: u32, most: u64) -> u64 {
+        let changes = self.net.changes(transition);
+        let times = |(place, weight): &(u32, u64)| {
+            let at = changes.binary_search_by_key(place, |change| change.place).ok()?;
+            let rest = self.tokens[*place as usize] - weight;
+            (changes[at].less > 0).then(|| rest / changes[at].less + 1)
+        };
+        self.net.inputs(transition).iter().filter_map(times).min().unwrap_or(most).min(most)
+    }
+
+    /// The distance of a goal after firing a transition so often.
+    fn distance_after(&mut self, transition: u32, times: u64, goal: &Goal) -> u64 {
         self.cost += self.net.changes(transition).len() as u64 / SIZE_OF_STEP;
-        if self.net.fire(transition, &mut self.tokens).is_none() {
+        if self.shift(transition, times).is_none() {
             return u64::MAX;
         }
         let distance = goal.distance(self.net, &self.tokens);
         for change in self.net.changes(transition) {
-            let place = &mut self.tokens[change.place as usize];
-            *place = *place - change.more + change.less;
+            let tokens = &mut self.tokens[change.place as usize];
+            *tokens = *tokens - change.more * times + change.less * times;
         }
         distance
     }
@@ -200,7 +244,7 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
                     let candidate = |number| walker.enabled[(start + number) % walker.enabled.len()];
                     let candidates: Vec<u32> = (0..count).map(candidate).collect();
                     let best =
-                        candidates.into_iter().min_by_key(|one| walker.distance_after(*one, &goals[goal]));
+                        candidates.into_iter().min_by_key(|one| walker.distance_after(*one, 1, &goals[goal]));
                     best.unwrap_or(walker.enabled[start])
                 }
             };
@@ -215,54 +259,72 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
     }
 }
 
-/// A sum of tokens that may be unbounded.
-#[derive(Debug)]
-pub(crate) struct Growth {
-    /// The sum; None: the tokens of one place, whichever.
-    pub(crate) sum: Option<Sum>,
-    /// A path from the initial marking, and one after it that adds tokens to the sum and takes none from any place, so that
-    /// it can be repeated forever.
-    pub(crate) found: Option<(Vec<u32>, Vec<u32>)>,
+/// Walks in bulk are used if a place had so many tokens.
+pub(crate) const MANY_TOKENS: u64 = 32;
+/// Most firings of a walk in bulk.
+const MAX_IN_BULK: u64 = 200_000;
+
+/// A number of firings up to `most`: one, all, or a random number.
+fn in_bulk(most: u64, random: &mut SplitMix) -> u64 {
+    match random.below(4) {
+        0 => 1,
+        1 => most,
+        2 => 1 + random.number() % most,
+        _ => most >> random.below(64 - most.leading_zeros() as usize),
+    }
 }
 
-/// Markings of a walk that are compared, and the numbers of tokens in them: 4 MB.
-const MAX_COMPARED: usize = 400;
-const MAX_COMPARED_TOKENS: usize = 500_000;
-
-/// Walks at random until all sums are shown to be unbounded, or the time ends. Compares each marking with the earlier ones of
-/// its walk: one that covers another and has more tokens somewhere shows that these places are unbounded (Karp and Miller:
-/// Parallel Program Schemata, 1969).
-pub(crate) fn grow(net: &Compiled, wanted: &mut [Growth], seed: u64, limits: &Limits<'_>) {
+/// Walks as `walk` does in which a transition may fire many times at once, until all goals are reached or the budget ends.
+/// Only the markings between different transitions are compared with the goals.
+pub(crate) fn walk_in_bulk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limits<'_>) {
     let mut random = SplitMix(seed);
     let mut walker = Walker::new(net);
-    let longest = (MAX_COMPARED_TOKENS / net.places().max(1)).clamp(8, MAX_COMPARED);
-    let cost = 1 + net.places() as u64 / SIZE_OF_STEP;
-    while wanted.iter().any(|growth| growth.found.is_none()) {
+    let longest = (net.transitions() * 32).clamp(200, 5_000);
+    for round in 0_usize.. {
         walker.restart();
-        let mut earlier: Vec<Marking> = Vec::new();
-        // Most walks are short, so that short paths are found.
-        for _ in 0..longest >> random.below(6) {
-            if walker.spend(cost + earlier.len() as u64 / 8, limits).is_err() {
+        let open: Vec<usize> = (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect();
+        if open.is_empty() {
+            return;
+        }
+        let goal = (!round.is_multiple_of(3)).then(|| open[random.below(open.len())]);
+        let free = [5, 20, 60][round / 3 % 3];
+        let sizes: u64 = open.iter().map(|goal| goals[*goal].size(net)).sum();
+        let compared = goal.map_or(0, |goal| 3 * COMPARED as u64 * (4 + goals[goal].size(net)));
+        let cost = 1 + (sizes + compared) / SIZE_OF_STEP;
+        for _ in 0..longest >> random.below(5) {
+            if walker.spend(cost, limits).is_err() {
                 return;
             }
-            earlier.push(walker.tokens.clone());
-            if walker.enabled.is_empty() {
-                break;
-            }
-            let transition = walker.enabled[random.below(walker.enabled.len())];
-            if walker.fire(transition).is_none() {
-                break;
-            }
-            let tokens = &walker.tokens;
-            for (at, before) in earlier.iter().enumerate().rev() {
-                if before == tokens || before.iter().zip(tokens).any(|(before, now)| before > now) {
-                    continue;
+            for &goal in &open {
+                let goal = &mut goals[goal];
+                if !goal.is_reached() && goal.improves(net, &walker.tokens) {
+                    goal.path = Some(walker.path.clone());
                 }
-                for growth in wanted.iter_mut().filter(|growth| growth.found.is_none()) {
-                    if growth.sum.as_ref().is_none_or(|sum| sum.value(tokens) > sum.value(before)) {
-                        growth.found = Some((walker.path[..at].to_vec(), walker.path[at..].to_vec()));
+            }
+            let left = MAX_IN_BULK - walker.path.len() as u64;
+            if walker.enabled.is_empty() || left == 0 || goal.is_some_and(|goal| goals[goal].is_reached()) {
+                break;
+            }
+            let start = random.below(walker.enabled.len());
+            let mut best = (walker.enabled[start], 1);
+            match goal.filter(|_| random.below(100) >= free) {
+                None => best.1 = in_bulk(walker.times(best.0, left), &mut random),
+                Some(goal) => {
+                    let mut least = u64::MAX;
+                    for number in 0..walker.enabled.len().min(COMPARED) {
+                        let one = walker.enabled[(start + number) % walker.enabled.len()];
+                        let most = walker.times(one, left);
+                        for times in [in_bulk(most, &mut random), most, 1] {
+                            let distance = walker.distance_after(one, times, &goals[goal]);
+                            if distance < least {
+                                (least, best) = (distance, (one, times));
+                            }
+                        }
                     }
                 }
+            }
+            if walker.fire_times(best.0, best.1).is_none() {
+                break;
             }
         }
     }
@@ -298,6 +360,7 @@ pub(crate) fn best_first(
             store.start(state);
             enabled.clear();
             enabled.extend(net.enabled(&marking));
+            next.copy_from_slice(&marking.tokens);
             for &transition in &enabled {
                 limits.spend(cost)?;
                 let successor = match store.fire(net, transition) {
@@ -307,7 +370,6 @@ pub(crate) fn best_first(
                 };
                 limits.take(ENTRY_BYTES)?;
                 parents.push(state);
-                next.copy_from_slice(&marking.tokens);
                 net.fire(transition, &mut next).ok_or(Stop::TooManyTokens)?;
                 if goal.improves(net, &next) {
                     best = Some(successor);
@@ -317,6 +379,9 @@ pub(crate) fn best_first(
                 }
                 let distance = goal.distance(net, &next);
                 queue.push(Reverse((distance, random.number() as u32, successor)));
+                for change in net.changes(transition) {
+                    next[change.place as usize] = marking.tokens[change.place as usize];
+                }
             }
         }
         Ok(())
@@ -363,11 +428,13 @@ pub(crate) fn without_cycles(net: &Compiled, path: &[u32]) -> Vec<u32> {
 const MAX_GUIDED: u64 = 200_000;
 
 /// Walks from the initial marking by firings in these numbers, in random orders, until the goal is reached or the budget ends.
-/// Where none of them is enabled, another transition fires.
+/// Where none of them is enabled, another transition fires. With `many` a transition may fire many times at once in every other
+/// walk.
 pub(crate) fn guided(
     net: &Compiled,
     goal: &mut Goal,
     firings: &[u64],
+    many: bool,
     random: &mut SplitMix,
     limits: &Limits<'_>,
 ) {
@@ -396,8 +463,13 @@ pub(crate) fn guided(
                 candidates[random.below(candidates.len())]
             };
             let count = &mut left[transition as usize];
-            *count = count.saturating_sub(1);
-            if walker.fire(transition).is_none() {
+            let mut times = 1;
+            if many && attempt.is_multiple_of(2) && *count > 1 {
+                let most = (*count).min(MAX_GUIDED.saturating_sub(walker.path.len() as u64)).max(1);
+                times = in_bulk(walker.times(transition, most), random);
+            }
+            *count = count.saturating_sub(times);
+            if walker.fire_times(transition, times).is_none() {
                 break;
             }
             if goal.improves(net, &walker.tokens) {
