@@ -51,10 +51,6 @@ impl<'a> Skeleton<'a> {
         Some(Self { named, groups, structure })
     }
 
-    pub(crate) fn structure(&self) -> &Structure {
-        &self.structure
-    }
-
     /// Proves that no reachable marking satisfies a condition of the unfolding. Returns the facts of the proof too.
     pub(crate) fn refute(&self, condition: &Condition, until: Instant) -> Option<(Vec<Fact>, Tree)> {
         let mut prover = Prover::new(&self.structure, until);

@@ -46,8 +46,8 @@ pub struct Args {
     /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this.
     #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
     time_ratio: u64,
-    /// Judge again without each competing tool in turn (sensitivity.csv), and list the ranks that could change if fewer than N trusted
-    /// values were different (margins.csv) [default of N: 16].
+    /// Judge again without each competing tool in turn (sensitivity.csv), and list the ranks that could change if fewer than
+    /// N trusted values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,
     /// Compare the trusted values with the oracle files (INSTANCE-SHORT.out, such as TokenRing-PT-005-CTLC.out) in this

@@ -206,7 +206,10 @@ impl Opened {
     fn open(given: &Path) -> Result<Self, Failure> {
         // Before the edition is required, which a path that does not exist cannot name.
         if let Err(error) = given.metadata() {
-            return Err(Failure::usage(anyhow!("cannot read {}: {error}", given.display())));
+            let is_number = given.to_str().is_some_and(|name| name.parse::<u64>().is_ok());
+            let hint =
+                if is_number { "; a number belongs to its option after `=`: --sensitivity=N" } else { "" };
+            return Err(Failure::usage(anyhow!("cannot read {}: {error}{hint}", given.display())));
         }
         if given.extension().is_some_and(|extension| extension == "toml") {
             return Err(Failure::usage(anyhow!(

@@ -51,12 +51,14 @@ pub use failure::Failure;
 pub use mcc_checker::command::Format;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use mcc_checker::command::{CertificateArgs, WitnessArgs};
 use mcc_runner::CampaignEnd;
 use nix::sys::stat::Mode;
 use serde::de::DeserializeOwned;
 use serde::de::value::StringDeserializer;
+use std::num::{IntErrorKind, ParseIntError};
 
 /// Runs and scores the Model Checking Contest.
 ///
@@ -211,12 +213,28 @@ fn command() -> clap::Command {
     examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }
 
+/// The error with a message of our own if it has one of Rust's on a number.
+fn in_plain_words(error: clap::Error) -> clap::Error {
+    let problem =
+        match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<ParseIntError>()) {
+            None => return error,
+            Some(number) if matches!(number.kind(), IntErrorKind::PosOverflow) => "the number is too large",
+            Some(number) if matches!(number.kind(), IntErrorKind::Zero) => "give a whole number, at least 1",
+            Some(_) => "give a whole number",
+        };
+    let part = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let message =
+        format!("{} {}: {problem}\n", part(ContextKind::InvalidArg), part(ContextKind::InvalidValue));
+    clap::Error::raw(ErrorKind::ValueValidation, message)
+}
+
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {
     mcc_vm::host::close_inherited_in_children();
     // Warnings of the library crates, such as a folder that could not be removed.
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
-    let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    let matches = command().try_get_matches().unwrap_or_else(|error| in_plain_words(error).exit());
+    let parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if parsed.command.writes_a_record() {
         // Models under embargo (M-6) and outputs of tools are not for other users of the host. They can enter folders, because
         // QEMU may run as one of them, but can neither list them nor read a file.

@@ -88,7 +88,12 @@ impl fmt::Display for Sensitivity {
         if !self.left_out.iter().any(LeftOut::changes) {
             writeln!(out, "  none")?;
         }
-        writeln!(out, "How many trusted values must change until an entry loses its place:")?;
+        writeln!(
+            out,
+            "How many trusted values must change until an entry loses its place to a rival, the entry of another tool that\n\
+             needs the fewest (it need not have the next rank; \"fewer than {}\" marks small numbers, --sensitivity=N):",
+            self.few
+        )?;
         let row = |margin: &Margin| {
             let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
