@@ -145,6 +145,13 @@ fn instances_with_errors_are_rejected_unless_accepted() {
     assert!(out.join("inputs.ext4").exists());
 }
 
+/// A sector that counts as a bootloader.
+const BOOT_SECTOR: [u8; 512] = {
+    let mut sector = [0; 512];
+    (sector[0], sector[510], sector[511]) = (0xfa, 0x55, 0xaa);
+    sector
+};
+
 #[test]
 fn an_image_replaces_nothing_but_an_image() {
     let work = tempfile::tempdir().unwrap();
@@ -187,7 +194,7 @@ fn an_image_replaces_nothing_but_an_image() {
     // The disk of an author, of which most is a hole.
     let disk = fs::File::create(at("raw.img")).unwrap();
     disk.set_len(1 << 30).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&disk, &[0x55, 0xaa], 510).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&disk, &BOOT_SECTOR, 0).unwrap();
     done(&["import", "raw.img", "--out", "author"]);
     let copies: Vec<_> = list("author").into_iter().filter(|name| name != "image.json").collect();
     let copy = format!("author/{}", copies[0]);
@@ -227,7 +234,7 @@ fn an_export_that_cannot_fit_is_refused_before_it_is_written() {
     bytes[table..cluster].copy_from_slice(&entry(cluster).repeat(1 << 13));
     // 1 TiB has 2048 tables of 512 MiB each.
     bytes[first..first + (1 << 14)].copy_from_slice(&entry(table).repeat(1 << 11));
-    bytes[cluster + 510..cluster + 512].copy_from_slice(&[0x55, 0xaa]);
+    bytes[cluster..cluster + 512].copy_from_slice(&BOOT_SECTOR);
     fs::write(&disk, bytes).unwrap();
     let in_work =
         |arguments: &[&str]| harness().arg("image").args(arguments).current_dir(work.path()).assert();
