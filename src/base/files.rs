@@ -1,5 +1,7 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
 use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -170,6 +172,43 @@ pub fn check_if_regular(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Checks that an output may take the place of what is at `path`: nothing, or a regular file, perhaps through a symbolic
+/// link. To replace a device, a pipe or a link such as `/dev/stdout` would break it for all programs.
+///
+/// # Errors
+/// Another kind of file is there, or its kind cannot be determined.
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    if path.read_link().is_ok_and(|target| target.starts_with("/proc")) {
+        return Err(wrong_kind("a link to an open file of a process"));
+    }
+    check_if_regular(path)
+}
+
+/// Copies a regular file with its permissions to the new file `to`. Parts without data (holes) stay so: a copy of them could
+/// fill the disk.
+///
+/// # Errors
+/// The file cannot be read or is not regular, or `to` exists or cannot be written.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = open(from)?;
+    let facts = source.metadata()?;
+    let mut copy = File::create_new(to)?;
+    copy.set_len(facts.len())?;
+    let mut end = 0_i64;
+    loop {
+        let begin = match lseek(&source, end, Whence::SeekData) {
+            // No data follows.
+            Err(Errno::ENXIO) => break,
+            begin => begin?,
+        };
+        end = lseek(&source, begin, Whence::SeekHole)?;
+        source.seek(SeekFrom::Start(begin.cast_unsigned()))?;
+        copy.seek(SeekFrom::Start(begin.cast_unsigned()))?;
+        io::copy(&mut (&source).take((end - begin).cast_unsigned()), &mut copy)?;
+    }
+    copy.set_permissions(facts.permissions())
+}
+
 fn check_regular(facts: &Metadata) -> io::Result<()> {
     match kind(facts.file_type()) {
         None => Ok(()),
@@ -198,6 +237,30 @@ fn wrong_kind(kind: &str) -> io::Error {
 mod tests {
     use super::*;
     use nix::sys::stat::Mode;
+
+    #[test]
+    fn a_copy_of_a_file_with_holes_has_the_same_content_and_needs_no_more_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        let mut file = File::create(&from).unwrap();
+        file.set_len(1 << 40).unwrap();
+        for place in [1 << 30, (1 << 40) - 3] {
+            file.seek(SeekFrom::Start(place)).unwrap();
+            std::io::Write::write_all(&mut file, b"end").unwrap();
+        }
+        copy(&from, &to).unwrap();
+        let facts = to.metadata().unwrap();
+        assert_eq!((facts.len(), facts.permissions()), (1 << 40, from.metadata().unwrap().permissions()));
+        assert!(facts.blocks() * 512 < 1 << 20, "{}", facts.blocks());
+        let mut copied = File::open(&to).unwrap();
+        for (place, text) in [(1 << 30, "end"), (1 << 31, "\0\0\0"), ((1 << 40) - 3, "end")] {
+            copied.seek(SeekFrom::Start(place)).unwrap();
+            let mut read = [0; 3];
+            copied.read_exact(&mut read).unwrap();
+            assert_eq!(read, text.as_bytes());
+        }
+        assert_eq!(copy(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    }
 
     #[test]
     fn a_lock_ends_although_a_process_that_is_being_started_has_its_file() {
@@ -234,5 +297,25 @@ mod tests {
         assert!(open(&file).is_ok() && open(&link).is_ok() && open_own(&file).is_ok());
         assert!(open_own(&link).unwrap_err().to_string().starts_with("it is a symbolic link"));
         assert!(check_if_regular(&folder.path().join("none")).is_ok() && check_if_regular(&pipe).is_err());
+    }
+
+    #[test]
+    fn an_output_takes_the_place_of_regular_files_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&at("pipe"), Mode::S_IRWXU).unwrap();
+        std::fs::write(at("file"), "x").unwrap();
+        for (link, target) in
+            [("null", "/dev/null"), ("open", "/proc/self/fd/1"), ("link", "file"), ("none", "new")]
+        {
+            std::os::unix::fs::symlink(target, at(link)).unwrap();
+        }
+        for name in ["pipe", "null", "open"] {
+            let error = super::super::text::write(&at(name), "").unwrap_err().to_string();
+            assert!(error.ends_with("; give a regular file"), "{name}: {error}");
+        }
+        for name in ["file", "link", "none", "new"] {
+            super::super::text::write(&at(name), name).unwrap();
+        }
     }
 }

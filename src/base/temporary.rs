@@ -1,7 +1,7 @@
 //! Temporary folders, and temporary files and folders beside those that they become, in the same file system, so that they can
 //! be renamed.
 
-use super::{FileError, OnFile};
+use super::{FileError, OnFile, files};
 use std::env;
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,11 +14,13 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a temporary file in the folder of `path`. It has the permissions of the umask; by default it would be private.
+/// Creates a temporary file in the folder of `path`, to be renamed to it. It has the permissions of the umask; by default
+/// it would be private.
 ///
 /// # Errors
-/// The folder does not exist or cannot be written.
+/// The folder does not exist or cannot be written, or what is at `path` must not be replaced (`files::check_replaceable`).
 pub fn file_beside(path: &Path) -> io::Result<NamedTempFile> {
+    files::check_replaceable(path)?;
     let file = Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder_of(path));
     file.map_err(without_temporary_path)
 }
@@ -33,6 +35,26 @@ pub fn folder_beside(path: &Path, prefix: &str) -> Result<TempDir, FileError> {
     fs::create_dir_all(parent).on("create", parent)?;
     let folder = Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o777)).tempdir_in(parent);
     folder.map_err(without_temporary_path).on("create a folder in", parent)
+}
+
+/// Renames the folder `new` to `place`. A folder that is there is removed when `new` has its place.
+///
+/// # Errors
+/// A folder cannot be renamed; the earlier one is then in its place. Or the earlier one cannot be removed.
+pub fn replace_folder(new: &Path, place: &Path) -> Result<(), FileError> {
+    if place.symlink_metadata().is_err() {
+        return fs::rename(new, place).on("rename", place);
+    }
+    let old = folder_beside(place, ".replaced-")?;
+    let aside = old.path().join("old");
+    fs::rename(place, &aside).on("replace", place)?;
+    let renamed = fs::rename(new, place);
+    if renamed.is_err() && fs::rename(&aside, place).is_err() {
+        let _ = old.keep();
+        return renamed.on("replace it; the earlier folder is in", aside);
+    }
+    renamed.on("replace", place)?;
+    old.close().on("remove", aside)
 }
 
 /// Why there is no folder for temporary files: the cause of an `io::Error`, so that `is_unusable` finds it.

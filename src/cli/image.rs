@@ -1,8 +1,9 @@
 use super::{Exit, Failure, print, submission};
 use anyhow::{Context, anyhow};
-use mcc_base::digest;
-use mcc_base::files::FileStamp;
+use mcc_base::files::{BUILD_PREFIX, FileStamp, check_replaceable};
 use mcc_base::temporary::{self, folder_of};
+use mcc_base::text::visible;
+use mcc_base::{OnFile, digest};
 use mcc_edition::Edition;
 use mcc_judge::source::NAMES_HEADER;
 use mcc_model::{Archive, obfuscate};
@@ -161,25 +162,29 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             let edition =
                 edition.map(|edition| Edition::load(&edition)).transpose().map_err(Failure::usage)?;
             let edition = edition.as_ref().map(|edition| edition.name.as_str());
+            build::place(&out, &[&archives], &[])?;
             let (named, stamps) = checked_archives(&archives, accept_errors)?;
             let copy = |from: &Path, to: &Path| {
                 std::fs::copy(from, to)?;
                 stamps.get(from).map_or(Ok(()), |stamp| stamp.check_if_unchanged(from))
             };
-            let build = |named: &[_]| {
-                let image = build::inputs(named, edition, (None, &copy), &out, &progress);
+            let build = |named: &[_], out: &Path| {
+                let image = build::inputs(named, edition, (None, &copy), out, &progress);
                 image.with_context(|| format!("building {}", out.display()))
             };
             let Some(seed) = obfuscate else {
-                show(&build(&named)?)?;
+                show(&build(&named, &out)?)?;
                 return Ok(Exit::Done);
             };
             progress("renaming");
             let renamed = temporary::folder("mcc-inputs-")?;
             let (named, names) = obfuscated(&named, &seed, renamed.path(), &out)?;
             check_archives(&named, accept_errors, &print::inputs)?;
-            show(&build(&named)?)?;
-            names.persist(names_file(&out))?;
+            // The image and the names take their places together.
+            let made = temporary::folder_beside(&out, BUILD_PREFIX)?;
+            let image = build(&named, &made.path().join("image"))?;
+            persist(names, &names_file(&out), &image, &build::place(&out, &[&archives], &[])?)?;
+            show(&Image::open(&out)?)?;
         }
         Command::Import { disk, out } => show(&kit::import(&disk, &out).map_err(Failure::usage)?)?,
         Command::Export { image, submission: Some(out), reference, packet, .. } => {
@@ -256,9 +261,27 @@ fn checked_archives(
 
 /// The file of names. It is not in the folder of the image, whose files are published with the results.
 fn names_file(out: &Path) -> PathBuf {
-    let mut path = out.as_os_str().to_owned();
+    // Without a slash at the end.
+    let mut path = out.components().as_path().as_os_str().to_owned();
     path.push(".names.csv");
     path.into()
+}
+
+/// Puts the file of names and the image in their places, or neither.
+fn persist(names: NamedTempFile, place: &Path, image: &Image, out: &Path) -> Result<(), Failure> {
+    let earlier = place.exists().then(|| temporary::file_beside(place)).transpose()?;
+    if let Some(earlier) = &earlier {
+        std::fs::rename(place, earlier.path())?;
+    }
+    let done = names.persist(place).map_err(|error| error.error).on("write", place);
+    let done = done.and_then(|_| temporary::replace_folder(&image.folder, out));
+    if done.is_err() {
+        match earlier {
+            Some(earlier) => earlier.persist(place).map(drop)?,
+            None => std::fs::remove_file(place).unwrap_or(()),
+        }
+    }
+    Ok(done?)
 }
 
 /// Writes the archives under other names into `folder`, and the file of names under a temporary name.
@@ -269,9 +292,15 @@ fn obfuscated(
     out: &Path,
 ) -> Result<(Vec<(String, PathBuf)>, NamedTempFile), Failure> {
     let place = names_file(out);
+    if place.exists() && !out.exists() {
+        let problem =
+            anyhow!("{} exists, but not its image; move that file, or choose another --out", place.display());
+        return Err(Failure::usage(problem));
+    }
     let parent = folder_of(&place);
     std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
-    let names = NamedTempFile::new_in(parent).with_context(|| place.display().to_string())?;
+    check_replaceable(&place).on("write", &place)?;
+    let names = NamedTempFile::new_in(parent).on("write", &place)?;
     let mut csv = csv::Writer::from_writer(std::io::BufWriter::new(names.as_file()));
     csv.write_record(NAMES_HEADER)?;
     let mut renamed = Vec::new();
@@ -295,47 +324,49 @@ fn obfuscated(
 }
 
 fn show(image: &Image) -> Result<(), Failure> {
-    let mut out = format!("{} image {}\n", image.facts.kind, image.folder.display());
+    let mut out = String::new();
+    // Each line is one, also if the image contains line feeds.
+    let mut line = |text: String| out += &(visible(&text) + "\n");
+    line(format!("{} image {}", image.facts.kind, image.folder.display()));
     for (role, path) in image.files() {
         let (digest, bytes) = digest::file(&path).with_context(|| path.display().to_string())?;
-        out += &format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}\n", path.display());
+        line(format!("  {role:<7} sha256:{digest} {bytes:>11} bytes  {}", path.display()));
     }
     if let Some(edition) = &image.facts.edition {
-        out += &format!("  of edition {}\n", print::escaped(edition));
+        line(format!("  of edition {edition}"));
     }
     if let Some(original) = &image.facts.original {
         let bootable = if original.bootable { "boots by BIOS" } else { "NOT bootable by BIOS" };
-        out += &format!(
-            "  {}, {} bytes as the guest sees it, {bootable}\n",
+        line(format!(
+            "  {}, {} bytes as the guest sees it, {bootable}",
             original.format, original.virtual_bytes
-        );
+        ));
         for Partition { kind, active, first, sectors } in &original.partitions {
             let active = if *active { ", active" } else { "" };
-            out += &format!("  partition of type {kind} from sector {first}, {sectors} sectors{active}\n");
+            line(format!("  partition of type {kind} from sector {first}, {sectors} sectors{active}"));
         }
     }
     for packed in &image.facts.instances {
-        out += &format!("  {} sha256:{}\n", packed.instance, packed.sha256);
+        line(format!("  {} sha256:{}", packed.instance, packed.sha256));
     }
     if let Some(from) = &image.facts.made_from {
-        let source = |source: &Source| format!("{} sha256:{}", print::escaped(&source.name), source.sha256);
+        let source = |source: &Source| format!("{} sha256:{}", source.name, source.sha256);
         if let Some(reference) = &from.reference {
-            out += &format!("  made on the reference {}\n", source(reference));
+            line(format!("  made on the reference {}", source(reference)));
         }
         if let Some(tool) = &from.tool {
-            out += &format!("  tool folder {}\n", source(tool));
+            line(format!("  tool folder {}", source(tool)));
         }
         if let Some(container) = &from.container {
-            let name =
-                container.name.as_deref().map_or(String::new(), |name| format!(" {}", print::escaped(name)));
-            out += &format!("  container{name} in {}\n", source(&container.archive));
+            let name = container.name.as_deref().map_or(String::new(), |name| format!(" {name}"));
+            line(format!("  container{name} in {}", source(&container.archive)));
         }
         if !from.packages_asked.is_empty() {
-            out += &format!("  packages asked for: {}\n", print::escaped(&from.packages_asked.join(" ")));
+            line(format!("  packages asked for: {}", from.packages_asked.join(" ")));
         }
     }
     if !image.facts.packages.is_empty() {
-        out += &format!("  Debian packages: {} (image.json lists them)\n", image.facts.packages.len());
+        line(format!("  Debian packages: {} (image.json lists them)", image.facts.packages.len()));
     }
     print::text(&out)
 }

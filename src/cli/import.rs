@@ -131,7 +131,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
 }
 
 fn from_job_file(args: &Args, edition: &str, inputs: &Path) -> Result<Exit, Failure> {
-    refuse_inputs(&[args.input.clone(), PathBuf::from(edition)], [args.out.clone()])?;
+    refuse_inputs(&[args.input.clone(), PathBuf::from(edition), inputs.to_owned()], [args.out.clone()])?;
     let rules = Edition::load(edition).map_err(Failure::usage)?;
     let shown = args.input.display().to_string();
     let text = mcc_base::text::read(&args.input).with_context(|| shown.clone()).map_err(Failure::usage)?;

@@ -65,6 +65,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         "give the examination with --examination NAME",
     )?;
     let recorded = args.run.as_ref().map(|run| Recorded::open(&args.stdout, run)).transpose()?;
+    let read =
+        [args.instance.as_ref(), args.oracle.as_ref(), recorded.as_ref().map(|recorded| &recorded.stdout)];
+    let mut read: Vec<_> = read.into_iter().flatten().chain([&args.stdout]).cloned().collect();
+    read.extend(args.edition.as_ref().map(PathBuf::from));
+    args.ci_reports.check(&read)?;
     let edition = match (&args.edition, &recorded) {
         (Some(name), _) => Edition::load(name).map_err(Failure::usage)?,
         (None, Some(recorded)) => recorded.edition.clone(),

@@ -13,6 +13,7 @@ use mcc_runner::qualify::{
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
 /// Check whether a tool would pass the organizers' qualification.
 ///
@@ -128,7 +129,20 @@ impl Conditions {
 /// The kinds of a submission.
 pub(super) const KINDS: &[&str] = &["sequential", "concurrent"];
 
+impl Args {
+    /// The files and folders that are read, with the subfolders of those that are read as a whole.
+    fn read_files(&self) -> Vec<PathBuf> {
+        let whole = [self.native.as_ref(), self.image.as_ref(), Some(&self.instances)].into_iter().flatten();
+        let mut read: Vec<_> =
+            whole.flat_map(WalkDir::new).flatten().map(walkdir::DirEntry::into_path).collect();
+        read.extend(self.oracle.iter().chain(&self.ssh_key).cloned());
+        read.push(PathBuf::from(&self.conditions.edition));
+        read
+    }
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    args.ci_reports.check(&args.read_files())?;
     let purpose = Purpose::Qualification;
     let settings = args.conditions.settings(purpose, &args.instances, args.repeat, args.oracle.clone())?;
     let qualification = Qualification::new(settings)?;

@@ -56,7 +56,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let edition = Edition::load(&args.edition).map_err(Failure::usage)?;
-    if args.out.exists() {
+    if args.out.symlink_metadata().is_ok() {
         return Err(Failure::usage(anyhow!("{}: exists already; give a new folder", args.out.display())));
     }
     let runs = args.runs.get();

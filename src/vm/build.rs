@@ -8,9 +8,10 @@ use crate::host::find_program;
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
-use mcc_base::files::{ARCHIVES, BUILD_PREFIX, FileStamp};
-use mcc_base::temporary::folder_beside;
+use mcc_base::files::{self, ARCHIVES, BUILD_PREFIX, FileStamp};
+use mcc_base::temporary::{folder_beside, replace_folder};
 use mcc_base::text::visible;
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+use walkdir::WalkDir;
 
 const ROOTFS: &str = include_str!("../../vm-images/rootfs");
 const BOOT: &str = include_str!("../../vm-images/boot");
@@ -147,18 +149,27 @@ pub struct BuildDisk<'a> {
 /// The user is not root, a program is missing, an input is unusable, or a recipe failed.
 pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> {
     check_root()?;
-    build.tool.map_or(Ok(()), check_tool)?;
+    build.tool.map_or(Ok(()), |tool| check_tool(tool, build.size))?;
     let base = build.reference.map(Image::open).transpose()?;
+    if let Some(base) = base.as_ref().filter(|base| base.facts.kind != "reference") {
+        return Err(BuildError::Refused(format!(
+            "{} is an image of kind {:?}: give a reference image (`image build` without --reference makes one)",
+            base.folder.display(),
+            base.facts.kind
+        )));
+    }
     let packages = build.packages.join(",");
     let rootfs_recipe = digest::bytes(format!("{ROOTFS}{packages}"));
     let before = Image::open(build.out).ok().filter(|before| {
         let kept = ["rootfs.tar", "kernel.deb"].iter().all(|file| before.folder.join(file).is_file());
         base.is_none() && !build.refresh && kept && before.facts.rootfs_recipe == rootfs_recipe
     });
-    if let (Some(from), None) = (base.as_ref().or(before.as_ref()), &build.container) {
-        check_rootfs(from)?;
-    }
-    build_atomically(build.out, &DISK_PROGRAMS, |out| {
+    let rootfs_from = base.as_ref().or(before.as_ref()).filter(|_| build.container.is_none());
+    check_size(build.size, rootfs_from)?;
+    rootfs_from.map_or(Ok(()), check_rootfs)?;
+    let inputs: Vec<&Path> =
+        [Some(build.agent), build.reference, build.tool, build.container].into_iter().flatten().collect();
+    build_at(build.out, &inputs, &[], &DISK_PROGRAMS, |out| {
         let mut made_from = made_from(base.as_ref(), build.packages, build.tool)?;
         let (mut listed, mut rootfs_sha256) = (vec![], None);
         match (&base, build.container) {
@@ -324,9 +335,27 @@ fn last_part(path: &Path) -> String {
     full.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
+/// Checks that the files of a reference image, if it is given, can fit on a disk of this size.
+pub(super) fn check_size(size: u64, reference: Option<&Image>) -> Result<(), BuildError> {
+    let rootfs = reference.and_then(|image| image.folder.join("rootfs.tar").metadata().ok());
+    let least = rootfs.map_or(LEAST_SIZE, |rootfs| rootfs.len());
+    if size >= least {
+        return Ok(());
+    }
+    Err(BuildError::Refused(format!(
+        "a disk of {size} bytes is too small for its file system of at least {least}: give a larger --size, such as 8G"
+    )))
+}
+
+/// A smaller disk cannot have Linux and a tool.
+const LEAST_SIZE: u64 = 16 << 20;
+
+/// Checks that a tool's folder can be on a disk of this size, before any of its files is read.
+pub(super) fn check_tool(tool: &Path, size: u64) -> Result<(), BuildError> {
     let head = tool.join("BenchKit_head.sh");
-    let refused = |reason| Err(BuildError::Refused(format!("{}: {reason}", tool.display())));
+    let refused_file =
+        |path: &Path, reason: &str| Err(BuildError::Refused(format!("{}: {reason}", path.display())));
+    let refused = |reason: &str| refused_file(tool, reason);
     if !head.is_file() {
         return refused("it has no BenchKit_head.sh, the program that is started in the machine");
     }
@@ -335,6 +364,30 @@ pub(super) fn check_tool(tool: &Path) -> Result<(), BuildError> {
         return refused(
             "its BenchKit_head.sh is a link that leads out of the folder: copy the file to its place",
         );
+    }
+    for path in ["bin", "INPUTS"].map(|name| tool.join(name)) {
+        if path.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
+            return refused_file(&path, "it is not a folder, as it must be: put a folder in its place");
+        }
+    }
+    let mut bytes = 0_u64;
+    for item in WalkDir::new(tool) {
+        let item = item.on("read", tool)?;
+        let kind = item.file_type();
+        if kind.is_file() {
+            let facts = item.path().symlink_metadata().on("read", item.path())?;
+            bytes = bytes.saturating_add(facts.len());
+        } else if !kind.is_dir() && !kind.is_symlink() {
+            return refused_file(
+                item.path(),
+                "it is not a file, a folder or a link, so no disk is made of it: remove it",
+            );
+        }
+    }
+    if bytes > size {
+        return refused(&format!(
+            "its files have {bytes} bytes, more than the disk of {size}: remove files or give a larger --size"
+        ));
     }
     Ok(())
 }
@@ -465,26 +518,76 @@ pub(super) fn build_atomically(
     needed: &[&str],
     build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
 ) -> Result<Image, BuildError> {
+    build_at(out, &[], &[], needed, build)
+}
+
+/// As `build_atomically` with the arguments of `place`.
+pub(super) fn build_at(
+    out: &Path,
+    inputs: &[&Path],
+    also: &[&str],
+    needed: &[&str],
+    build: impl FnOnce(&Path) -> Result<ImageFacts, BuildError>,
+) -> Result<Image, BuildError> {
     check_programs(needed)?;
-    if out.exists() && Image::open(out).is_err() {
-        return Err(BuildError::Refused(format!(
-            "{} exists already and is not an image folder, so it is not replaced: choose another folder",
-            out.display()
-        )));
-    }
     // With the permissions of the umask: an image is not private, but an inputs disk of a record is.
-    let temp_folder = folder_beside(out, BUILD_PREFIX)?;
+    let temp_folder = folder_beside(&place(out, inputs, also)?, BUILD_PREFIX)?;
     let work = fs::canonicalize(temp_folder.path()).on("find", temp_folder.path())?;
     let facts = build(&work)?;
     let json = work.join("image.json");
     let text = serde_json::to_string_pretty(&facts).expect("facts are plain data") + "\n";
     fs::write(&json, text).on("write", &json)?;
-    if out.exists() {
-        fs::remove_dir_all(out).on("remove", out)?;
-    }
-    let built = temp_folder.keep();
-    fs::rename(&built, out).on("rename", out)?;
+    // Checked again: files may have been added meanwhile.
+    replace_folder(&work, &place(out, inputs, also)?)?;
+    let _ = temp_folder.keep();
     Ok(Image::open(out)?)
+}
+
+/// Returns where a new image with the path `out` is put: where nothing is, or in the place of an image, which is replaced.
+/// That image must contain none of the `inputs`, and no file but those of an image and those named in `also`.
+///
+/// # Errors
+/// Nothing is built at this path, so that nothing is lost.
+pub fn place(out: &Path, inputs: &[&Path], also: &[&str]) -> Result<PathBuf, BuildError> {
+    let refused = |problem: String| Err(BuildError::Refused(format!("{} {problem}", out.display())));
+    if out.symlink_metadata().is_err() {
+        return match out.file_name() {
+            Some(_) => Ok(out.to_owned()),
+            None => refused("is not the name of a new folder: give another --out".to_owned()),
+        };
+    }
+    let Ok(image) = Image::open(out) else {
+        return refused(
+            "exists already and is not an image folder, so it is not replaced: choose another folder"
+                .to_owned(),
+        );
+    };
+    let place = fs::canonicalize(out).on("find", out)?;
+    if env::current_dir().is_ok_and(|current| current.starts_with(&place)) {
+        return refused(
+            "contains the current folder, so it is not replaced: go to another folder first".to_owned(),
+        );
+    }
+    let is_inside = |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input.starts_with(&place));
+    if let Some(input) = inputs.iter().find(is_inside) {
+        return refused(format!(
+            "contains the input {}, so it is not replaced: choose another folder",
+            input.display()
+        ));
+    }
+    let files = image.files().into_iter().map(|(_, path)| path);
+    let other = ["image.json", ARCHIVES, "rootfs.tar", "kernel.deb"].iter().chain(also);
+    let known: Vec<PathBuf> = files.chain(other.map(|name| out.join(name))).collect();
+    for item in fs::read_dir(out).on("read", out)? {
+        let item = item.on("read", out)?.path();
+        if !known.contains(&item) {
+            return refused(format!(
+                "has {}, which is not a file of its image, so it is not replaced: move that file, or choose another folder",
+                item.display()
+            ));
+        }
+    }
+    Ok(place)
 }
 
 /// A recipe that prints nothing is reported after this time, and each time again.
@@ -592,8 +695,7 @@ fn packages_failed(packages: &str, output: &str) -> BuildError {
 }
 
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
-    fs::copy(from, to).on("copy", from)?;
-    Ok(())
+    Ok(files::copy(from, to).on("copy", from)?)
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
@@ -605,6 +707,26 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    const SIZE: u64 = 1 << 20;
+
+    #[test]
+    fn a_tool_that_does_not_fit_on_the_disk_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let refused = || check_tool(folder.path(), SIZE).unwrap_err().to_string();
+        fs::write(at("BenchKit_head.sh"), "").unwrap();
+        check_tool(folder.path(), SIZE).unwrap();
+        symlink("BenchKit_head.sh", at("INPUTS")).unwrap();
+        assert!(refused().contains("INPUTS: it is not a folder"), "{}", refused());
+        fs::remove_file(at("INPUTS")).unwrap();
+        fs::create_dir(at("bin")).unwrap();
+        nix::unistd::mkfifo(&at("bin/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(refused().contains("bin/pipe: it is not a file"), "{}", refused());
+        fs::remove_file(at("bin/pipe")).unwrap();
+        File::create(at("bin/hole")).unwrap().set_len(1 << 40).unwrap();
+        assert!(refused().contains("its files have 1099511627776 bytes"), "{}", refused());
+    }
+
     #[test]
     fn a_link_in_the_place_of_the_head_changes_no_file_of_the_host() {
         let folder = tempfile::tempdir().unwrap();
@@ -614,7 +736,7 @@ mod tests {
         fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
         let head = tool.join("BenchKit_head.sh");
         symlink(&other, &head).unwrap();
-        assert!(check_tool(&tool).unwrap_err().to_string().contains("leads out of the folder"));
+        assert!(check_tool(&tool, SIZE).unwrap_err().to_string().contains("leads out of the folder"));
 
         // The link can also be made after the check. Only root can change the owner of files.
         let copy = |root: &Path| {
@@ -633,7 +755,7 @@ mod tests {
         fs::write(tool.join("start"), "#!/bin/sh").unwrap();
         fs::set_permissions(tool.join("start"), fs::Permissions::from_mode(0o644)).unwrap();
         symlink("start", &head).unwrap();
-        check_tool(&tool).unwrap();
+        check_tool(&tool, SIZE).unwrap();
         copy(&folder.path().join("b")).unwrap();
         assert_eq!(mode(&folder.path().join("b/home/mcc/BenchKit/start")), 0o755);
         assert_eq!(mode(&tool.join("start")), 0o644);

@@ -1,13 +1,16 @@
 //! Exports images as `.vmdk` disks that a BIOS boots and that accept logins over ssh, without booting them.
 
 use super::build::{BuildError, Progress, check_programs, recipe};
-use super::disk_header::check_disk;
+use super::disk_header::{DiskFile, check_disk};
 use super::image::{Image, ImageError};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
-use mcc_base::temporary::folder_of;
+use mcc_base::temporary::folder_beside;
+use nix::sys::statvfs::statvfs;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const RECIPE: &str = include_str!("../../vm-images/vmdk/recipe");
@@ -59,16 +62,23 @@ pub fn vmdk(
         path.push(format!(".{ending}"));
         PathBuf::from(path)
     });
-    if let Some(existing) = [out, &keys[0], &keys[1]].into_iter().find(|path| path.exists()) {
+    if let Some(existing) = [out, &keys[0], &keys[1]].into_iter().find(|path| path.symlink_metadata().is_ok())
+    {
         return Err(BuildError::Refused(format!(
             "{} exists already, so it is not replaced: remove it or choose another name",
             existing.display()
         )));
     }
-    let parent = folder_of(out);
-    fs::create_dir_all(parent).on("create", parent)?;
-    let work = tempfile::Builder::new().prefix(".exporting-").tempdir_in(parent).on("create", parent)?;
-    let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", parent)?;
+    if out.as_os_str().as_bytes().ends_with(b"/") {
+        return Err(BuildError::Refused(format!(
+            "{} is the path of a folder: give the name of a file, such as disk.vmdk",
+            out.display()
+        )));
+    }
+    let work = folder_beside(out, ".exporting-")?;
+    let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", out)?;
+    check_programs(&["qemu-img"])?;
+    check_space(&disk, out, &work.0)?;
     let made = work.0.join("disk.vmdk");
     let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
     let is_system = boots_itself.is_none() && opened.facts.kind != "inputs";
@@ -89,7 +99,6 @@ pub fn vmdk(
             fs::rename(work.0.join(name), to).on("rename", to)?;
         }
     } else {
-        check_programs(&["qemu-img"])?;
         progress("converting the disk");
         let source = fs::canonicalize(opened.disk()).on("find", image)?;
         let mut convert = child_process::command("qemu-img", Purpose::Local);
@@ -103,6 +112,28 @@ pub fn vmdk(
     fs::rename(&made, out).on("rename", out)?;
     let [key, _] = keys;
     Ok(Exported { key: is_system.then_some(key), boots: is_system || boots_itself == Some(true) })
+}
+
+/// Checks that the data of a disk fit into the free space of the folder `work`. A small file can have much data: all tables
+/// of a qcow2 disk can name one cluster.
+fn check_space(disk: &DiskFile, out: &Path, work: &Path) -> Result<(), BuildError> {
+    let source = fs::canonicalize(&disk.path).on("find", &disk.path)?;
+    let mut measure = child_process::command("qemu-img", Purpose::Local);
+    measure.args(["measure", "--output=json", "-f", &disk.format, "-O", "qcow2"]).arg(source);
+    let done = measure.output().on("start", Path::new("qemu-img"))?;
+    let facts: Option<serde_json::Value> = serde_json::from_slice(&done.stdout).ok();
+    let Some(needed) = facts.and_then(|facts| facts["required"].as_u64()) else {
+        let output = String::from_utf8_lossy(&done.stderr).into_owned();
+        return Err(BuildError::Recipe { recipe: "vmdk (qemu-img measure)", output });
+    };
+    let space = statvfs(work).on("read", work)?;
+    let free = space.blocks_available().saturating_mul(space.fragment_size());
+    if needed <= free {
+        return Ok(());
+    }
+    let problem =
+        format!("the disk has {needed} bytes of data, and {free} are free there; choose another folder");
+    Ok(Err(io::Error::new(io::ErrorKind::StorageFull, problem)).on("write", out)?)
 }
 
 /// The package with the kernel of an image, which is in the reference image.

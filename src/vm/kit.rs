@@ -2,8 +2,8 @@
 //! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
-    BuildError, Progress, build_atomically, check_root, check_rootfs, check_tool, copy, inputs, made_from,
-    recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
+    BuildError, Progress, build_at, check_root, check_rootfs, check_size, check_tool, copy, inputs,
+    made_from, recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
 };
 use super::image::{Image, ImageError, ImageFacts};
 use mcc_base::OnFile;
@@ -37,6 +37,9 @@ pub const NEEDED: [&str; 10] = [
     "ssh-keygen",
 ];
 
+/// The files of a kit that other images do not have.
+const FILES: [&str; 5] = ["BenchKitStart.sh", "README.md", "inputs.vmdk", "key", "key.pub"];
+
 /// The settings of a kit.
 pub struct BuildKit<'a> {
     /// The folder to make: the kit, which is also an image of kind `original`.
@@ -59,7 +62,7 @@ pub struct BuildKit<'a> {
 /// A program is missing, an input is unusable, or a recipe failed.
 pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
     check_root()?;
-    build.tool.map_or(Ok(()), check_tool)?;
+    build.tool.map_or(Ok(()), |tool| check_tool(tool, build.size))?;
     let reference = Image::open(build.reference)?;
     let kernel = reference.folder.join("kernel.deb");
     let base = reference.folder.join("rootfs.tar");
@@ -67,8 +70,11 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         let reason = "a kit is built on a reference image, with its kernel.deb and rootfs.tar".to_owned();
         return Err(ImageError::Bad { path: build.reference.to_owned(), reason }.into());
     }
+    check_size(build.size, Some(&reference))?;
     check_rootfs(&reference)?;
-    build_atomically(build.out, &NEEDED, |out| {
+    let archives = build.archives.iter().map(|(_, path)| path.as_path());
+    let read: Vec<&Path> = [build.reference].into_iter().chain(build.tool).chain(archives).collect();
+    build_at(build.out, &read, &FILES, &NEEDED, |out| {
         let made_from = Some(made_from(Some(&reference), build.packages, build.tool)?);
         progress("adding Debian packages");
         let packages: Vec<&str> =
@@ -120,7 +126,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
 /// The disk cannot be read, is not bootable or refers to other files, or the folder cannot be made.
 pub fn import(disk: &Path, out: &Path) -> Result<Image, BuildError> {
     let facts = Image::open_original(disk)?.facts;
-    build_atomically(out, &[], |out| {
+    build_at(out, &[disk], &[], &[], |out| {
         copy(disk, &out.join(&facts.disk))?;
         Ok(facts)
     })

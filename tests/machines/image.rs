@@ -144,3 +144,114 @@ fn instances_with_errors_are_rejected_unless_accepted() {
         .success();
     assert!(out.join("inputs.ext4").exists());
 }
+
+/// A sector that counts as a bootloader.
+const BOOT_SECTOR: [u8; 512] = {
+    let mut sector = [0; 512];
+    (sector[0], sector[510], sector[511]) = (0xfa, 0x55, 0xaa);
+    sector
+};
+
+#[test]
+fn an_image_replaces_nothing_but_an_image() {
+    let work = tempfile::tempdir().unwrap();
+    let at = |path: &str| work.path().join(path);
+    let refused = |folder: &Path, arguments: &[&str], problem: &str| {
+        let output = harness().arg("image").args(arguments).current_dir(folder).assert().code(2);
+        let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(error.contains(problem), "{arguments:?}: {error}");
+    };
+    let done = |arguments: &[&str]| {
+        harness().arg("image").args(arguments).current_dir(work.path()).assert().success();
+    };
+    let list = |folder: &str| {
+        let items = fs::read_dir(at(folder)).unwrap();
+        let mut names: Vec<_> = items.map(|item| item.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let archive = "pnml-fixtures/TokenLoop-PT-03.tgz";
+    fs::create_dir(at("models")).unwrap();
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(archive), at("models/TokenLoop-PT-03.tgz")).unwrap();
+    for _ in ["new", "replaced"] {
+        done(&["inputs", "models", "--out", "in"]);
+    }
+    let image = list("in");
+    refused(&at("in"), &["inputs", "../models", "--out", "."], "contains the current folder");
+    refused(&at("in/archives"), &["inputs", "../../models", "--out", ".."], "contains the current folder");
+    refused(work.path(), &["inputs", "models", "--out", "new/.."], "is not the name of a new folder");
+    refused(work.path(), &["inputs", "in/archives", "--out", "in"], "contains the input in/archives");
+    fs::write(at("in/notes.txt"), "").unwrap();
+    refused(
+        work.path(),
+        &["inputs", "models", "--out", "in"],
+        "in/notes.txt, which is not a file of its image",
+    );
+    fs::remove_file(at("in/notes.txt")).unwrap();
+    assert_eq!(list("in"), image);
+    assert_eq!(list("."), ["in", "models"]);
+
+    // The disk of an author, of which most is a hole.
+    let disk = fs::File::create(at("raw.img")).unwrap();
+    disk.set_len(1 << 30).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&disk, &BOOT_SECTOR, 0).unwrap();
+    done(&["import", "raw.img", "--out", "author"]);
+    let copies: Vec<_> = list("author").into_iter().filter(|name| name != "image.json").collect();
+    let copy = format!("author/{}", copies[0]);
+    let blocks = std::os::unix::fs::MetadataExt::blocks(&at(&copy).metadata().unwrap());
+    assert!(copies.len() == 1 && blocks < 1000, "{copies:?} {blocks}");
+    refused(work.path(), &["import", &copy, "--out", "author"], "contains the input");
+    refused(work.path(), &["export", "author", "--vmdk", "sub/dir/"], "is the path of a folder");
+    assert_eq!(list("."), ["author", "in", "models", "raw.img"]);
+
+    tool(&at("tool"));
+    let reference = images::image("images/reference").folder;
+    for (size, reference, problem) in [
+        ("1K", reference.to_str().unwrap(), "more than the disk of 1024"),
+        ("1M", reference.to_str().unwrap(), "give a larger --size"),
+        ("1G", "in", "give a reference image"),
+    ] {
+        let build = ["build", "--tool", "tool", "--out", "new", "--size", size, "--reference", reference];
+        refused(work.path(), &build, problem);
+    }
+}
+
+#[test]
+fn an_export_that_cannot_fit_is_refused_before_it_is_written() {
+    // It has less space than the data.
+    let work = tempfile::tempdir_in("/dev/shm").unwrap();
+    let disk = work.path().join("disk.qcow2");
+    let mut qemu_img = std::process::Command::new("qemu-img");
+    let made = qemu_img.args(["create", "-q", "-f", "qcow2"]).arg(&disk).arg("1T").status();
+    assert!(made.unwrap().success());
+    // All entries of a table name one cluster, and all tables are that one: a small file with 1 TiB of data.
+    let mut bytes = fs::read(&disk).unwrap();
+    let first = usize::try_from(u64::from_be_bytes(bytes[40..48].try_into().unwrap())).unwrap();
+    let table = bytes.len().next_multiple_of(1 << 16);
+    bytes.resize(table + (2 << 16), 0);
+    let entry = |at: usize| ((1 << 63) | at as u64).to_be_bytes();
+    let cluster = table + (1 << 16);
+    bytes[table..cluster].copy_from_slice(&entry(cluster).repeat(1 << 13));
+    // 1 TiB has 2048 tables of 512 MiB each.
+    bytes[first..first + (1 << 14)].copy_from_slice(&entry(table).repeat(1 << 11));
+    bytes[cluster..cluster + 512].copy_from_slice(&BOOT_SECTOR);
+    fs::write(&disk, bytes).unwrap();
+    let in_work =
+        |arguments: &[&str]| harness().arg("image").args(arguments).current_dir(work.path()).assert();
+    in_work(&["import", "disk.qcow2", "--out", "author"]).success();
+    let failed = in_work(&["export", "author", "--vmdk", "out.vmdk"]).code(1);
+    let error = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+    assert!(error.contains("bytes of data, and") && !work.path().join("out.vmdk").exists(), "{error}");
+}
+
+#[test]
+fn the_facts_of_an_image_cannot_show_further_lines() {
+    let work = tempfile::tempdir().unwrap();
+    fs::write(work.path().join("disk"), "x").unwrap();
+    let facts = r#"{"format":1,"kind":"inputs","built_by":"x","disk":"disk","boot":null,
+        "instances":[{"instance":"a\n  Debian packages: 1","sha256":"b\nforged"}]}"#;
+    fs::write(work.path().join("image.json"), facts).unwrap();
+    let shown = harness().args(["image", "inspect"]).arg(work.path()).assert().success();
+    let shown = String::from_utf8(shown.get_output().stdout.clone()).unwrap();
+    assert!(shown.lines().count() == 3 && shown.contains("a⟨LF⟩  Debian packages"), "{shown}");
+}

@@ -150,6 +150,41 @@ fn done(folder: &Path, arguments: &[&str]) {
 }
 
 #[test]
+fn an_obfuscated_disk_and_its_names_are_replaced_together() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("models")).unwrap();
+    let archive = "TokenLoop-PT-03.tgz";
+    fs::copy(tool::fixtures().join(archive), at("models").join(archive)).unwrap();
+    let build = |out: &str, seed: &str| {
+        harness(folder.path(), &["image", "inputs", "models", "--out", out, "--obfuscate", seed])
+    };
+    let state = || ["disk/image.json", "disk.names.csv"].map(|file| fs::read(at(file)).unwrap());
+    // A shell completes the name of a folder with a slash.
+    for seed in ["first", "second"] {
+        let (code, error) = build("disk/", seed);
+        assert_eq!(code, 0, "{error}");
+        let names = fs::read_to_string(at("disk.names.csv")).unwrap();
+        let packed = fs::read_dir(at("disk/archives")).unwrap().next().unwrap().unwrap().file_name();
+        assert!(names.contains(packed.to_str().unwrap().strip_suffix(".tgz").unwrap()), "{names}");
+    }
+    let before = state();
+    fs::write(at("disk/notes"), "").unwrap();
+    let (code, error) = build("disk", "third");
+    assert!(code == 2 && error.contains("not a file of its image"), "{code} {error}");
+    assert!(state() == before);
+    // There is no place for the names: the image is not made either.
+    nix::unistd::mkfifo(&at("pipe.names.csv"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for out in ["pipe", &"x".repeat(250)] {
+        let (code, error) = build(out, "third");
+        assert!(code == 2 && error.contains(out), "{code} {error}");
+        assert!(!at(out).exists());
+    }
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 4, "models, disk, disk.names.csv, pipe.names.csv");
+}
+
+#[test]
 fn answers_of_an_obfuscated_disk_give_the_same_trusted_values() {
     let folder = TempDir::new().unwrap();
     let models = folder.path().join("models");

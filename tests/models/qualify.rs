@@ -583,3 +583,49 @@ fn lint_reports_only_missing_values_in_outputs_of_real_tools() {
         assert!(file == known && finding.contains(words), "{file}: {finding}");
     }
 }
+
+#[test]
+fn no_report_replaces_an_input_a_device_or_another_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (models, tool) = tool(folder.path(), "#!/bin/bash\necho CANNOT_COMPUTE\n");
+    fs::write(at("out.txt"), "CANNOT_COMPUTE\n").unwrap();
+    fs::write(at("x.bkjobs"), "").unwrap();
+    std::os::unix::fs::symlink("/dev/null", at("null")).unwrap();
+    std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
+    let [archive, head] = [models.join(format!("{INSTANCE}.tgz")), tool.join("BenchKit_head.sh")];
+    let (archive, head) = (archive.to_str().unwrap(), head.to_str().unwrap());
+    let lint = ["lint", "out.txt", "--examination", "UpperBounds", "--instance", archive];
+    let qualify = [
+        "qualify",
+        "--native",
+        "tool",
+        "--instances",
+        "models",
+        "--tool",
+        "t",
+        "--examinations",
+        "StateSpace",
+    ];
+    let import = ["import", "x.bkjobs", "--edition", "mcc-2018", "--inputs", "models", "--out", archive];
+    let shrink = ["shrink", archive, "--examination", "StateSpace", "--property", "STATES", "--tool", "tool"];
+    for (command, more, problem) in [
+        (&lint[..], &["--junit", "out.txt"][..], "would replace the input out.txt"),
+        (&lint, &["--sarif", archive], "would replace the input"),
+        (&lint, &["--junit", "null"], "it is a character device"),
+        (&lint, &["--junit", "j", "--sarif", "./j"], "have the same file"),
+        (&qualify, &["--junit", archive], "would replace the input"),
+        (&qualify, &["--sarif", head], "would replace the input"),
+        (&qualify, &["--sarif", "tool/bin/mcc-reference-tool"], "would replace the input"),
+        (&import, &[], "would replace the input"),
+        (&shrink, &["--out", "dangling"], "exists already"),
+    ] {
+        let read = || [archive, head].map(|path| fs::read(path).unwrap());
+        let before = read();
+        let mut harness = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        let output = harness.args(command).args(more).current_dir(folder.path()).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(problem), "{command:?} {more:?}: {error}");
+        assert!(read() == before && at("null").is_symlink() && !at("j").exists());
+    }
+}

@@ -9,12 +9,11 @@ use mcc_base::{Mark, evidence, files};
 use mcc_campaign::benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
 use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
-use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, Whence, lseek, setsid};
+use nix::unistd::{Pid, setsid};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -247,32 +246,10 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
             let target = fs::read_link(item.path())?;
             symlink(target.strip_prefix(from).map_or(target.clone(), |inside| to.join(inside)), place)?;
         } else if kind.is_file() {
-            copy_file(item.path(), &place)?;
+            files::copy(item.path(), &place)?;
         }
     }
     Ok(())
-}
-
-/// Copies a regular file with its permissions to the new file `to`. Parts without data (holes) stay so: a copy of them could
-/// fill the disk.
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = files::open(from)?;
-    let facts = source.metadata()?;
-    let mut copy = File::create_new(to)?;
-    copy.set_len(facts.len())?;
-    let mut end = 0_i64;
-    loop {
-        let begin = match lseek(&source, end, Whence::SeekData) {
-            // No data follows.
-            Err(Errno::ENXIO) => break,
-            begin => begin?,
-        };
-        end = lseek(&source, begin, Whence::SeekHole)?;
-        source.seek(SeekFrom::Start(begin.cast_unsigned()))?;
-        copy.seek(SeekFrom::Start(begin.cast_unsigned()))?;
-        io::copy(&mut (&source).take((end - begin).cast_unsigned()), &mut copy)?;
-    }
-    copy.set_permissions(facts.permissions())
 }
 
 /// Waits for a process. Returns its status and the resource usage of it and its children.
@@ -312,33 +289,4 @@ fn written(home: &Path, benchkit: &Path, began: &fs::Metadata) -> Vec<String> {
         })
         .take(mcc_base::guest::MAX_LEFTOVER_FILES)
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_of_a_file_with_holes_has_the_same_content_and_needs_no_more_space() {
-        let folder = tempfile::tempdir().unwrap();
-        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
-        let mut file = File::create(&from).unwrap();
-        file.set_len(1 << 40).unwrap();
-        for place in [1 << 30, (1 << 40) - 3] {
-            file.seek(SeekFrom::Start(place)).unwrap();
-            std::io::Write::write_all(&mut file, b"end").unwrap();
-        }
-        copy_file(&from, &to).unwrap();
-        let copy = to.metadata().unwrap();
-        assert_eq!((copy.len(), copy.permissions()), (1 << 40, from.metadata().unwrap().permissions()));
-        assert!(copy.blocks() * 512 < 1 << 20, "{}", copy.blocks());
-        let mut copy = File::open(&to).unwrap();
-        for (place, text) in [(1 << 30, "end"), (1 << 31, "\0\0\0"), ((1 << 40) - 3, "end")] {
-            copy.seek(SeekFrom::Start(place)).unwrap();
-            let mut read = [0; 3];
-            copy.read_exact(&mut read).unwrap();
-            assert_eq!(read, text.as_bytes());
-        }
-        assert_eq!(copy_file(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-    }
 }
