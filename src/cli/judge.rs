@@ -54,8 +54,8 @@ pub struct Args {
     /// folder; oracle.csv lists the differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
-    /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence. Points do not
-    /// change.
+    /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence, which must
+    /// state the certified values; mcc-check checks it against the nets. Points do not change.
     #[arg(long, value_name = "DIR")]
     certified: Option<PathBuf>,
     /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and, if

@@ -6,6 +6,9 @@ use mcc_archive::{Verified, is_archive};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// What reading certified values does not show.
+const EVIDENCE: &str = "that the evidence shows the certified values: it was compared with them, not checked against the nets (`mcc-check` checks it)";
+
 /// Check that a record or a published archive is complete and agrees with its raw outputs.
 ///
 /// Compares the digests of all files and looks for missing runs and outputs. For an archive, computes every answer,
@@ -19,7 +22,8 @@ pub struct Args {
     /// was made, such as --models or --certified.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
-    /// With --judgement: the folder of certified values with which it was made.
+    /// With --judgement: the folder of certified values with which it was made. Their evidence must state them; mcc-check
+    /// checks it against the nets.
     #[arg(long, value_name = "DIR", requires = "judgement")]
     certified: Option<PathBuf>,
     #[command(flatten)]
@@ -70,7 +74,12 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
         let folder = std::slice::from_ref(&record_source.folder);
         match args.inputs.read_all(folder, &BTreeMap::new(), args.certified.as_deref()) {
-            Ok((edition, results)) => verified.recompute(&edition, results, judgement)?,
+            Ok((edition, results)) => {
+                verified.recompute(&edition, results, judgement)?;
+                if args.certified.is_some() {
+                    verified.not_proved.push(EVIDENCE.to_owned());
+                }
+            }
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
                 verified.differs(args.input.display().to_string(), print::error(&error));
             }

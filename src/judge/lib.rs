@@ -36,6 +36,7 @@ mod arrivals;
 pub mod campaigns;
 pub mod certified;
 pub mod compare;
+pub mod evidence_statements;
 pub mod explain;
 pub mod failures;
 mod input;

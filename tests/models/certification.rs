@@ -576,6 +576,40 @@ fn a_killed_certification_ends_with_the_same_results() {
     }
 }
 
+/// The remedy in the message gives the first results again.
+#[test]
+fn a_changed_result_or_evidence_is_not_continued() {
+    let honest = |_: &str, value: &str| value.to_owned();
+    let examinations = ["StateSpace", "ReachabilityDeadlock"];
+    let folder = judged(&[("a", honest), ("b", honest)], &["DiningTable-PT-03"], &examinations);
+    let at = |name: &str| folder.path().join("certified").join(name);
+    certify(folder.path(), "").assert().success();
+    let before = files(&at(""));
+    certify(folder.path(), "").assert().success();
+    assert!(files(&at("")) == before);
+    let result = "results/DiningTable-PT-03.json";
+    let evidence = "evidence/DiningTable-PT-03/ReachabilityDeadlock-00.witness.json";
+    for (file, from, to, reason) in [
+        (result, "\"value\": \"T\"", "\"value\": \"F\"", "states the value `TRUE`, not FALSE"),
+        (result, "\"method\": \"re-explored\"", "\"method\": \"explored\"", "states two explorations"),
+        (result, "\"method\": \"re-explored\"", "\"method\": null", "has no method"),
+        (result, "\"position\": 3", "\"position\": 99", "does not have the values"),
+        (evidence, "\"TRUE\"", "\"FALSE\"", "states the value `FALSE`, not TRUE"),
+    ] {
+        let text = fs::read_to_string(at(file)).unwrap();
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        fs::write(at(file), changed).unwrap();
+        let done = certify(folder.path(), "").assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains(result) && said.contains(reason), "{said}");
+        assert!(said.contains("remove this file, and its values are certified again"), "{said}");
+        fs::remove_file(at(result)).unwrap();
+        certify(folder.path(), "").assert().success();
+        assert!(files(&at("")) == before, "{file} {from}");
+    }
+}
+
 #[test]
 fn a_wrong_folder_or_other_settings_are_refused() {
     let honest = |_: &str, value: &str| value.to_owned();

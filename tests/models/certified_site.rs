@@ -72,3 +72,57 @@ fn evidence_outside_of_the_folder_of_certify_is_not_judged() {
     }
     assert!(!folder.path().join("labelled").exists());
 }
+
+/// Changes of the table, or of a file of evidence, after which a value is not what its evidence states.
+#[test]
+fn a_value_that_its_evidence_does_not_state_is_not_judged() {
+    let folder = outvoted();
+    let at = |name: &str| folder.path().join("certified").join(name);
+    certify(folder.path(), "--only disputed").assert().success();
+    let table = fs::read_to_string(at("certified.csv")).unwrap();
+    let deadlock = "evidence/DiningTable-PT-03/ReachabilityDeadlock-00.witness.json";
+    let row = table.lines().find(|row| row.contains(deadlock)).unwrap().to_owned();
+    let (witness, other) = (at(deadlock), at("evidence/TokenLoop-PT-03"));
+    let evidence = fs::read_to_string(&witness).unwrap();
+    let refused = |reason: &str| {
+        let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
+        let done = harness(folder.path(), judge).assert().code(2);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains("certified.csv:") && said.contains("column evidence: "), "{said}");
+        assert!(said.contains(reason) && said.contains("; certify again"), "{reason}: {said}");
+        assert!(!folder.path().join("labelled").exists());
+    };
+    for (changed, reason) in [
+        (row.replace(",witness,T,", ",witness,F,"), "states the value `TRUE`, not FALSE"),
+        (row.replace(",witness,T,", ",witness,7,"), "no witness shows the value 7 of ReachabilityDeadlock"),
+        (row.replace(",witness,T,", ",proof,T,"), "the method proof has `evidence/DiningTable-PT-03/"),
+        (row.replace(",witness,T,", ",explored,T,"), "the method explored has `evidence/DiningTable-PT-03/"),
+        (row.replace("-00.witness", "-01.witness"), "the method witness has `evidence/DiningTable-PT-03/"),
+        (row.replace(deadlock, ""), "the evidence is ``"),
+    ] {
+        assert_ne!(changed, row);
+        fs::write(at("certified.csv"), table.replace(&row, &changed)).unwrap();
+        refused(reason);
+    }
+    fs::write(at("certified.csv"), &table).unwrap();
+    for (from, to, reason) in [
+        ("\"TRUE\"", "\"FALSE\"", "states the value `FALSE`, not TRUE"),
+        ("\"DiningTable-PT-03\"", "\"DiningTable-PT-05\"", "states the instance `DiningTable-PT-05`"),
+        (
+            "\"examination\": \"ReachabilityDeadlock\"",
+            "\"examination\": \"OneSafe\"",
+            "states the examination",
+        ),
+        ("\"property\": \"", "\"property\": \"x", "states the property `x"),
+        ("{", "", "cannot be read"),
+    ] {
+        let changed = evidence.replacen(from, to, 1);
+        assert_ne!(changed, evidence, "{from}");
+        fs::write(&witness, changed).unwrap();
+        refused(reason);
+    }
+    fs::remove_file(&witness).unwrap();
+    refused("cannot be read: No such file");
+    std::os::unix::fs::symlink(other, &witness).unwrap();
+    refused("is a symbolic link");
+}

@@ -298,14 +298,23 @@ fn a_record_is_verified_with_the_judgement_made_of_it() {
 fn a_certified_judgement_is_verified_with_its_certified_values() {
     let campaign = Campaign::new();
     let folder = campaign.folder.path();
-    fs::create_dir(folder.join("certified")).unwrap();
-    let table = "instance,examination,position,id,trusted,basis,method,value,evidence,detail\n\
-                 DiningTable-PT-03,StateSpace,00,STATES,18,unanimous,explored,17,,by hand\n";
+    let of_instance = "evidence/DiningTable-PT-03";
+    let file = format!("{of_instance}/StateSpace-00.explored.json");
+    fs::create_dir_all(folder.join("certified").join(of_instance)).unwrap();
+    let table = format!(
+        "instance,examination,position,id,trusted,basis,method,value,evidence,detail\n\
+         DiningTable-PT-03,StateSpace,00,STATES,18,unanimous,explored,17,{file},by hand\n"
+    );
     fs::write(folder.join("certified/certified.csv"), table).unwrap();
+    let evidence =
+        r#"{"instance":"DiningTable-PT-03","examination":"StateSpace","property":"STATES","value":"17"}"#;
+    fs::write(folder.join("certified").join(file), evidence).unwrap();
     harness(folder, &["judge", "results", "--certified", "certified", "--out", "judged"]).success();
     assert!(fs::read_to_string(folder.join("judged/judgement.json")).unwrap().contains("evidence_podiums"));
     let verify = ["verify", "results", "--judgement", "judged"];
-    harness(folder, &[&verify[..], &["--certified", "certified"]].concat()).success();
+    let said = stdout(&harness(folder, &[&verify[..], &["--certified", "certified"]].concat()).success());
+    let expected = "not proved: that the evidence shows the certified values: it was compared with them, not checked against the nets";
+    assert!(said.contains(expected), "{said}");
     let said = stdout(&harness(folder, &verify).code(1));
     let expected =
         "judged/judgement.json: was made with certified.csv, which is not given; give it with the option";

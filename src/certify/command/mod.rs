@@ -297,7 +297,8 @@ fn instance(
 ) -> Result<(InstanceResult, bool), CertificationError> {
     let (sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = &input.judgement.instances[task.instance].instance;
-    if let Some(result) = folder.of_instance(name, &sha256)? {
+    let questions = task.questions(input.judgement, input.only);
+    if let Some(result) = folder.of_instance(name, &sha256, &questions)? {
         return Ok((result, true));
     }
     let result = examine::examine(input, folder, task, path, &sha256, stop)?;

@@ -4,6 +4,7 @@ use super::{CertificationError, Settings};
 use mcc_base::files::LockedFile;
 use mcc_base::{OnFile, files, text};
 use mcc_judge::certified::{CertifiedValue, Method};
+use mcc_judge::evidence_statements::Evidenced;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -39,6 +40,17 @@ impl ValueResult {
     pub fn certified(&self) -> Option<(Method, CertifiedValue)> {
         Some((self.method?, self.value.parse().ok()?))
     }
+
+    /// Compares the value with what the files of its evidence in `folder` state.
+    fn compare(&self, instance: &str, examination: &str, folder: &Path) -> Result<(), String> {
+        let Self { position, id, method, value, evidence, .. } = self;
+        let Some(method) = *method else {
+            let is_open = value.is_empty() && evidence.is_empty();
+            return if is_open { Ok(()) } else { Err(format!("the value `{value}` has no method")) };
+        };
+        let value = &value.parse()?;
+        Evidenced { instance, examination, position: *position, id, method, value, evidence }.compare(folder)
+    }
 }
 
 /// The results of an examination on an instance.
@@ -63,6 +75,20 @@ pub struct InstanceResult {
     pub by_order: bool,
     /// One result for each judged examination that has a wanted value.
     pub examinations: Vec<ExaminationResult>,
+}
+
+impl InstanceResult {
+    /// Whether it has one value for each of these questions, in their order.
+    fn answers(&self, questions: &[(&str, Vec<(usize, String)>)]) -> bool {
+        self.examinations.len() == questions.len()
+            && self.examinations.iter().zip(questions).all(|(result, (examination, positions))| {
+                result.examination == *examination
+                    && result.values.len() == positions.len()
+                    && result.values.iter().zip(positions).all(|(value, (position, id))| {
+                        value.position == *position && (id.is_empty() || value.id == *id)
+                    })
+            })
+    }
 }
 
 /// The folder of a certification, locked by this process.
@@ -168,28 +194,46 @@ impl ResultsFolder {
         Ok(written.on("write", path)?)
     }
 
-    /// The result of an instance; None if it has none yet.
+    /// The result of an instance; None if it has none yet. `questions`: its examinations with positions and ids (empty: not
+    /// known).
     ///
     /// # Errors
-    /// The file cannot be read, or is of another archive.
+    /// The file cannot be read, is of another archive, has other questions, or a value of it is not what the files of its
+    /// evidence state.
     pub fn of_instance(
         &self,
         instance: &str,
         archive_sha256: &str,
+        questions: &[(&str, Vec<(usize, String)>)],
     ) -> Result<Option<InstanceResult>, CertificationError> {
         let path = self.result_path(instance);
         if !path.exists() {
             return Ok(None);
         }
         let result: InstanceResult = read_json(&path)?;
-        if result.archive_sha256 == archive_sha256 {
-            Ok(Some(result))
-        } else {
-            Err(CertificationError::Refused(format!(
+        if result.archive_sha256 != archive_sha256 {
+            return Err(CertificationError::Refused(format!(
                 "{}: was made from another archive of {instance}; give another --out, or restore the archive",
                 path.display()
-            )))
+            )));
         }
+        let changed = |problem: String| {
+            CertificationError::Refused(format!(
+                "{}: {problem}; this file or the evidence was changed: remove this file, and its values are certified again",
+                path.display()
+            ))
+        };
+        if result.instance != instance || !result.answers(questions) {
+            return Err(changed(format!("it does not have the values of {instance} that are certified")));
+        }
+        for ExaminationResult { examination, values } in &result.examinations {
+            for value in values {
+                value
+                    .compare(instance, examination, &self.dir)
+                    .map_err(|problem| changed(format!("{examination} {:02}: {problem}", value.position)))?;
+            }
+        }
+        Ok(Some(result))
     }
 
     /// Keeps the result of an instance, after its evidence.

@@ -53,6 +53,24 @@ pub struct Task {
     pub blocks: Vec<usize>,
 }
 
+impl Task {
+    /// The examinations with the positions that are certified and their ids (empty: not known), as results have them.
+    pub fn questions<'a>(
+        &self,
+        judgement: &'a Judgement,
+        only: Only,
+    ) -> Vec<(&'a str, Vec<(usize, String)>)> {
+        let blocks = self.blocks.iter().map(|number| &judgement.blocks[*number]);
+        let questions = blocks.map(|block| {
+            let all = block.trusted.iter().enumerate();
+            let wanted = all.filter(|(position, _)| is_wanted(judgement, block, *position, only));
+            let positions = wanted.map(|(position, trusted)| (position, trusted.id.clone())).collect();
+            (judgement.examinations[block.examination].as_str(), positions)
+        });
+        questions.collect()
+    }
+}
+
 /// The tasks of a judgement: instances in the order of their most important value, then by name. One exploration serves
 /// all values of an instance.
 pub fn tasks(judgement: &Judgement, only: Only, is_wanted: impl Fn(usize) -> bool) -> Vec<Task> {

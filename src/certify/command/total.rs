@@ -120,7 +120,13 @@ fn instance(
     }
     let (archive_sha256, _) = digest::file(path).on("read", path).map_err(ArchiveError::from)?;
     let name = archive.instance.as_str();
-    if let Some(result) = folder.of_instance(name, &archive_sha256)? {
+    let mut questions: Vec<(&str, Vec<(usize, String)>)> = Vec::new();
+    for examination in names {
+        let ids =
+            archive.properties(examination)?.unwrap_or_default().into_iter().map(|property| property.id);
+        questions.push((*examination, ids.enumerate().collect()));
+    }
+    if let Some(result) = folder.of_instance(name, &archive_sha256, &questions)? {
         return Ok(Some(result));
     }
     let budget = input.budget.for_all(names.len(), stop);
@@ -134,17 +140,15 @@ fn instance(
         return Err(CertificationError::Stopped);
     }
     let mut examinations = Vec::new();
-    for examination in names {
+    for (examination, positions) in questions {
         // They are in the order of the questions.
-        let found = findings.iter().filter(|finding| finding.examination == *examination);
+        let found = findings.iter().filter(|finding| finding.examination == examination);
         let found: Vec<&Finding> = found.collect();
         let mut values = Vec::new();
-        for (position, property) in
-            archive.properties(examination)?.unwrap_or_default().into_iter().enumerate()
-        {
+        for (position, id) in positions {
             let mut result = ValueResult {
                 position,
-                id: property.id,
+                id,
                 method: None,
                 value: String::new(),
                 evidence: String::new(),
@@ -155,7 +159,7 @@ fn instance(
             }
             values.push(result);
         }
-        examinations.push(ExaminationResult { examination: (*examination).to_owned(), values });
+        examinations.push(ExaminationResult { examination: examination.to_owned(), values });
     }
     let instance = name.to_owned();
     let result = InstanceResult { instance, archive_sha256, by_order: false, examinations };

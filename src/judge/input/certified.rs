@@ -3,6 +3,7 @@
 use super::run_results::RunResults;
 use super::values::{SourceError, digest};
 use crate::certified::{CERTIFIED_FILE, Certified, check_evidence};
+use crate::evidence_statements::Evidenced;
 use crate::table_words::CERTIFIED_HEADER;
 use mcc_campaign::benchkit::published::Table;
 use std::collections::{BTreeSet, HashMap};
@@ -11,12 +12,12 @@ use std::path::Path;
 /// Certified values by (examination, instance), then position.
 pub(crate) type CertifiedValues = HashMap<(usize, String), HashMap<usize, Certified>>;
 
-/// Reads `certified.csv` of a folder. The rows are the values of one judgement; those of instances without answers here
-/// are ignored.
+/// Reads `certified.csv` of a folder, and compares each value with the files of its evidence. The rows are the values of one
+/// judgement; those of instances without answers here are ignored.
 ///
 /// # Errors
 /// The table cannot be read, a row is wrong, its property id differs from that of the answers, or no row is of an instance
-/// with answers. The message has file, line and column.
+/// with answers, or the files of evidence of a value do not state it. The message has file, line and column.
 pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), SourceError> {
     let path = &folder.join(CERTIFIED_FILE);
     let mut table = Table::open(path)?;
@@ -53,6 +54,8 @@ pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), Sou
         })?;
         let value = value.parse().map_err(|error| format!("column value: {error}"))?;
         check_evidence(evidence).map_err(|problem| format!("column evidence: {problem}"))?;
+        let evidenced = Evidenced { instance, examination: name, position, id, method, value: &value, evidence };
+        evidenced.compare(folder).map_err(|problem| format!("column evidence: {problem}; certify again"))?;
         let (evidence, detail) = (evidence.to_owned(), detail.to_owned());
         let block = certified.entry((examination, instance.to_owned())).or_default();
         match block.insert(position, Certified { method, value, evidence, detail }) {
