@@ -334,6 +334,10 @@ fn bytes_after_the_end_of_an_archive_are_refused() {
         [&original[..], &original].concat(),
         packed([&plain[..], b"more"].concat()),
         packed([&plain[..], &[0; 10_240], &plain].concat()),
+        packed([&plain[..], &[0; 1 << 20], &plain].concat()),
+        packed([&plain[..], &[0; (1 << 20) + 1]].concat()),
+        // Each frame is read on its own.
+        [&original[..], &packed(vec![0]).repeat(2100), &packed(plain.clone())].concat(),
     ] {
         fs::write(&path, changed).unwrap();
         let said = printed(&["verify", text(&path)], 2);
@@ -342,6 +346,43 @@ fn bytes_after_the_end_of_an_archive_are_refused() {
     // As GNU tar fills up the last block.
     fs::write(&path, packed([&plain[..], &[0; 10_240]].concat())).unwrap();
     printed(&["verify", text(&path)], 0);
+}
+
+/// Programs read such headers differently: as `../../evil/README.txt`, or with other rights.
+#[test]
+fn a_header_that_export_does_not_write_is_refused() {
+    let plain = zstd::decode_all(File::open(archive()).unwrap()).unwrap();
+    let at = plain.windows(11).position(|bytes| bytes == b"README.txt\0").unwrap();
+    assert_eq!(at % 512, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changed.tar.zst");
+    let prefix = (345, &b"../../evil"[..]);
+    for (changes, is_intact) in [
+        // The other notation of a regular file.
+        (vec![(156, &b"0"[..])], true),
+        (vec![prefix, (263, b"  ")], false),
+        (vec![prefix, (263, b"xx")], false),
+        (vec![prefix, (263, b"01")], false),
+        (vec![(257, b"ustar  \0")], false),
+        (vec![(100, b"0006777\0")], false),
+        (vec![(108, b"0000000\0")], false),
+        (vec![(20, b"more")], false),
+        (vec![(157, b"record.db")], false),
+    ] {
+        let mut tar = plain.clone();
+        let header = &mut tar[at..at + 512];
+        for (field, bytes) in &changes {
+            header[*field..field + bytes.len()].copy_from_slice(bytes);
+        }
+        header[148..156].copy_from_slice(b"        ");
+        let sum: u32 = header.iter().copied().map(u32::from).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        fs::write(&path, zstd::encode_all(&tar[..], 1).unwrap()).unwrap();
+        let said = printed(&["verify", text(&path)], if is_intact { 0 } else { 2 });
+        let expected =
+            "entry `README.txt` has a header that `export` does not write; do not trust this archive";
+        assert_eq!(said.contains(expected), !is_intact, "{changes:?}: {said}");
+    }
 }
 
 #[test]
