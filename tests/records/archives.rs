@@ -204,6 +204,8 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
+        ("INSERT INTO reruns VALUES (1, 1, 'again')".to_owned(), "a recorded run has no attempt after its rerun"),
+        ("INSERT INTO facts VALUES ('note', 'forged')".to_owned(), "`facts` has a row that no archive has"),
         ("INSERT INTO instances (facts) SELECT facts FROM instances LIMIT 1".to_owned(), "an instance is listed twice"),
         (
             "UPDATE facts SET value = json_insert(value, '$.entries[#]', json_extract(value, '$.entries[0]')) \
