@@ -95,6 +95,8 @@ fn an_archive_of_version_0_1_0_is_complete_and_signed() {
         "\nproved: answers.csv follows from the outputs\n",
         "\nproved: every answer, trusted value and point follows from the outputs by the rules\n",
         "\nnot proved: that the outputs, times and memory are those of the runs",
+        "\nnot proved: what README.txt, publication.json and the metadata state",
+        "\nnot proved: which version of mcc-harness wrote the archive\n",
         "\ncomplete; runs: 36; ",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -287,6 +289,23 @@ fn a_changed_title_of_the_edition_is_found_in_a_long_line() {
     let difference = said.lines().find(|line| line.starts_with("judgement/judgement.json line 2")).unwrap();
     let (stored, recomputed) = difference.split_once(", recomputed it is ").unwrap();
     assert!(stored.contains("Forged") && !recomputed.contains("Forged"), "{difference}");
+}
+
+#[test]
+fn a_table_that_does_not_follow_from_the_record_is_found() {
+    for (name, content) in [
+        ("judgement/instructions.csv", "entry,instance,examination,number\nforged,A-PT-1,StateSpace,1\n"),
+        (
+            "answers.overrides.csv",
+            "instance,examination,position,value,reason\nA-PT-1,StateSpace,0,999,forged\n",
+        ),
+    ] {
+        let folder = unpacked();
+        fs::write(folder.path().join(name), content).unwrap();
+        forge_sums(folder.path());
+        let said = printed(&["verify", text(folder.path())], 1);
+        assert!(said.contains(&format!("{name}: does not follow from the record")), "{said}");
+    }
 }
 
 #[test]
@@ -522,6 +541,24 @@ fn a_bundle_of_one_team_has_no_files_of_a_contest() {
     let archive = packed(folder.path());
     let said = printed(&["verify", text(archive.path())], 2);
     assert!(said.contains("is not a file that the archive of one team can have"), "{said}");
+}
+
+#[test]
+fn what_archive_json_names_is_a_version_and_a_tool() {
+    for (from, to, expected) in [
+        ("\"made_by\": \"0.1.0", "\"made_by\": \"0.1.0 \\u001b[31m", "`made_by` is not a version"),
+        ("\"tool\": null", "\"tool\": \"Winner\\u001b[31m\"", "the tool"),
+    ] {
+        let folder = unpacked();
+        let path = folder.path().join("archive.json");
+        let facts = fs::read_to_string(&path).unwrap();
+        assert!(facts.contains(from), "{facts}");
+        fs::write(&path, facts.replacen(from, to, 1)).unwrap();
+        forge_sums(folder.path());
+        let said = printed(&["verify", text(folder.path())], 2);
+        assert!(said.contains("archive.json: ") && said.contains(expected), "{said}");
+        assert!(said.contains("download it again"), "{said}");
+    }
 }
 
 #[test]
