@@ -1,7 +1,7 @@
 //! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
 use super::ArchiveError;
-use super::layout::{Kind, LAYOUT, part};
+use super::layout::{Kind, LAYOUT, Part, part};
 use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive, is_version};
 use mcc_base::names::RunId;
 use mcc_base::{OnFile, digest, files, temporary};
@@ -16,7 +16,7 @@ use mcc_judge::schema::{JUDGEMENT, OVERRIDES_OF_ANSWERS, Table};
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -422,6 +422,51 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
         }
     }
     Ok(verified)
+}
+
+/// Compares the files of an unpacked archive for whose path `wanted` returns true with SHA256SUMS, but no outputs, which the
+/// record has digests of, and no disks.
+///
+/// # Errors
+/// A file has another digest or is not listed, or cannot be read.
+pub fn check_digests(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<(), ArchiveError> {
+    let is_compared = |name: &str| {
+        let is_single = part(name).is_some_and(|part| part.path() == name);
+        is_single && !name.starts_with("SHA256SUMS") && wanted(Path::new(name))
+    };
+    let sums = ArchivePaths(folder).sums();
+    let file = files::open_own(&sums).map_err(|error| {
+        let reason = format!("is missing or cannot be read: {error}; download the archive again");
+        ArchiveError::Bad { path: sums.clone(), reason }
+    })?;
+    let mut lines = BufReader::new(file);
+    let mut listed = BTreeMap::new();
+    for number in 1.. {
+        let Some(line) = next_line(&mut lines, &sums, number)? else { break };
+        let line = String::from_utf8_lossy(&line);
+        if let Some((sha256, name)) = line.split_once("  ").filter(|(_, name)| is_compared(name)) {
+            listed.entry(name.to_owned()).or_insert_with(|| sha256.to_owned());
+        }
+    }
+    let mut verified = Verified::default();
+    for name in LAYOUT.iter().map(Part::path).filter(|name| is_compared(name)) {
+        let path = folder.join(&name);
+        match listed.get(&name) {
+            Some(sha256) => {
+                verified.digest(&path, sha256, "SHA256SUMS", &name);
+            }
+            None if path.exists() => verified.differs(&name, "is not listed in SHA256SUMS"),
+            None => {}
+        }
+    }
+    match verified.differences.first() {
+        None => Ok(()),
+        Some(Difference { place, what }) => {
+            let reason =
+                format!("{what}; the archive is not intact, `mcc-harness verify` lists all differences");
+            Err(ArchiveError::Bad { path: folder.join(place), reason })
+        }
+    }
 }
 
 impl Verified {

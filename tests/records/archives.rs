@@ -322,6 +322,41 @@ fn a_changed_output_is_not_judged() {
 }
 
 #[test]
+fn a_changed_judgement_of_an_archive_is_not_shown() {
+    let folder = unpacked();
+    let path = folder.path().join("judgement/judgement.json");
+    let original = fs::read_to_string(&path).unwrap();
+    fs::write(&path, original.replacen("\"gold\"", "\"none\"", 1)).unwrap();
+    let sums = folder.path().join("SHA256SUMS");
+    let listed = fs::read_to_string(&sums).unwrap();
+    let unlisted: String = listed
+        .lines()
+        .filter(|line| !line.ends_with("judgement.json"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let out = folder.path().join("site");
+    for (lines, expected) in [(listed, "has sha256 "), (unlisted, "is not listed in SHA256SUMS")] {
+        fs::write(&sums, lines).unwrap();
+        let packed = packed(folder.path());
+        for input in [text(folder.path()), text(packed.path())] {
+            for command in [
+                vec!["report", input, "--out", text(&out)],
+                vec!["explain", input, "--tool", "breadth-first"],
+                vec!["judge", "--compare", input, input],
+            ] {
+                let said = printed(&command, 2);
+                let problem = format!("judgement/judgement.json: {expected}");
+                assert!(
+                    said.contains(&problem) && said.contains("`mcc-harness verify` lists"),
+                    "{command:?}: {said}"
+                );
+                assert!(!out.exists() && !said.contains("mcc-archive-"), "{command:?}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_output_that_was_made_longer_is_not_read_to_its_end() {
     // A record as `run` leaves it: the digests of an unpacked archive are of whole files.
     let (archive, folder) = (unpacked(), tempfile::tempdir().unwrap());
