@@ -21,7 +21,7 @@ pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive, publication};
 pub use replay::{Comparison, Measured, Median, compare};
 pub use stage::{ArchiveInputs, bundle, judged_entries, stage};
 pub use unpack::{ArchiveLimits, unpack, unpack_part};
-pub use verify::{Difference, Verified, verify};
+pub use verify::{Difference, Verified, check_digests, verify};
 
 use mcc_base::FileError;
 use mcc_judge::contest_table::ExportError;

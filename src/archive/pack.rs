@@ -117,15 +117,22 @@ fn append(
     bytes: u64,
     content: impl Read,
 ) -> Result<(), ArchiveError> {
+    let written = header(name, bytes).and_then(|header| tar.append(&header, content));
+    let written = written.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")));
+    Ok(written.on("write", out)?)
+}
+
+/// The header of a file of an archive.
+///
+/// # Errors
+/// The name is too long.
+pub fn header(name: &str, bytes: u64) -> io::Result<tar::Header> {
     let mut header = tar::Header::new_ustar();
     header.set_size(bytes);
     header.set_mode(0o644);
     // Without owner and time: they depend on the host.
     header.set_mtime(0);
-    let written = header.set_path(name).and_then(|()| {
-        header.set_cksum();
-        tar.append(&header, content)
-    });
-    let written = written.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")));
-    Ok(written.on("write", out)?)
+    header.set_path(name)?;
+    header.set_cksum();
+    Ok(header)
 }

@@ -2,6 +2,7 @@
 
 use super::ArchiveError;
 use super::layout::Kind;
+use mcc_base::names::check_name;
 use mcc_base::{OnFile, text};
 use mcc_campaign::{Kind as EntryKind, Publication};
 use mcc_edition::Edition;
@@ -38,6 +39,12 @@ impl ArchiveFacts {
     pub fn kind(&self) -> Kind {
         if self.tool.is_some() { Kind::Team } else { Kind::Contest }
     }
+}
+
+/// Whether a text can be the version of a program.
+pub fn is_version(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    (1..=100).contains(&text.len()) && text.chars().all(is_part)
 }
 
 /// Returns the content of `publication.json`, which an archive has if its publication is stated; None: there is none.
@@ -107,7 +114,24 @@ impl ArchivePaths<'_> {
             );
             return Err(ArchiveError::Bad { path, reason });
         }
-        Ok(facts)
+        let tool = facts.tool.as_deref().map_or(Ok(()), |tool| check_name("the tool", tool));
+        let problem = match tool {
+            Err(problem) => problem.to_string(),
+            Ok(()) if !is_version(&facts.made_by) => "`made_by` is not a version of mcc-harness".to_owned(),
+            Ok(()) => return Ok(facts),
+        };
+        Err(ArchiveError::Bad {
+            path,
+            reason: format!("{problem}; do not trust this archive, download it again"),
+        })
+    }
+
+    /// Reads `edition.json`.
+    ///
+    /// # Errors
+    /// The file is not valid.
+    pub fn edition(&self) -> Result<Edition, ArchiveError> {
+        json(&self.edition_file())
     }
 
     /// Reads the input of the judgement: record, rules and tables of the archive.
@@ -115,7 +139,7 @@ impl ArchivePaths<'_> {
     /// # Errors
     /// A file is not valid.
     pub fn results(&self) -> Result<(Edition, RunResults), ArchiveError> {
-        let edition: Edition = json(&self.edition_file())?;
+        let edition = self.edition()?;
         let mut results = read_record(&edition, &Record::open_readonly(self.0)?)?;
         if let Some(publication) = publication(self.0)? {
             results.publication = Some(publication);

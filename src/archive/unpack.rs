@@ -3,6 +3,7 @@
 
 use super::ArchiveError;
 use super::layout::{Kind, part};
+use super::pack::header;
 use super::paths::ArchivePaths;
 use mcc_base::OnFile;
 use mcc_base::files::{self, is_full};
@@ -115,6 +116,10 @@ pub fn unpack_part(
                  its author"
             )));
         }
+        // Programs differ in how they read the other fields of a header: a file could have another path for them.
+        if !header(&shown, size).is_ok_and(|header| is_same(&header, entry.header())) {
+            return Err(unsafe_entry("has a header that `export` does not write".to_owned()));
+        }
         let path = Path::new(&shown);
         if kind.is_some() && !wanted(path) {
             continue;
@@ -142,19 +147,26 @@ pub fn unpack_part(
         }
     }
     // Programs differ in whether they read what follows the end of a tar: it may only be filled up with zeros.
-    let mut rest = tar.into_inner();
-    let mut block = [0; BLOCK as usize];
-    for _ in 0..MAX_FILLING / BLOCK {
-        match rest.read(&mut block).map_err(no_archive)? {
-            0 => break,
-            read if block[..read].iter().all(|byte| *byte == 0) => {}
-            _ => return Err(no_archive(io::Error::other("bytes follow its end"))),
-        }
+    let mut filling = vec![];
+    tar.into_inner().take(MAX_FILLING + 1).read_to_end(&mut filling).map_err(no_archive)?;
+    if filling.len() as u64 > MAX_FILLING || filling.iter().any(|byte| *byte != 0) {
+        return Err(no_archive(io::Error::other("bytes follow its end")));
     }
     match kind {
         Some(_) => Ok(()),
         None => Err(no_archive(io::ErrorKind::UnexpectedEof.into())),
     }
+}
+
+/// Whether two headers of regular files are the same; the type of such a file and the checksum have two notations.
+fn is_same(one: &tar::Header, other: &tar::Header) -> bool {
+    let [one, other] = [one, other].map(|header| {
+        let mut header = header.clone();
+        header.set_entry_type(EntryType::Regular);
+        header.set_cksum();
+        header
+    });
+    one.as_bytes() == other.as_bytes()
 }
 
 fn kind_name(kind: EntryType) -> &'static str {

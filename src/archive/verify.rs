@@ -1,8 +1,8 @@
 //! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
 use super::ArchiveError;
-use super::layout::{Kind, LAYOUT, part};
-use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
+use super::layout::{Kind, LAYOUT, Part, part};
+use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive, is_version};
 use mcc_base::names::RunId;
 use mcc_base::{OnFile, digest, files, temporary};
 use mcc_campaign::benchkit::contest_table::Form;
@@ -12,10 +12,11 @@ use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::has_output;
+use mcc_judge::schema::{JUDGEMENT, OVERRIDES_OF_ANSWERS, Table};
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -67,8 +68,9 @@ pub struct Verified {
 const RUNS: &str = "that the outputs, times and memory are those of the runs (`replay` repeats a run)";
 const SIGNER: &str = "who made the archive (--allowed-signers checks its signature)";
 const RULES: &str = "that the rules in edition.json and the tables of models, tools, names and overrides are those of the contest";
-const METADATA: &str = "what publication.json and the metadata state about title, people, licences and disks";
-const VERDICTS: &str = "the verdicts in values.csv, which depend on the answers of all tools";
+const METADATA: &str = "what README.txt, publication.json and the metadata state about title, people, licences, disks and columns";
+const VERSION: &str = "which version of mcc-harness wrote the archive";
+const OF_TEAM: &str = "what README.txt, datapackage.json, edition.json and values.csv state; the verdicts depend on the answers of all tools";
 
 impl Verified {
     /// Adds a difference.
@@ -116,7 +118,7 @@ impl Verified {
                 let judge = Judge::new(edition, results)?;
                 verified.other_inputs(&judge.header.inputs, folder)?;
                 write::write(&judge, recomputed.path())?;
-                verified.same_files(recomputed.path(), folder)?;
+                verified.same_files(recomputed.path(), folder, &JUDGEMENT)?;
                 verified.recomputed = true;
                 Ok(())
             },
@@ -154,8 +156,8 @@ impl Verified {
         Ok(())
     }
 
-    /// Compares every file of `recomputed` with the file of the same name in `folder`.
-    fn same_files(&mut self, recomputed: &Path, folder: &Path) -> Result<(), ArchiveError> {
+    /// Compares every file of `recomputed` with the file of the same name in `folder`, which has no other of these `tables`.
+    fn same_files(&mut self, recomputed: &Path, folder: &Path, tables: &[Table]) -> Result<(), ArchiveError> {
         for file in WalkDir::new(recomputed).min_depth(1).sort_by_file_name() {
             let file = file.on("read", recomputed)?;
             let stored = folder.join(file.file_name());
@@ -164,6 +166,22 @@ impl Verified {
                 self.same_lines(file.path(), &stored)?;
             } else {
                 self.differs(shown, "is missing");
+            }
+        }
+        for Table { file, .. } in tables {
+            let stored = folder.join(file);
+            if recomputed.join(file).exists() || !stored.exists() {
+                continue;
+            }
+            let shown = stored.display().to_string();
+            // Options of `judge` that no archive has add tables.
+            if part(file).is_some() || part(&format!("judgement/{file}")).is_some() {
+                self.differs(
+                    shown,
+                    "does not follow from the record, for which no such file is written; remove it",
+                );
+            } else {
+                self.does_not_prove(&[&format!("the content of {shown}, which is not computed again")]);
             }
         }
         Ok(())
@@ -390,8 +408,8 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
             }
             verified.does_not_prove(&[RUNS]);
             verified.does_not_prove(match kind {
-                Kind::Contest => &[RULES, METADATA],
-                Kind::Team => &[VERDICTS],
+                Kind::Contest => &[RULES, METADATA, VERSION],
+                Kind::Team => &[OF_TEAM, VERSION],
             });
         }
         None => verified.does_not_prove(&[RUNS]),
@@ -404,6 +422,51 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
         }
     }
     Ok(verified)
+}
+
+/// Compares the files of an unpacked archive for whose path `wanted` returns true with SHA256SUMS, but no outputs, which the
+/// record has digests of, and no disks.
+///
+/// # Errors
+/// A file has another digest or is not listed, or cannot be read.
+pub fn check_digests(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<(), ArchiveError> {
+    let is_compared = |name: &str| {
+        let is_single = part(name).is_some_and(|part| part.path() == name);
+        is_single && !name.starts_with("SHA256SUMS") && wanted(Path::new(name))
+    };
+    let sums = ArchivePaths(folder).sums();
+    let file = files::open_own(&sums).map_err(|error| {
+        let reason = format!("is missing or cannot be read: {error}; download the archive again");
+        ArchiveError::Bad { path: sums.clone(), reason }
+    })?;
+    let mut lines = BufReader::new(file);
+    let mut listed = BTreeMap::new();
+    for number in 1.. {
+        let Some(line) = next_line(&mut lines, &sums, number)? else { break };
+        let line = String::from_utf8_lossy(&line);
+        if let Some((sha256, name)) = line.split_once("  ").filter(|(_, name)| is_compared(name)) {
+            listed.entry(name.to_owned()).or_insert_with(|| sha256.to_owned());
+        }
+    }
+    let mut verified = Verified::default();
+    for name in LAYOUT.iter().map(Part::path).filter(|name| is_compared(name)) {
+        let path = folder.join(&name);
+        match listed.get(&name) {
+            Some(sha256) => {
+                verified.digest(&path, sha256, "SHA256SUMS", &name);
+            }
+            None if path.exists() => verified.differs(&name, "is not listed in SHA256SUMS"),
+            None => {}
+        }
+    }
+    match verified.differences.first() {
+        None => Ok(()),
+        Some(Difference { place, what }) => {
+            let reason =
+                format!("{what}; the archive is not intact, `mcc-harness verify` lists all differences");
+            Err(ArchiveError::Bad { path: folder.join(place), reason })
+        }
+    }
 }
 
 impl Verified {
@@ -422,17 +485,34 @@ impl Verified {
         let statement =
             "every run of the campaign is recorded, and every output has its digest in the record";
         self.check(statement, |verified| verified.record(&record, facts.is_some()))?;
-        let Some(facts) = facts.filter(|facts| facts.kind() == Kind::Contest) else { return Ok(()) };
-        let (edition, results) = paths.results()?;
-        self.check("answers.csv follows from the outputs", |verified| {
-            if facts.edition != edition.name {
+        let Some(facts) = facts else { return Ok(()) };
+        self.check("archive.json names the edition of edition.json", |verified| {
+            if facts.edition != paths.edition()?.name {
                 verified.differs("archive.json", "names another edition than edition.json");
             }
+            Ok(())
+        })?;
+        if let Some(tool) = &facts.tool {
+            let entries = &record.facts().entries;
+            let is_of_record =
+                entries.iter().all(|entry| [entry.entry.as_str(), &entry.tool].contains(&tool.as_str()));
+            // A table of `--tools` may have named it.
+            if is_of_record {
+                self.proved.push(format!("every entry of the record is one of the tool {tool}"));
+            } else {
+                let statement =
+                    format!("that the runs are of {tool}, which archive.json names and the record does not");
+                self.does_not_prove(&[&statement]);
+            }
+            return Ok(());
+        }
+        let (edition, results) = paths.results()?;
+        self.check("answers.csv follows from the outputs", |verified| {
             let recomputed = temporary::folder("mcc-verify-")?;
             let answers = recomputed.path().join("answers.csv");
             let layout = Layout::Results(Form::Exact);
             export(&edition, results.clone(), &cores(&record)?, layout, &answers)?;
-            verified.same_files(recomputed.path(), paths.0)
+            verified.same_files(recomputed.path(), paths.0, &[OVERRIDES_OF_ANSWERS])
         })?;
         self.recompute(&edition, results, &paths.judgement())
     }
@@ -459,16 +539,14 @@ fn next_line(lines: &mut impl BufRead, path: &Path, number: u64) -> Result<Optio
 fn is_same(recomputed: Option<&[u8]>, stored: Option<&[u8]>) -> bool {
     let both = [recomputed, stored].map(|line| line.and_then(|line| std::str::from_utf8(line).ok()));
     let [Some(recomputed), Some(stored)] = both else { return false };
-    let is_version = |line: &str| {
-        let version = line.strip_prefix("{\"version\":\"").and_then(|rest| rest.strip_suffix("\","));
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
-        version.is_some_and(|version| version.chars().all(is_part))
+    let names_version = |line: &str| {
+        line.strip_prefix("{\"version\":\"").and_then(|rest| rest.strip_suffix("\",")).is_some_and(is_version)
     };
     let edition = |line: &str| {
         let value = line.strip_prefix("\"edition\":")?.strip_suffix(',')?;
         serde_json::from_str::<Edition>(value).ok()
     };
-    (is_version(recomputed) && is_version(stored))
+    (names_version(recomputed) && names_version(stored))
         || edition(recomputed).is_some_and(|recomputed| edition(stored) == Some(recomputed))
 }
 

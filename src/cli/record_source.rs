@@ -1,7 +1,7 @@
 use super::Failure;
 use super::terminal::argument;
 use anyhow::anyhow;
-use mcc_archive::{ArchiveLimits, unpack_part};
+use mcc_archive::{ArchiveLimits, check_digests, unpack_part};
 use mcc_base::temporary;
 use mcc_store::StoreError;
 use std::io::Read;
@@ -99,13 +99,13 @@ pub fn refuse_no_judgement(path: &Path) -> Result<(), Failure> {
 }
 
 /// Opens the folder that `judge --out` wrote, or the judgement in an archive, packed or unpacked. Of a packed archive,
-/// unpacks only the files for whose path `wanted` returns true.
+/// unpacks only the files for whose path `wanted` returns true. These must have their digests in SHA256SUMS.
 pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<JudgementSource, Failure> {
     if !is_archive(path) && !mcc_archive::is_archive(path) {
         refuse_no_judgement(path)?;
         return Ok(JudgementSource { folder: path.to_owned(), record: None, _archive: None });
     }
-    let source = open_part(path, wanted)?;
+    let source = open_part(path, &|file| wanted(file) || file == Path::new("SHA256SUMS"))?;
     let folder = source.folder.join("judgement");
     if !folder.is_dir() {
         return Err(Failure::usage(anyhow!(
@@ -114,5 +114,6 @@ pub fn open_judgement(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Jud
             path.display()
         )));
     }
+    check_digests(&source.folder, wanted)?;
     Ok(JudgementSource { folder, record: Some(source.folder.clone()), _archive: Some(source) })
 }

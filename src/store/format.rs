@@ -229,6 +229,31 @@ pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreE
     check_rows(db, path)
 }
 
+/// Checks that an archived record has no rows that mean nothing: other facts than those of the campaign, and reruns that
+/// were not made.
+///
+/// # Errors
+/// It has some.
+pub(super) fn check_archived(db: &Connection, path: &Path, format: i64) -> Result<(), StoreError> {
+    let facts = "SELECT 1 FROM facts WHERE key NOT IN ('campaign', 'mcc-harness')";
+    let reruns = "SELECT 1 FROM reruns JOIN runs ON position = run
+                  WHERE recorded = 1
+                      AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = reruns.run AND number > after)";
+    check_absent(db, path, facts, "the table `facts` has a row that no archive has")?;
+    if format > 1 {
+        check_absent(db, path, reruns, "a recorded run has no attempt after its rerun")?;
+    }
+    Ok(())
+}
+
+fn check_absent(db: &Connection, path: &Path, query: &str, problem: &str) -> Result<(), StoreError> {
+    let is_found = db.prepare(query).and_then(|mut query| query.exists([]));
+    if is_found.map_err(|source| StoreError::database(path, source))? {
+        return Err(StoreError::Integrity { path: path.to_owned(), problem: problem.to_owned() });
+    }
+    Ok(())
+}
+
 /// Checks that no row is one of `INVALID_ROWS`.
 ///
 /// # Errors
@@ -237,10 +262,7 @@ pub(super) fn check_rows(db: &Connection, path: &Path) -> Result<(), StoreError>
     let failed = |source| StoreError::database(path, source);
     let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
     for (_, query, problem) in INVALID_ROWS.into_iter().filter(|(formats, ..)| formats.contains(&format)) {
-        let is_found = db.prepare(query).and_then(|mut query| query.exists([])).map_err(failed)?;
-        if is_found {
-            return Err(StoreError::Integrity { path: path.to_owned(), problem: problem.to_owned() });
-        }
+        check_absent(db, path, query, problem)?;
     }
     Ok(())
 }

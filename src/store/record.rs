@@ -3,8 +3,8 @@
 use super::attempt_dir::{AttemptDir, sync_dir};
 use super::campaign_facts::InstanceChanges;
 use super::format::{
-    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_integrity, check_rows, connect, connect_immutable,
-    each_instance, format_of, json, limit_work, read_campaign, read_facts, upgrade,
+    FORMAT, INSERT_ATTEMPT, INSERT_RUN, begin, check_archived, check_integrity, check_rows, connect,
+    connect_immutable, each_instance, format_of, json, limit_work, read_campaign, read_facts, upgrade,
 };
 use super::lock::{Lock, restrict};
 use super::measured_host::MEASURED_HOST;
@@ -212,6 +212,9 @@ impl Record {
             check_integrity(&db, &path)?;
         }
         let facts = read(&db, &path)?;
+        if is_archived {
+            check_archived(&db, &path, format)?;
+        }
         Ok(Self {
             dir: dir.to_owned(),
             path,

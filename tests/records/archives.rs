@@ -95,6 +95,8 @@ fn an_archive_of_version_0_1_0_is_complete_and_signed() {
         "\nproved: answers.csv follows from the outputs\n",
         "\nproved: every answer, trusted value and point follows from the outputs by the rules\n",
         "\nnot proved: that the outputs, times and memory are those of the runs",
+        "\nnot proved: what README.txt, publication.json and the metadata state",
+        "\nnot proved: which version of mcc-harness wrote the archive\n",
         "\ncomplete; runs: 36; ",
     ] {
         assert!(said.contains(part), "{part}: {said}");
@@ -204,6 +206,8 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         ("UPDATE attempts SET ms = 7 WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("UPDATE attempts SET ms = NULL WHERE run = 1".to_owned(), "`outcome` or `ms` of an attempt differs"),
         ("INSERT INTO reruns VALUES (1, -1, 'again')".to_owned(), "before a rerun"),
+        ("INSERT INTO reruns VALUES (1, 1, 'again')".to_owned(), "a recorded run has no attempt after its rerun"),
+        ("INSERT INTO facts VALUES ('note', 'forged')".to_owned(), "`facts` has a row that no archive has"),
         ("INSERT INTO instances (facts) SELECT facts FROM instances LIMIT 1".to_owned(), "an instance is listed twice"),
         (
             "UPDATE facts SET value = json_insert(value, '$.entries[#]', json_extract(value, '$.entries[0]')) \
@@ -288,6 +292,23 @@ fn a_changed_title_of_the_edition_is_found_in_a_long_line() {
 }
 
 #[test]
+fn a_table_that_does_not_follow_from_the_record_is_found() {
+    for (name, content) in [
+        ("judgement/instructions.csv", "entry,instance,examination,number\nforged,A-PT-1,StateSpace,1\n"),
+        (
+            "answers.overrides.csv",
+            "instance,examination,position,value,reason\nA-PT-1,StateSpace,0,999,forged\n",
+        ),
+    ] {
+        let folder = unpacked();
+        fs::write(folder.path().join(name), content).unwrap();
+        forge_sums(folder.path());
+        let said = printed(&["verify", text(folder.path())], 1);
+        assert!(said.contains(&format!("{name}: does not follow from the record")), "{said}");
+    }
+}
+
+#[test]
 fn a_changed_output_is_not_judged() {
     let folder = unpacked();
     let stdout = folder.path().join("outputs").join(RUN).join("1/stdout");
@@ -298,6 +319,41 @@ fn a_changed_output_is_not_judged() {
     assert!(said.contains(&format!("the output of {RUN} has sha256 ")), "{said}");
     assert!(said.contains("it was changed after it was recorded: restore the file"), "{said}");
     assert!(!out.exists());
+}
+
+#[test]
+fn a_changed_judgement_of_an_archive_is_not_shown() {
+    let folder = unpacked();
+    let path = folder.path().join("judgement/judgement.json");
+    let original = fs::read_to_string(&path).unwrap();
+    fs::write(&path, original.replacen("\"gold\"", "\"none\"", 1)).unwrap();
+    let sums = folder.path().join("SHA256SUMS");
+    let listed = fs::read_to_string(&sums).unwrap();
+    let unlisted: String = listed
+        .lines()
+        .filter(|line| !line.ends_with("judgement.json"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let out = folder.path().join("site");
+    for (lines, expected) in [(listed, "has sha256 "), (unlisted, "is not listed in SHA256SUMS")] {
+        fs::write(&sums, lines).unwrap();
+        let packed = packed(folder.path());
+        for input in [text(folder.path()), text(packed.path())] {
+            for command in [
+                vec!["report", input, "--out", text(&out)],
+                vec!["explain", input, "--tool", "breadth-first"],
+                vec!["judge", "--compare", input, input],
+            ] {
+                let said = printed(&command, 2);
+                let problem = format!("judgement/judgement.json: {expected}");
+                assert!(
+                    said.contains(&problem) && said.contains("`mcc-harness verify` lists"),
+                    "{command:?}: {said}"
+                );
+                assert!(!out.exists() && !said.contains("mcc-archive-"), "{command:?}: {said}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -334,6 +390,10 @@ fn bytes_after_the_end_of_an_archive_are_refused() {
         [&original[..], &original].concat(),
         packed([&plain[..], b"more"].concat()),
         packed([&plain[..], &[0; 10_240], &plain].concat()),
+        packed([&plain[..], &[0; 1 << 20], &plain].concat()),
+        packed([&plain[..], &[0; (1 << 20) + 1]].concat()),
+        // Each frame is read on its own.
+        [&original[..], &packed(vec![0]).repeat(2100), &packed(plain.clone())].concat(),
     ] {
         fs::write(&path, changed).unwrap();
         let said = printed(&["verify", text(&path)], 2);
@@ -342,6 +402,43 @@ fn bytes_after_the_end_of_an_archive_are_refused() {
     // As GNU tar fills up the last block.
     fs::write(&path, packed([&plain[..], &[0; 10_240]].concat())).unwrap();
     printed(&["verify", text(&path)], 0);
+}
+
+/// Programs read such headers differently: as `../../evil/README.txt`, or with other rights.
+#[test]
+fn a_header_that_export_does_not_write_is_refused() {
+    let plain = zstd::decode_all(File::open(archive()).unwrap()).unwrap();
+    let at = plain.windows(11).position(|bytes| bytes == b"README.txt\0").unwrap();
+    assert_eq!(at % 512, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("changed.tar.zst");
+    let prefix = (345, &b"../../evil"[..]);
+    for (changes, is_intact) in [
+        // The other notation of a regular file.
+        (vec![(156, &b"0"[..])], true),
+        (vec![prefix, (263, b"  ")], false),
+        (vec![prefix, (263, b"xx")], false),
+        (vec![prefix, (263, b"01")], false),
+        (vec![(257, b"ustar  \0")], false),
+        (vec![(100, b"0006777\0")], false),
+        (vec![(108, b"0000000\0")], false),
+        (vec![(20, b"more")], false),
+        (vec![(157, b"record.db")], false),
+    ] {
+        let mut tar = plain.clone();
+        let header = &mut tar[at..at + 512];
+        for (field, bytes) in &changes {
+            header[*field..field + bytes.len()].copy_from_slice(bytes);
+        }
+        header[148..156].copy_from_slice(b"        ");
+        let sum: u32 = header.iter().copied().map(u32::from).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        fs::write(&path, zstd::encode_all(&tar[..], 1).unwrap()).unwrap();
+        let said = printed(&["verify", text(&path)], if is_intact { 0 } else { 2 });
+        let expected =
+            "entry `README.txt` has a header that `export` does not write; do not trust this archive";
+        assert_eq!(said.contains(expected), !is_intact, "{changes:?}: {said}");
+    }
 }
 
 #[test]
@@ -479,6 +576,24 @@ fn a_bundle_of_one_team_has_no_files_of_a_contest() {
     let archive = packed(folder.path());
     let said = printed(&["verify", text(archive.path())], 2);
     assert!(said.contains("is not a file that the archive of one team can have"), "{said}");
+}
+
+#[test]
+fn what_archive_json_names_is_a_version_and_a_tool() {
+    for (from, to, expected) in [
+        ("\"made_by\": \"0.1.0", "\"made_by\": \"0.1.0 \\u001b[31m", "`made_by` is not a version"),
+        ("\"tool\": null", "\"tool\": \"Winner\\u001b[31m\"", "the tool"),
+    ] {
+        let folder = unpacked();
+        let path = folder.path().join("archive.json");
+        let facts = fs::read_to_string(&path).unwrap();
+        assert!(facts.contains(from), "{facts}");
+        fs::write(&path, facts.replacen(from, to, 1)).unwrap();
+        forge_sums(folder.path());
+        let said = printed(&["verify", text(folder.path())], 2);
+        assert!(said.contains("archive.json: ") && said.contains(expected), "{said}");
+        assert!(said.contains("download it again"), "{said}");
+    }
 }
 
 #[test]

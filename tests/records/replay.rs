@@ -396,6 +396,27 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
     assert!(values.contains(",lost,,unknown:none,\"answered"), "{values}");
     let verified = stdout(&harness(folder, &["verify", "own.tar.zst"]).success());
     assert!(verified.contains("values.csv in it has the verdicts\n"), "{verified}");
+    let statement = "proved: every entry of the record is one of the tool tool-2\n";
+    assert!(verified.contains(statement), "{verified}");
+    let facts = unpacked.path().join("archive.json");
+    let original = fs::read_to_string(&facts).unwrap();
+    let shown = unpacked.path().to_str().unwrap();
+    for (from, to, code, expected) in [
+        (
+            "\"tool-2\"",
+            "\"Winner of 2026\"",
+            0,
+            "not proved: that the runs are of Winner of 2026, which archive.json names",
+        ),
+        ("mcc-2018", "mcc-2099", 1, "archive.json: names another edition than edition.json"),
+    ] {
+        assert!(original.contains(from), "{original}");
+        fs::write(&facts, original.replacen(from, to, 1)).unwrap();
+        forge_sums(unpacked.path());
+        let said = stdout(&harness(folder, &["verify", shown]).code(code));
+        let values = "not proved: what README.txt, datapackage.json, edition.json and values.csv state";
+        assert!(said.contains(expected) && said.contains(values), "{said}");
+    }
     let explained = stderr(&harness(folder, &["explain", "own.tar.zst", "--tool", "tool-2"]).code(2));
     assert!(explained.contains("values.csv in it has the verdict on each value"), "{explained}");
     let unknown = campaign.export(&["x.tar.zst", "--tool", "nobody"]).code(2);
