@@ -5,6 +5,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{ReportError, script};
 use askama::Template;
+use mcc_base::Mark;
 use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::Status;
 use mcc_judge::judgement::{Basis, Block, Cell, Ending, Trusted, ValueVerdict};
@@ -147,9 +148,15 @@ fn doubt_kind(trusted: &Trusted, is_contradicted: bool) -> Option<String> {
 /// attempts of each run; empty without a record.
 pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> List {
     let mut rows = Vec::new();
+    let cells = || contest.shown_blocks().flat_map(|block| &block.cells);
+    let mut runs_by_mark: BTreeMap<&Mark, usize> = BTreeMap::new();
+    cells().flat_map(|cell| &cell.marks).for_each(|mark| *runs_by_mark.entry(mark).or_default() += 1);
     for block in contest.shown_blocks() {
         for cell in &block.cells {
             let Some(entry) = contest.entry_number(cell.entry) else { continue };
+            // The marks of the fewest runs first: a cell shows its beginning.
+            let mut marks = cell.marks.clone();
+            marks.sort_by_key(|mark| runs_by_mark[mark]);
             let tries = attempts.get(&(cell.entry, block.instance, block.examination)).copied();
             let has_failures = cell.ending == Ending::Infrastructure || tries.is_some_and(|tries| tries > 1);
             if cell.marks.is_empty() && !has_failures {
@@ -162,7 +169,7 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
                 Field::Text(
                     if cell.was_made() { mcc_judge::show::ending(cell.ending) } else { "not run yet" }.into(),
                 ),
-                Field::Text(show::marks(&cell.marks)),
+                Field::Text(show::marks(&marks)),
                 Field::from(tries),
             ]);
         }

@@ -40,8 +40,10 @@ pub struct Probe {
 /// interprets the guest's instructions they take minutes, and the probe fails.
 const LOOP_COUNT: u32 = 20_000_000;
 
-/// From exec to the end of QEMU, BIOS included. A working accelerator needs less than 0.5 s on an idle host.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// From exec to the end of QEMU, BIOS included. A working accelerator needs less than 0.5 s on an idle host. TCG may have
+/// more, because nothing replaces it, and on a busy host it waits for a core.
+const KVM_DEADLINE: Duration = Duration::from_secs(5);
+const TCG_DEADLINE: Duration = Duration::from_secs(60);
 
 /// QEMU's exit code after the boot sector wrote 16 to isa-debug-exit: 2 * value + 1.
 const BOOTED: i32 = 33;
@@ -86,7 +88,7 @@ impl Accelerator {
         }
     }
 
-    /// Runs a boot sector of 512 bytes under QEMU. It takes at most 5 seconds.
+    /// Runs a boot sector of 512 bytes under QEMU. It takes at most 5 seconds with KVM and 60 with TCG.
     pub fn probe(self, qemu: &Qemu) -> Probe {
         self.probe_with(qemu, |_| {})
     }
@@ -113,7 +115,11 @@ impl Accelerator {
             // A comma in the temporary folder's path would be read as an option.
             .current_dir(folder.path());
         change(&mut command);
-        match run_with_deadline(&mut command, DEADLINE) {
+        let deadline = match self {
+            Self::Kvm => KVM_DEADLINE,
+            Self::Tcg => TCG_DEADLINE,
+        };
+        match run_with_deadline(&mut command, deadline) {
             Err(error) => unusable(format!("{} does not start: {error}", qemu.program.display())),
             Ok(ended) if ended.status.and_then(|status| status.code()) == Some(BOOTED) => Probe {
                 usable: true,
