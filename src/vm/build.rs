@@ -8,7 +8,7 @@ use crate::host::find_program;
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
-use mcc_base::files::{self, ARCHIVES, BUILD_PREFIX, FileStamp};
+use mcc_base::files::{ARCHIVES, BUILD_PREFIX, FileStamp};
 use mcc_base::temporary::{folder_beside, replace_folder};
 use mcc_base::text::visible;
 use std::env;
@@ -695,7 +695,7 @@ fn packages_failed(packages: &str, output: &str) -> BuildError {
 }
 
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
-    Ok(files::copy(from, to).on("copy", from)?)
+    Ok(crate::sparse_copy(from, to).on("copy", from)?)
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), BuildError> {

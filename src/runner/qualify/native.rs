@@ -5,7 +5,7 @@ use super::RunLimits;
 use super::descendants::Descendants;
 use flate2::read::MultiGzDecoder;
 use mcc_base::child_process::{self, Purpose};
-use mcc_base::{Mark, evidence, files};
+use mcc_base::{Mark, evidence};
 use mcc_campaign::benchkit::{AnswerLines, Invocation};
 use mcc_model::Archive;
 use mcc_store::{Arrivals, Outcome, RunFacts, Sample};
@@ -246,7 +246,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
             let target = fs::read_link(item.path())?;
             symlink(target.strip_prefix(from).map_or(target.clone(), |inside| to.join(inside)), place)?;
         } else if kind.is_file() {
-            files::copy(item.path(), &place)?;
+            mcc_vm::sparse_copy(item.path(), &place)?;
         }
     }
     Ok(())
