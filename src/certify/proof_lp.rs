@@ -313,7 +313,7 @@ impl Program {
         let possible = structure.numbers() <= MAX_PROGRAM_NUMBERS && !left.is_zero();
         let problem = Problem::new(direction);
         let (variables, vertex) = (Vec::new(), Vertex::default());
-        possible.then(|| Self { problem, variables, vertex, left, impossible: false })
+        possible.then_some(Self { problem, variables, vertex, left, impossible: false })
     }
 
     fn variable(&mut self, cost: f64, most: f64) -> usize {
@@ -539,9 +539,10 @@ mod tests {
     #[test]
     fn a_bound_with_a_large_denominator_is_exact() {
         // In each step 1000 tokens become 999, 998, ... of the next place; all together have no small denominator.
-        let steps: Vec<([(u32, u64); 1], [(u32, u64); 1])> =
-            (0..12).map(|place| ([(place, 1000 - u64::from(place))], [(place + 1, 1009)])).collect();
-        let transitions: Vec<Arcs> = steps.iter().map(|(input, output)| (&input[..], &output[..])).collect();
+        let inputs: Vec<_> = (0..12).map(|place| [(place, 1000 - u64::from(place))]).collect();
+        let outputs: Vec<_> = (0..12).map(|place| [(place + 1, 1009)]).collect();
+        let transitions: Vec<Arcs> =
+            inputs.iter().zip(&outputs).map(|(input, output)| (&input[..], &output[..])).collect();
         let mut initial = vec![0; 13];
         initial[0] = 1_000_000_000_000;
         let net = structure(&initial, &transitions);

@@ -241,11 +241,11 @@ fn guest_agent(program: &Path) -> PathBuf {
     installed.filter(|installed| !beside.is_file() && installed.is_file()).unwrap_or(beside)
 }
 
+/// Names and paths of archives, and the stamp of each path.
+type Archives = (Vec<(String, PathBuf)>, BTreeMap<PathBuf, FileStamp>);
+
 /// The archives of a folder by name, checked by rule M-4, and their stamps from before this check.
-fn checked_archives(
-    folder: &Path,
-    accept_errors: bool,
-) -> Result<(Vec<(String, PathBuf)>, BTreeMap<PathBuf, FileStamp>), Failure> {
+fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Archives, Failure> {
     let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
