@@ -322,41 +322,37 @@ fn a_rounded_answer_makes_its_position_compare_by_five_digits() {
     assert_eq!(shown, expected);
 }
 
+/// What `explain` says of StateSpace of F-PT-1 when each tool has one vote; p.a and p.b are variants of the tool p.
+fn explained_per_tool(dir: &TempDir) -> serde_json::Value {
+    let tools = "entry,tool,status\np.a,p,competing\np.b,p,competing\n";
+    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
+    judge(dir, &["--tools", "tools.csv", "--votes", "per-tool"]).success();
+    let explained = harness()
+        .current_dir(dir.path())
+        .args(["explain", "out", "--instance", "F-PT-1", "--examination", "StateSpace", "--format", "json"])
+        .assert()
+        .success();
+    serde_json::from_slice(&explained.get_output().stdout).unwrap()
+}
+
 #[test]
 fn explain_counts_rounded_votes_of_variants_once_per_tool() {
     let dir = table(&format!(
         "{HEADER}p.a,F-PT-1,StateSpace,3.2057E+0008 ? ? ?,\np.b,F-PT-1,StateSpace,320570001 ? ? ?,\n\
          q,F-PT-1,StateSpace,320570002 ? ? ?,\nr,F-PT-1,StateSpace,320570003 ? ? ?,\n"
     ));
-    let tools = "entry,tool,status\np.a,p,competing\np.b,p,competing\n";
-    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
-    judge(&dir, &["--tools", "tools.csv", "--votes", "per-tool"]).success();
-    let explained = harness()
-        .current_dir(dir.path())
-        .args(["explain", "out", "--instance", "F-PT-1", "--examination", "StateSpace", "--format", "json"])
-        .assert()
-        .success();
-    let json: serde_json::Value = serde_json::from_slice(&explained.get_output().stdout).unwrap();
+    let json = explained_per_tool(&dir);
     let position = &json["positions"][0];
     assert_eq!((&position["backing"], &position["voting"]), (&"3".into(), &"3".into()), "{position}");
 }
 
 #[test]
 fn explain_names_the_tools_without_a_vote_and_the_cause_of_a_single_vote() {
-    // p.a and p.b are variants of one tool.
     let dir = table(&format!(
         "{HEADER}p.a,F-PT-1,StateSpace,5 5 X ?,\np.b,F-PT-1,StateSpace,6 6 ? ?,\n\
          q,F-PT-1,StateSpace,5 ? ? 8,\nr,F-PT-1,StateSpace,5 ? ? ?,\n"
     ));
-    let tools = "entry,tool,status\np.a,p,competing\np.b,p,competing\n";
-    std::fs::write(dir.path().join("tools.csv"), tools).unwrap();
-    judge(&dir, &["--tools", "tools.csv", "--votes", "per-tool"]).success();
-    let explained = harness()
-        .current_dir(dir.path())
-        .args(["explain", "out", "--instance", "F-PT-1", "--examination", "StateSpace", "--format", "json"])
-        .assert()
-        .success();
-    let json: serde_json::Value = serde_json::from_slice(&explained.get_output().stdout).unwrap();
+    let json = explained_per_tool(&dir);
     let shown =
         |position: usize| ["basis", "rule"].map(|key| json["positions"][position][key].as_str().unwrap());
     let without = "; p has no vote, because its variants differ";
