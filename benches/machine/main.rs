@@ -147,7 +147,7 @@ impl<'a> MachineSetup<'a> {
             marks: vec![],
             history: History::default(),
             run_attempt: &mcc_harness::executor::attempt,
-            free_bytes: &mcc_harness::executor::free_bytes,
+            free_bytes: &mcc_harness::vm::free_bytes_of_folder,
             stop,
         })
     }

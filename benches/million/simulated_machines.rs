@@ -195,7 +195,7 @@ pub fn executor<'a>(
         marks: vec![],
         history,
         run_attempt: machines,
-        free_bytes: &mcc_harness::executor::free_bytes,
+        free_bytes: &mcc_harness::vm::free_bytes_of_folder,
         stop,
     })
 }

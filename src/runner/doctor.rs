@@ -1,6 +1,5 @@
 //! Checks whether this host can run a campaign, and what would be degraded.
 
-use crate::executor::free_bytes;
 use mcc_base::Mark;
 use mcc_base::OnFile;
 use mcc_edition::Machine;
@@ -388,7 +387,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
 
 /// The free space in the folder of the record.
 fn disk(folder: &Path) -> Result<Check, HostError> {
-    let free_mib = free_bytes(folder).on("read", folder)? >> 20;
+    let free_mib = mcc_vm::free_bytes_of_folder(folder).on("read", folder)? >> 20;
     let found = format!("{free_mib} MiB free in {}", folder.display());
     Ok(if free_mib >= FREE_MIB {
         ok("disk", found)

@@ -79,7 +79,7 @@ impl<'a> Replay<'a> {
             marks: vec![],
             history: History::default(),
             run_attempt: &crate::executor::attempt,
-            free_bytes: &crate::executor::free_bytes,
+            free_bytes: &mcc_vm::free_bytes_of_folder,
             stop: &AtomicBool::new(false),
         };
         CampaignRunner::new(settings)?.run(&|_| true, &|_| {})?;

@@ -1,7 +1,7 @@
 //! What the runs of a record share. `executor::AttemptSpec` is what an attempt adds.
 
 use super::{CampaignDisks, Host, PreparedCampaign};
-use crate::executor::{AttemptFn, FreeBytesFn, attempt, free_bytes};
+use crate::executor::{AttemptFn, FreeBytesFn, attempt};
 use mcc_base::Mark;
 use mcc_campaign::{Campaign, History, Hosts, Start};
 use mcc_edition::Edition;
@@ -33,7 +33,7 @@ pub struct RunSettings<'a> {
     pub history: History,
     /// Makes one attempt: `attempt`, or a simulation.
     pub run_attempt: &'a AttemptFn<'a>,
-    /// Finds the free space for machines: `free_bytes`, or a simulation.
+    /// Finds the free space for machines: `free_bytes_of_folder`, or a simulation.
     pub free_bytes: &'a FreeBytesFn<'a>,
     /// Stop request, set by the caller: no new run is started, running ones end normally.
     pub stop: &'a AtomicBool,
@@ -60,7 +60,7 @@ impl<'a> RunSettings<'a> {
             marks: vec![],
             history: History::default(),
             run_attempt: &attempt,
-            free_bytes: &free_bytes,
+            free_bytes: &mcc_vm::free_bytes_of_folder,
             stop,
         }
     }

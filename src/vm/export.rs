@@ -2,12 +2,12 @@
 
 use super::build::{BuildError, Progress, check_programs, recipe};
 use super::disk_header::{DiskFile, check_disk};
+use super::free_space::free_bytes_of_folder;
 use super::image::{Image, ImageError};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::temporary::folder_beside;
-use nix::sys::statvfs::statvfs;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -126,8 +126,7 @@ fn check_space(disk: &DiskFile, out: &Path, work: &Path) -> Result<(), BuildErro
         let output = String::from_utf8_lossy(&done.stderr).into_owned();
         return Err(BuildError::Recipe { recipe: "vmdk (qemu-img measure)", output });
     };
-    let space = statvfs(work).on("read", work)?;
-    let free = space.blocks_available().saturating_mul(space.fragment_size());
+    let free = free_bytes_of_folder(work).on("read", work)?;
     if needed <= free {
         return Ok(());
     }

@@ -1,7 +1,9 @@
-//! The free space on a disk.
+//! The free space on a disk, and of a file system of the host.
 
 use super::disk_header::{DiskError, DiskFile, bytes, check_disk, open, read};
+use nix::sys::statvfs::statvfs;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// Returns the free space of the ext4 file system that fills a disk, as `image build` makes it, in bytes. Of a disk with
@@ -21,6 +23,15 @@ pub fn free_bytes(disk: &DiskFile) -> Result<u64, DiskError> {
     let superblock = read(&file, superblock, SUPERBLOCK_BYTES, &disk.path)?;
     // The author of the disk writes it.
     Ok(free_of_ext4(&superblock).map_or(size, |free| free.min(size)))
+}
+
+/// Returns the free bytes of the file system of a folder of the host.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn free_bytes_of_folder(folder: &Path) -> io::Result<u64> {
+    let space = statvfs(folder)?;
+    Ok(space.blocks_available().saturating_mul(space.fragment_size()))
 }
 
 /// Place and length of the superblock of ext2, ext3 and ext4 (`Documentation/filesystems/ext4/super.rst` of Linux).

@@ -46,7 +46,7 @@ pub use cpu_time::probe as probe_cpu_time;
 pub use disk_header::{DiskError, DiskFile, check_disk};
 pub use error::{GuestEnd, VmError};
 pub use ext4_files::Ext4Files;
-pub use free_space::free_bytes;
+pub use free_space::{free_bytes, free_bytes_of_folder};
 pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 pub use instructions::{InstructionSource, Instructions, check_instruction_limit};

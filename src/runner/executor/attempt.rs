@@ -508,7 +508,8 @@ impl AttemptRunner<'_> {
     }
 
     /// The outcome of a run whose disk disturbed the sessions over ssh after it had the name of the instance, or kept the guest
-    /// agent from preparing it. It is the tool's, because no tool may gain from it. `event`: None if the guest did not answer by a deadline.
+    /// agent from preparing it. It is the tool's, because no tool may gain from it. `event`: None if the guest did not answer
+    /// by a deadline.
     fn ended_by_disk(&mut self, event: Option<&GuestEvent>) -> Outcome {
         self.sessions_ended = true;
         self.mark(match event {

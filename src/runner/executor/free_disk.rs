@@ -6,10 +6,7 @@ use super::{Executor, ExecutorError, RunSettings};
 use mcc_base::names::EntryName;
 use mcc_base::{OnFile, budgets};
 use mcc_campaign::EVIDENCE_SETTING;
-use nix::sys::statvfs::statvfs;
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 
 /// The disk limits of a campaign and the free space for them in the folder of its record.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,15 +71,6 @@ impl Executor<'_> {
             _ => Ok(false),
         }
     }
-}
-
-/// The free bytes of the file system of `folder`.
-///
-/// # Errors
-/// The folder cannot be read.
-pub fn free_bytes(folder: &Path) -> io::Result<u64> {
-    let space = statvfs(folder)?;
-    Ok(space.blocks_available().saturating_mul(space.fragment_size()))
 }
 
 #[cfg(test)]

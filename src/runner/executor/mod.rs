@@ -17,7 +17,7 @@ mod usage;
 
 pub use attempt::{AttemptResult, AttemptSpec, State, attempt};
 pub use error::ExecutorError;
-pub use free_disk::{FreeDisk, free_bytes};
+pub use free_disk::FreeDisk;
 pub use limits::{Budget, LimitCheck};
 
 use super::RunSettings;
@@ -576,5 +576,5 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 const MIN_FREE_BYTES: u64 = 1 << 20;
 
 fn has_free_space(folder: &Path) -> bool {
-    free_bytes(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
+    mcc_vm::free_bytes_of_folder(folder).is_ok_and(|bytes| bytes >= MIN_FREE_BYTES)
 }
