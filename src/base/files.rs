@@ -1,6 +1,6 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
-use std::fs::{File, FileType, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -128,6 +128,28 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
         Err(error) => Err(error),
         Ok(file) => check_regular(&file.metadata()?).map(|()| file),
     }
+}
+
+/// Creates the folders of `path` below `base` that are missing. A link in the place of one would lead out of `base`.
+///
+/// # Errors
+/// A folder cannot be created, or something else is in its place.
+pub fn create_own_folders(base: &Path, path: &Path) -> io::Result<()> {
+    let below = path.strip_prefix(base).map_err(io::Error::other)?;
+    let mut folder = base.to_owned();
+    for part in below.components() {
+        folder.push(part);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !fs::symlink_metadata(&folder)?.is_dir() {
+                    let why = format!("{} is not a folder; remove it", folder.display());
+                    return Err(io::Error::new(io::ErrorKind::NotADirectory, why));
+                }
+            }
+            created => created?,
+        }
+    }
+    Ok(())
 }
 
 /// A file with a lock of the kernel (flock), which ends when this is dropped, or with the process.

@@ -316,7 +316,7 @@ fn check_run_id(id: &str) -> Result<(), &'static str> {
         (Some(entry), Some(instance), Some(examination), None) => {
             [entry, instance, examination].into_iter().try_for_each(check_folder)
         }
-        _ => Err("is not a run; write ENTRY/INSTANCE/EXAMINATION"),
+        _ => Err("does not have three parts; write ENTRY/INSTANCE/EXAMINATION"),
     }
 }
 

@@ -20,7 +20,8 @@ fn run() -> u8 {
     let checked = match checked {
         Ok(checked) => checked,
         Err(error) => {
-            eprintln!("mcc-check: {}", visible(&error.to_string()));
+            // `eprintln!` panics where stderr was closed.
+            let _ = writeln!(std::io::stderr(), "mcc-check: {}", visible(&error.to_string()));
             return 2;
         }
     };
@@ -28,7 +29,7 @@ fn run() -> u8 {
     match out.write_all(checked.output.as_bytes()).and_then(|()| out.flush()) {
         // The reader of a broken pipe may stop early.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("mcc-check: cannot write to standard output: {error}");
+            let _ = writeln!(std::io::stderr(), "mcc-check: cannot write to standard output: {error}");
             1
         }
         _ => u8::from(!checked.is_accepted),

@@ -68,7 +68,7 @@ pub fn run(
         machines: None,
         repetitions: REPETITIONS,
         stop: &stop,
-        show: &|what| eprintln!("doctor: {what}"),
+        show: &|what| stderr_line!("doctor: {what}"),
     };
     let measured = measurement.run(&host)?;
 

@@ -31,7 +31,7 @@ pub struct Args {
     /// Instead of the values of a judgement, decide these examinations on all P/T nets: QuasiLivenessAll, StableMarkingAll,
     /// UpperBoundsAll.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = total,
-        conflicts_with_all = ["judgement", "only", "record", "jobs"])]
+        conflicts_with_all = ["judgement", "only", "record", "tool_evidence", "jobs"])]
     total: Vec<&'static Total>,
     /// Folder of instance archives (NAME.tgz). Values of instances without an archive are not examined.
     #[arg(long, value_name = "DIR")]
@@ -115,7 +115,7 @@ fn run_total(args: &Args) -> Result<Exit, Failure> {
     let input = TotalInput { instances: &args.instances, examinations: &args.total, budget: args.budget() };
     let stop = stop_on_signal()?;
     let show = |instance: &str, decided, values| {
-        eprintln!("certify: {instance}: {decided} of {values} values decided");
+        stderr_line!("certify: {instance}: {decided} of {values} values decided");
     };
     let summary = certify_total(&input, &args.out, &stop, show)?;
     print::result(args.format, &summary, || {
@@ -133,12 +133,15 @@ fn show(progress: Progress) {
     let kept = if kept { ", already certified" } else { "" };
     match skipped {
         None => {
-            eprintln!(
+            stderr_line!(
                 "certify: {done} of {all} instances; {instance}: {decided} of {values} values decided{kept}"
             );
         }
         Some(reason) => {
-            eprintln!("certify: {done} of {all} instances; {instance}: skipped: {}", print::escaped(&reason));
+            stderr_line!(
+                "certify: {done} of {all} instances; {instance}: skipped: {}",
+                print::escaped(&reason)
+            );
         }
     }
 }

@@ -81,7 +81,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         allow_degraded: args.allow_degraded,
         stop: &*stop_on_signal()?,
         show_inputs: &print::inputs,
-        show: &|number, all, run| eprintln!("compare-runs: [{number}/{all}] {run}"),
+        show: &|number, all, run| stderr_line!("compare-runs: [{number}/{all}] {run}"),
     };
     let temporary = temporary::folder("mcc-compare-")?;
     let out = args.out.as_deref().unwrap_or(temporary.path());

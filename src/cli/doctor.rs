@@ -30,7 +30,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "measure")]
     accept: Option<PathBuf>,
     /// With --accept: the campaign.
-    #[arg(long, value_name = "CAMPAIGN", requires = "accept", default_value = "demo/campaign.toml")]
+    #[arg(long, value_name = "CAMPAIGN", requires = "accept", conflicts_with_all = ["author", "measure"],
+        default_value = "demo/campaign.toml")]
     campaign: PathBuf,
     #[command(flatten)]
     measurement: measure::Args,

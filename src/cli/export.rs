@@ -18,6 +18,12 @@ use mcc_store::{Record, RunRecord};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// What an option cannot be used with although it requires --archive, --csv or --bkjobs: clap does not require what excludes
+/// another given option.
+const NO_ARCHIVE: [&str; 5] = ["csv", "summary", "oracle", "classes", "bkjobs"];
+const NO_CSV: [&str; 5] = ["archive", "summary", "oracle", "classes", "bkjobs"];
+const NO_JOB_FILE: [&str; 5] = ["archive", "csv", "summary", "oracle", "classes"];
+
 /// Write an archive, the contest's table, BenchKit's summary and job files, or oracle files.
 ///
 /// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, an
@@ -39,21 +45,21 @@ pub struct Args {
     #[arg(long, value_name = "FILE", group = "what")]
     archive: Option<PathBuf>,
     /// With --archive: include the disks of the machines (T-8, E-5.6), from the paths in the record.
-    #[arg(long, requires = "archive", conflicts_with = "tool")]
+    #[arg(long, requires = "archive", conflicts_with = "tool", conflicts_with_all = NO_ARCHIVE)]
     with_disks: bool,
     /// With --with-disks: a disk that is no longer at its recorded path, or a folder with such disks. May be repeated.
-    #[arg(long, value_name = "FILE|FOLDER", requires = "with_disks")]
+    #[arg(long, value_name = "FILE|FOLDER", requires = "with_disks", conflicts_with_all = NO_ARCHIVE)]
     disk: Vec<PathBuf>,
     /// With --archive: sign it with this SSH key, a private key or the public key of one that the ssh agent has. `verify
     /// --allowed-signers` checks it.
-    #[arg(long, value_name = "KEY", requires = "archive")]
+    #[arg(long, value_name = "KEY", requires = "archive", conflicts_with_all = NO_ARCHIVE)]
     sign: Option<PathBuf>,
     /// With --archive: only the runs, outputs and values of this tool, and the reasons for missing points.
-    #[arg(long, value_name = "T", requires = "archive")]
+    #[arg(long, value_name = "T", requires = "archive", conflicts_with_all = NO_ARCHIVE)]
     tool: Option<String>,
     /// With --csv: write numbers and words in the contest's form. Numbers have 5 digits, so a judgement of the file may
     /// differ.
-    #[arg(long, alias = "contest-form", requires = "csv")]
+    #[arg(long, alias = "contest-form", requires = "csv", conflicts_with_all = NO_CSV)]
     contest_rounding: bool,
     /// Write a table of the runs in the format of the summary that BenchKit makes for each host.
     #[arg(long, value_name = "FILE", group = "what")]
@@ -70,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", group = "what")]
     bkjobs: Option<PathBuf>,
     /// With --bkjobs: only entries of this kind, because a job file has one number of cores.
-    #[arg(long, value_name = "KIND", requires = "bkjobs", value_parser = word_of::<Kind>(KINDS))]
+    #[arg(long, value_name = "KIND", requires = "bkjobs", conflicts_with_all = NO_JOB_FILE, value_parser = word_of::<Kind>(KINDS))]
     kind: Option<Kind>,
     /// With --bkjobs: the host that executes the job file and the login there, which is also the login in the
     /// machines.
@@ -79,6 +85,7 @@ pub struct Args {
         alias = "at",
         value_name = "LOGIN@HOST",
         requires = "bkjobs",
+        conflicts_with_all = NO_JOB_FILE,
         default_value = "mcc@localhost"
     )]
     login: String,
@@ -140,6 +147,8 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let mut read = args.read_files();
     read.extend(args.disk.iter().chain(&args.sign).cloned());
+    // Signing with a public key reads the private key beside it.
+    read.extend(args.sign.as_ref().map(|key| key.with_extension("")));
     refuse_inputs(&read, [out.to_owned()])?;
     let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
     let (edition, results) = args.inputs.read(&args.input)?;

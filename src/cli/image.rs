@@ -35,7 +35,7 @@ enum Command {
         #[arg(long, value_name = "FOLDER", requires = "reference", conflicts_with = "out")]
         kit: Option<PathBuf>,
         /// Folder of instance archives for the kit.
-        #[arg(long, value_name = "FOLDER", requires = "kit")]
+        #[arg(long, value_name = "FOLDER", requires = "kit", conflicts_with = "out")]
         inputs: Option<PathBuf>,
         /// The reference image on which the tool's disk or the kit is built.
         #[arg(long, value_name = "IMAGE")]
@@ -114,7 +114,7 @@ enum Command {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    let progress = |step: &str| eprintln!("image: {step}");
+    let progress = |step: &str| stderr_line!("image: {step}");
     match args.command {
         Command::Build { kit: Some(out), reference, tool, packages, size, inputs, .. } => {
             let archives = match inputs {

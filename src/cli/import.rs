@@ -102,7 +102,7 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
         disks: &args.disk,
         instances: args.instances.as_deref(),
         allowed_signers: args.allowed_signers.as_deref(),
-        show: &|step| eprintln!("import: {step}"),
+        show: &|step| stderr_line!("import: {step}"),
         unpacked: &|folder| name_by_archive(folder, &args.input),
     };
     let imported = import(&source, &args.out)?;
@@ -121,9 +121,9 @@ fn from_archive(args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     if missing.len() > MAX_SHOWN {
-        eprintln!("import: further missing files: {}", missing.len() - MAX_SHOWN);
+        stderr_line!("import: further missing files: {}", missing.len() - MAX_SHOWN);
     }
-    eprintln!(
+    stderr_line!(
         "import: the campaign can run when these files are in their places; {out}/README.txt lists them. Or give them with \
          --disk and --instances, and a new --out"
     );
@@ -143,11 +143,11 @@ fn from_job_file(args: &Args, edition: &str, inputs: &Path) -> Result<Exit, Fail
     next(&format!("`mcc-harness plan {}` shows the runs", argument(&args.out)));
     if !converted.added.is_empty() {
         let added = converted.added.len();
-        eprintln!(
+        stderr_line!(
             "note: a campaign runs every tool on every instance; runs that the job file does not have: {added}"
         );
         for run in converted.added.iter().take(10) {
-            eprintln!("  {}", print::escaped(run));
+            stderr_line!("  {}", print::escaped(run));
         }
     }
     Ok(Exit::Done)

@@ -14,6 +14,25 @@ use mcc_judge::write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The options that --compare would ignore.
+const WITHOUT_COMPARISON: [&str; 15] = [
+    "input",
+    "out",
+    "replace",
+    "sensitivity",
+    "oracle",
+    "certified",
+    "categories",
+    "edition",
+    "models",
+    "tools",
+    "names",
+    "overrides",
+    "publication",
+    "unfinished",
+    "votes",
+];
+
 /// Judge a record or a table of answers.
 ///
 /// Reads the record of a campaign, the contest's raw-result-analysis.csv, or the compact table of published answers
@@ -41,10 +60,17 @@ pub struct Args {
     inputs: JudgeInputs,
     /// Show the differences between two judgements, each in its folder or in an archive: rules, instances, values, points,
     /// ranks, medals, answers, CPU times.
-    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["input", "out"])]
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = WITHOUT_COMPARISON)]
     compare: Option<Vec<PathBuf>>,
     /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this.
-    #[arg(long, alias = "times", value_name = "RATIO", default_value_t = 2, requires = "compare")]
+    #[arg(
+        long,
+        alias = "times",
+        value_name = "RATIO",
+        default_value_t = 2,
+        requires = "compare",
+        conflicts_with = "input"
+    )]
     time_ratio: u64,
     /// Judge again without each competing tool in turn (sensitivity.csv), and list the ranks that could change if fewer than
     /// N trusted values were different (margins.csv) [default of N: 16].

@@ -123,7 +123,7 @@ impl JudgeInputs {
             }
             let folder = opened.unpacked.as_ref().map(|source| source.folder.join("overrides.csv"));
             if self.overrides.is_none() && folder.is_some_and(|path| path.is_file()) {
-                eprintln!(
+                stderr_line!(
                     "note: the archive {} has values that the organizers set; this command does not use them. To use them, \
                      take overrides.csv from it and give it with --overrides",
                     escaped(&opened.given.display().to_string())
@@ -145,7 +145,7 @@ impl JudgeInputs {
         }
         if let Some(tools) = &self.tools {
             for name in source::read_tools(&mut results, tools).map_err(Failure::usage)? {
-                eprintln!(
+                stderr_line!(
                     "note: {} is withdrawn but has no runs here; check its name in --tools",
                     escaped(&name)
                 );
@@ -222,6 +222,9 @@ impl Opened {
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
         let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(|error| match error {
+            StoreError::NoRecord { .. } if path.join("judgement.json").exists() => {
+                Failure::usage(anyhow!("{error}, an archive or a table of answers"))
+            }
             StoreError::NoRecord { .. } => Failure::usage(anyhow!(
                 "{error}, an archive or a table of answers; results of SV-COMP or CRV need an --edition of that contest \
                  (`mcc-harness edition list`)"

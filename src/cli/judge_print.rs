@@ -16,7 +16,7 @@ pub fn oracle(oracle: &Oracle, comparison: &OracleComparison) {
         warning(&format!("oracle: {bad}"));
     }
     let OracleComparison { same, different, only_oracle, not_comparable } = comparison;
-    eprintln!(
+    stderr_line!(
         "oracle: equal values: {same}; different values: {different}; values only in the oracle: {only_oracle}; not \
          comparable, because one side has Inf, a number that its writer could not represent: {not_comparable} (oracle.csv lists the \
          last three groups)"
@@ -58,7 +58,7 @@ pub fn excluded(header: &Judgement) {
     }
     let reason = header.edition.judging.infrastructure_reason.as_deref().unwrap_or_default();
     let reason = print::escaped(reason);
-    eprintln!(
+    stderr_line!(
         "excluded: runs that ended in an infrastructure failure: {}. The examination of such a run is not judged on its \
          instance for any entry ({reason}):",
         header.excluded.len()
@@ -73,7 +73,7 @@ pub fn provisional(judge: &Judge) {
     let counts = [(unresolved.len() - not_run, "infrastructure failures"), (not_run, "open runs")];
     let counts = counts.iter().filter(|(runs, _)| *runs > 0).map(|(runs, what)| format!("{what}: {runs}"));
     let counts = counts.collect::<Vec<_>>().join(", ");
-    eprintln!(
+    stderr_line!(
         "provisional: no medal is given, because runs have no result ({counts}); judge again when all runs have a result:"
     );
     list(unresolved);
@@ -81,7 +81,7 @@ pub fn provisional(judge: &Judge) {
 
 fn list(runs: &[RunName]) {
     for RunName { entry, instance, examination } in runs.iter().take(10) {
-        eprintln!("  {}", print::escaped(&format!("{entry} on {instance} in {examination}")));
+        stderr_line!("  {}", print::escaped(&format!("{entry} on {instance} in {examination}")));
     }
 }
 
@@ -100,7 +100,7 @@ pub fn written(out: &Path, record: Option<&Path>) {
 pub fn no_entry_competes(entries: &[Entry]) -> bool {
     let none = entries.iter().all(|entry| entry.status != Status::Competing);
     if none {
-        eprintln!(
+        stderr_line!(
             "no entry competes, so no podium has a rank: every entry is resigned, withdrawn, virtual, out of \
              competition or voting only; check the status of the entries (--tools, or the edition)"
         );

@@ -1,5 +1,16 @@
 //! The command line. One file per command: it parses arguments, calls the library and prints the result.
 
+// `eprintln!` panics where stderr was closed; `stderr_line!` does not.
+#![deny(clippy::print_stderr)]
+
+/// Prints a line to stderr. A command must go on where stderr was closed, as by a lost connection.
+macro_rules! stderr_line {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
 mod accept;
 mod cancel;
 mod certify;
@@ -232,7 +243,12 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
 pub fn main() -> Exit {
     mcc_vm::host::close_inherited_in_children();
     // Warnings of the library crates, such as a folder that could not be removed.
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing::Level::WARN)
+        // It would panic as `eprintln!` does.
+        .log_internal_errors(false)
+        .init();
     let matches = command().try_get_matches().unwrap_or_else(|error| in_plain_words(error).exit());
     let parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if parsed.command.writes_a_record() {
@@ -246,4 +262,36 @@ pub fn main() -> Exit {
         terminal::message("mcc-harness", terminal::ERROR, &print::error(&failure.error));
         failure.exit
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_another_one_makes_useless_is_refused() {
+        for line in [
+            "export r --csv f --with-disks",
+            "export r --csv f --disk d",
+            "export r --summary f --sign k",
+            "export r --oracle f --tool t",
+            "export r --archive f --contest-rounding",
+            "export r --csv f --login a@b",
+            "export r --archive f --kind sequential",
+            "image build --out o --reference r --inputs i",
+            "image export i --vmdk v --notice n",
+            "image export i --vmdk v --limit 3",
+            "doctor --author --campaign c",
+            "doctor --accept f --machines 2",
+            "judge --compare a b --oracle o",
+            "judge --compare a b --edition mcc-2018",
+            "judge r --out o --time-ratio 3",
+            "verify a --allowed-signers s --certified c",
+            "certify --total QuasiLivenessAll --instances i --out o --tool-evidence",
+        ] {
+            let error = command().try_get_matches_from(["mcc-harness"].into_iter().chain(line.split(' ')));
+            let kind = error.map(|_| ()).map_err(|error| error.kind());
+            assert_eq!(kind, Err(ErrorKind::ArgumentConflict), "{line}");
+        }
+    }
 }

@@ -88,10 +88,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                     let run_questions =
                         run_questions.with(&oracle, archive.instance.as_str()).map_err(Failure::usage)?;
                     for unread in oracle.unread.iter().chain(&run_questions.unread) {
-                        eprintln!("oracle: bad line: {}", print::escaped(unread));
+                        stderr_line!("oracle: bad line: {}", print::escaped(unread));
                     }
                     let known = run_questions.expected.iter().flatten().count();
-                    eprintln!("oracle: {known} of {} values are known", run_questions.expected.len());
+                    stderr_line!("oracle: {known} of {} values are known", run_questions.expected.len());
                     run_questions
                 }
                 None => run_questions,

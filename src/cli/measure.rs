@@ -23,17 +23,17 @@ pub struct Args {
     measure: Option<PathBuf>,
     /// With --measure: number of machines at once for which the host is to be fit [default: as many as cores and memory
     /// allow].
-    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", requires = "measure", conflicts_with_all = ["author", "accept"], value_parser = clap::value_parser!(u32).range(1..=1024))]
     machines: Option<u32>,
     /// With --measure: number of vCPUs of each machine [default: the cores of sequential tools].
-    #[arg(long, value_name = "N", requires = "measure", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", requires = "measure", conflicts_with_all = ["author", "accept"], value_parser = clap::value_parser!(u32).range(1..=64))]
     vcpus: Option<u32>,
     /// With --measure: number of repetitions under each condition.
-    #[arg(long, value_name = "N", requires = "measure", default_value = "10")]
+    #[arg(long, value_name = "N", requires = "measure", conflicts_with_all = ["author", "accept"], default_value = "10")]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=1000))]
     repeat: u32,
     /// With --measure: also write the result to this file as JSON, to keep it with the campaign.
-    #[arg(long, value_name = "FILE", requires = "measure")]
+    #[arg(long, value_name = "FILE", requires = "measure", conflicts_with_all = ["author", "accept"])]
     out: Option<PathBuf>,
 }
 
@@ -69,7 +69,7 @@ impl Args {
             machines: self.machines,
             repetitions: self.repeat,
             stop: &stop,
-            show: &|what| eprintln!("doctor: {what}"),
+            show: &|what| stderr_line!("doctor: {what}"),
         };
         let measured = measurement.run(&host)?;
         let json = format!("{}\n", serde_json::to_string_pretty(&measured)?);

@@ -21,6 +21,13 @@ pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathB
         }
     }
     for output in outputs {
+        if let Some(record) = record_of(&output) {
+            return Err(Failure::usage(anyhow!(
+                "{} is in the record {}; give another path for the output",
+                output.display(),
+                record.display()
+            )));
+        }
         let Some(input) = identity(&output).and_then(|file| known.get(&file)) else { continue };
         return Err(Failure::usage(anyhow!(
             "{} would replace the input {}; give another path for the output",
@@ -90,6 +97,21 @@ fn files_of(input: &Path) -> Vec<PathBuf> {
     list(input).chain(list(&input.join("CSV"))).filter(|path| path.is_file()).collect()
 }
 
+/// The record that would have `output` among its own files.
+fn record_of(output: &Path) -> Option<PathBuf> {
+    const OWN: [&str; 5] = ["lock", "inputs", "outputs", "running", "cluster"];
+    let above = |folder: &Path| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        folder.canonicalize().ok()
+    };
+    let folder = output.ancestors().skip(1).find_map(above)?;
+    let whole = folder.join(output.file_name()?);
+    let record = folder.ancestors().find(|folder| folder.join("record.db").exists())?;
+    let first = whole.strip_prefix(record).ok()?.components().next()?;
+    let name = first.as_os_str().to_string_lossy();
+    (OWN.contains(&&*name) || name.starts_with("record.db")).then(|| record.to_owned())
+}
+
 /// Device and number of a file; None if it does not exist.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let file = fs::metadata(path).ok()?;
@@ -113,6 +135,15 @@ mod tests {
             assert!(error.error.to_string().contains("would replace the input"), "{output}");
         }
         assert!(refuse_inputs(&[at("in.csv")], [at("new.csv"), at("other.csv")]).is_ok());
+        fs::create_dir_all(at("record/outputs/run")).unwrap();
+        fs::write(at("record/record.db"), "x").unwrap();
+        for output in
+            ["record/outputs/run/stdout", "record/lock", "record/running/new/file", "record/record.db-wal"]
+        {
+            let error = refuse_inputs(&[], [at(output)]).err().unwrap();
+            assert!(error.error.to_string().contains("is in the record"), "{output}");
+        }
+        assert!(refuse_inputs(&[], [at("record/judged"), at("record.csv")]).is_ok());
         // A folder stands for its files.
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("other.csv")]).is_err());
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("new.csv")]).is_ok());

@@ -83,11 +83,11 @@ pub fn escaped(text: &str) -> String {
 /// Prints the events of building an inputs disk to stderr.
 pub fn inputs(event: InputsEvent) {
     match event {
-        InputsEvent::Finding(finding) => eprintln!("{}", escaped(&finding.to_string())),
+        InputsEvent::Finding(finding) => stderr_line!("{}", escaped(&finding.to_string())),
         InputsEvent::Accepted(errors) => {
-            eprintln!("--accept-errors: errors in instances that were accepted: {errors}");
+            stderr_line!("--accept-errors: errors in instances that were accepted: {errors}");
         }
-        InputsEvent::Step(step) => eprintln!("run: {step}"),
+        InputsEvent::Step(step) => stderr_line!("run: {step}"),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn watch(
     let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);
     if let Ok(CampaignEnd::Stopped) = end {
-        eprintln!("run: stopped as requested; the same command continues the campaign");
+        stderr_line!("run: stopped as requested; the same command (without --rerun) continues the campaign");
     }
     end
 }
@@ -106,7 +106,7 @@ impl CampaignProgress {
         bar.set_style(style("{bar:30} {pos}/{len} runs{wide_msg}"));
         bar.set_position(before.recorded);
         if before.recorded > 0 {
-            eprintln!("run: {} of {} runs are already recorded", before.recorded, before.planned);
+            stderr_line!("run: {} of {} runs are already recorded", before.recorded, before.planned);
         }
         let now = ProgressState {
             done: before.recorded,
@@ -138,7 +138,7 @@ impl CampaignProgress {
                     // Fails only if stderr is closed.
                     let _ = self.multi_progress.println(&line);
                 } else {
-                    eprintln!("{line}");
+                    stderr_line!("{line}");
                 }
             }
         }
@@ -148,7 +148,10 @@ impl CampaignProgress {
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         let begins = !now.running.contains_key(&run.id());
         if begins && !self.terminal {
-            eprintln!("{}", escaped(&format!("[{}/{}] {} begins{again}", now.done, self.planned, run.id())));
+            stderr_line!(
+                "{}",
+                escaped(&format!("[{}/{}] {} begins{again}", now.done, self.planned, run.id()))
+            );
         }
         let lines = now.running.values().flatten().count();
         let line = now.running.entry(run.id()).or_default();
@@ -195,7 +198,7 @@ impl CampaignProgress {
         let summary = self.summary(&mut now);
         drop(now);
         if !self.terminal {
-            eprintln!("{line}{summary}");
+            stderr_line!("{line}{summary}");
             return;
         }
         // Fails only if stderr is closed.
@@ -242,9 +245,14 @@ impl CampaignProgress {
         self.bar.finish_and_clear();
         let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
         let colon = if outcomes.is_empty() { "" } else { ": " };
-        eprintln!("run: {} of {} runs recorded{colon}{}", after.recorded, after.planned, outcomes.join(", "));
+        stderr_line!(
+            "run: {} of {} runs recorded{colon}{}",
+            after.recorded,
+            after.planned,
+            outcomes.join(", ")
+        );
         if after.retried > 0 {
-            eprintln!(
+            stderr_line!(
                 "run: earlier attempts that were repeated and are kept in the record: {}",
                 after.retried
             );

@@ -150,7 +150,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {
         (Some(folder), _) => {
-            let show = |number: usize, all: usize, run: &str| eprintln!("[{number}/{all}] {run}, native run");
+            let show =
+                |number: usize, all: usize, run: &str| stderr_line!("[{number}/{all}] {run}, native run");
             qualification.run_native(folder, &out, &show)
         }
         (None, image) => {

@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let host = Host::prepare(Backend::Qemu, args.allow_degraded)?;
     let mut replays = Vec::new();
     for number in 1..=args.repeat.get() {
-        eprintln!("replay {number} of {}: {}", args.repeat, args.run);
+        stderr_line!("replay {number} of {}: {}", args.repeat, args.run);
         replays.push(replay.run(&host, &out.join(number.to_string()))?);
     }
     if let Some(out) = &args.out {

@@ -65,6 +65,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     refuse_archive(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
+    let history = history_of(&args.history)?;
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;
     let prepared = PreparedCampaign::new(campaign)?;
     let PreparedCampaign { campaign, edition, .. } = &prepared;
@@ -72,26 +73,27 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none.
     let (record, disks) =
         prepared.record(&args.out, args.accept_errors, Record::create_or_open, &print::inputs)?;
-    if args.retry.is_some() {
-        let reopened = record.reopen_infrastructure()?;
-        eprintln!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
-    }
-    if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
-        let reopened = rerun(&record, edition, tool, examination, reason)?;
-        eprintln!(
-            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {}",
-            print::escaped(reason)
-        );
-    }
+    // Before runs are repeated, which cannot be undone: a wrong name is an error.
     for tool in &args.release {
         if release(&record, tool)? == 0 {
             return Err(no_entry(campaign, tool));
         }
     }
+    if args.retry.is_some() {
+        let reopened = record.reopen_infrastructure()?;
+        stderr_line!("run: runs recorded as `infrastructure` that are repeated now: {reopened}");
+    }
+    if let (Some(tool), Some(examination), Some(reason)) = (&args.tool, &args.examination, &args.reason) {
+        let reopened = rerun(&record, edition, tool, examination, reason)?;
+        stderr_line!(
+            "run: recorded runs of {tool} in {examination} that are repeated now: {reopened}; reason: {}",
+            print::escaped(reason)
+        );
+    }
     let stop = stop_on_signal()?;
     let settings = RunSettings {
         jobs: args.jobs.or(campaign.hosts.jobs).map(|jobs| jobs.get() as usize),
-        history: history_of(&args.history)?,
+        history,
         ..prepared.settings(&host, (&record, disks), &stop)
     };
     let wanted = |run: &Run| filter.as_ref().is_none_or(|filter| filter.matches(&run.id()));
@@ -148,7 +150,7 @@ pub(super) fn say_on_signal(signals: &[i32], what: &'static str) -> Result<(), F
     let say = move || {
         if let Some(signal) = signals.forever().next() {
             let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
-            eprintln!("mcc-harness: {name}: {what}");
+            stderr_line!("mcc-harness: {name}: {what}");
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(say)?;

@@ -27,28 +27,34 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// With --submission: what the authors state, a TOML file with version, authors and licence, and optionally affiliation and
     /// link.
-    #[arg(long, value_name = "TOML", requires = "submission")]
+    #[arg(long, value_name = "TOML", requires = "submission", conflicts_with = "vmdk")]
     notice: Option<PathBuf>,
     /// With --submission: folder of instance archives for `qualify`.
-    #[arg(long, value_name = "FOLDER", requires = "submission")]
+    #[arg(long, value_name = "FOLDER", requires = "submission", conflicts_with = "vmdk")]
     instances: Option<PathBuf>,
     /// With --submission: the name of the entry.
-    #[arg(long, value_name = "T", requires = "submission")]
+    #[arg(long, value_name = "T", requires = "submission", conflicts_with = "vmdk")]
     tool: Option<EntryName>,
     /// With --submission: the rules, as in `qualify`.
-    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018", conflicts_with = "vmdk")]
     edition: String,
     /// With --submission: the examinations in which the entry takes part [default: all examinations of the edition].
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "submission")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        requires = "submission",
+        conflicts_with = "vmdk"
+    )]
     examinations: Vec<String>,
     /// With --submission: the kind, as in `qualify`.
-    #[arg(long, value_parser = word_of::<Kind>(KINDS), default_value = "sequential")]
+    #[arg(long, value_parser = word_of::<Kind>(KINDS), default_value = "sequential", conflicts_with = "vmdk")]
     kind: Kind,
     /// With --submission: the limit of `qualify`, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "60", conflicts_with = "vmdk")]
     limit: NonZero<u32>,
     /// With --submission: run although this host does not meet the contest's machine requirements.
-    #[arg(long, requires = "submission")]
+    #[arg(long, requires = "submission", conflicts_with = "vmdk")]
     allow_degraded: bool,
 }
 

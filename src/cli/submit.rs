@@ -92,7 +92,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         None => needs.iter().map(|need| (need.model.clone(), Placement::default())).collect(),
     };
     if wanted.is_empty() {
-        eprintln!("submit: nothing to submit: every model is recorded or has a job");
+        stderr_line!("submit: nothing to submit: every model is recorded or has a job");
     }
     if submitted.as_ref().is_some_and(|cluster| cluster.facts().allow_degraded) && !args.allow_degraded {
         warning(
@@ -110,7 +110,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         for (batch, _) in placed_batches(&needs, &wanted, &limits, name) {
             println!("{}", submission_line(&batch.name, &batch));
         }
-        eprintln!(
+        stderr_line!(
             "submit: this was only a list of the jobs; if the partition has a shorter time limit, `submit` divides them into more"
         );
         let (campaign, resume) = (argument(&args.campaign), if args.resume { " --resume" } else { "" });

@@ -24,7 +24,7 @@ pub struct Args {
     judgement: Option<PathBuf>,
     /// With --judgement: the folder of certified values with which it was made. Their evidence must state them; mcc-check
     /// checks it against the nets.
-    #[arg(long, value_name = "DIR", requires = "judgement")]
+    #[arg(long, value_name = "DIR", requires = "judgement", conflicts_with = "allowed_signers")]
     certified: Option<PathBuf>,
     #[command(flatten)]
     inputs: JudgeInputs,
@@ -92,7 +92,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     }
     print::result(args.format, &verified, || print::text(&text(&verified, &record_source.folder)))?;
     if args.allowed_signers.is_none() && record_source.folder.join("SHA256SUMS.sig").exists() {
-        eprintln!("note: the archive is signed; to check who signed it, give --allowed-signers FILE");
+        stderr_line!("note: the archive is signed; to check who signed it, give --allowed-signers FILE");
     }
     Ok(if verified.differences.is_empty() { Exit::Done } else { Exit::Failed })
 }

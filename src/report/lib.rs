@@ -86,7 +86,7 @@ pub enum ReportError {
     Judgement(#[from] JudgementError),
     /// The output folder exists and is not a site.
     #[error("{}: not empty, and `{entry}` in it is not part of a site made by mcc-harness; \
-             give another --out, or empty this folder", path.display())]
+             give another --out", path.display())]
     Foreign {
         /// The output folder.
         path: PathBuf,

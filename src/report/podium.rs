@@ -154,12 +154,14 @@ fn summary(contest: &Contest, number: usize, podium: &Podium) -> String {
         .filter(|place| place.rank.is_some() && contest.entries.contains(&place.entry))
         .collect();
     let first: Vec<&&PodiumPlace> = ranked.iter().filter(|place| place.rank == Some(1)).collect();
-    let Some(winner) = first.first() else { return "No entry has a rank.".to_owned() };
-    let points = show::points(&winner.points);
     let names: Vec<String> = first.iter().map(|place| name(place)).collect();
-    let mut text = match names.len() {
-        1 => format!("{} is first with {points} points", names[0]),
-        _ => format!("{} share the first place with {points} points", names.join(" and ")),
+    let Some((last, others)) = names.split_last() else { return "No entry has a rank.".to_owned() };
+    let winner = first[0];
+    let points = show::points(&winner.points);
+    let mut text = if others.is_empty() {
+        format!("{last} is first with {points} points")
+    } else {
+        format!("{} and {last} share the first place with {points} points", others.join(", "))
     };
     if let Some(next) = ranked.iter().find(|place| place.rank != Some(1)) {
         text += &format!(", {} more than {}", distance(&winner.points, &next.points), name(next));

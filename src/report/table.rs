@@ -156,7 +156,11 @@ pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<MarkRow> {
             meaning: mark.in_words().map_or("a mark of another version", |(_, meaning)| meaning),
             filter: contest::in_fragment(mark),
             filter_words: contest::in_fragment(&show::marks(std::slice::from_ref(mark))),
-            runs: format!("{} of all {all} runs", show::thousands(count)),
+            runs: if count == runs {
+                format!("all {all} runs")
+            } else {
+                format!("{} of {all} runs", show::thousands(count))
+            },
         })
         .collect()
 }

@@ -169,7 +169,10 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
             medal: place.medal.word(),
             points: show::points(&place.points),
             exact: place.points.to_string(),
-            behind: ahead.map_or(String::new(), |first| show::distance(first, &place.points, 2)),
+            behind: ahead.map_or(String::new(), |first| {
+                let places = if first.is_integer() && place.points.is_integer() { 0 } else { 2 };
+                show::distance(first, &place.points, places)
+            }),
             first: visible(&names.join(", ")),
         });
     }
@@ -196,7 +199,7 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, of_variant),
         ("Right", values(tally.right), String::new()),
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
-        ("Wrong", values(tally.wrong), format!("{} points lost", show::decimal(&tally.penalties, 2))),
+        ("Wrong", values(tally.wrong), format!("{} points lost", show::points(&tally.penalties))),
         ("Trusted values not given", values(tally.missed), IN_ITS_EXAMINATIONS.to_owned()),
         ("Points missing", points(&tally.missing), IN_ITS_EXAMINATIONS.to_owned()),
     ];
@@ -226,7 +229,7 @@ fn arrival_tiles(contest: &Contest, entry: usize) -> Vec<(&'static str, String, 
     }
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
     vec![
-        ("Half of its values arrived after", shown(half), of_runs),
+        ("Half of its values arrived after", shown(half), format!("from the start of the tool; {of_runs}")),
         ("All of its values arrived after", shown(all), String::new()),
     ]
 }

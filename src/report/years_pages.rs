@@ -157,7 +157,7 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
     PartPage {
         frame: frame(&shown, "../"),
         about: "over the years".into(),
-        lead: if names.is_empty() { names } else { format!("Also submitted as {names}.") },
+        lead: if names.is_empty() { names } else { format!("Other names of this tool: {names}.") },
         notes: explained.map(|table| format!("{}: {}", table.title, table.text)).collect(),
         tables: vec![
             Table {

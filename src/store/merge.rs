@@ -146,7 +146,7 @@ impl Record {
         for merged in batch {
             for (attempt, outputs) in merged.attempts.iter().skip(merged.collected as usize) {
                 let place = self.outputs_dir(&attempt.run, attempt.number);
-                copy_outputs(attempt, outputs, &place)?;
+                copy_outputs(attempt, outputs, (self.dir(), &place))?;
                 rows.push((merged.position, attempt, self.json("an attempt", attempt)?));
             }
         }
@@ -221,11 +221,11 @@ fn merged(
 
 /// Hard-links the outputs of an attempt, or copies them, and compares their digests with the recorded ones. Replaces an
 /// incomplete folder of an interrupted merge.
-fn copy_outputs(attempt: &Attempt, from: &Path, place: &Path) -> Result<(), StoreError> {
+fn copy_outputs(attempt: &Attempt, from: &Path, (record, place): (&Path, &Path)) -> Result<(), StoreError> {
     if place.exists() {
         fs::remove_dir_all(place).on("replace", place)?;
     }
-    fs::create_dir_all(place).on("create", place)?;
+    files::create_own_folders(record, place).on("create", place)?;
     for output in &attempt.outputs {
         let (path, to) = (from.join(&output.role), place.join(&output.role));
         copy_output(&path, &to, output.bytes).on("copy the output", &path)?;

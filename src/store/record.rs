@@ -22,6 +22,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -120,6 +121,7 @@ impl Record {
         Self::check_folder(dir)?;
         fs::create_dir_all(dir).on("create", dir)?;
         check_files(dir)?;
+        refuse_super_journal(dir)?;
         let lock = Lock::take(dir)?;
         // SQLite gives its other files the mode of this one.
         restrict(&path).on("make", &path)?;
@@ -156,10 +158,12 @@ impl Record {
             }
         }
         let running = dir.join("running");
-        fs::create_dir_all(&running).on("create", &running)?;
+        files::create_own_folders(dir, &running).on("create", &running)?;
         for left in fs::read_dir(&running).on("list", &running)? {
-            let left = left.on("list", &running)?.path();
-            fs::remove_dir_all(&left).on("remove", &left)?;
+            let left = left.on("list", &running)?;
+            let is_folder = left.file_type().on("read", left.path())?.is_dir();
+            let remove = if is_folder { fs::remove_dir_all::<PathBuf> } else { fs::remove_file::<PathBuf> };
+            remove(left.path()).on("remove", left.path())?;
         }
         sync_dir(dir)?;
         let held = [dir.join("lock"), path.clone()].map(|path| {
@@ -400,7 +404,7 @@ impl Record {
             fs::remove_dir_all(&place).on("replace", &place)?;
         }
         let parent = place.parent().unwrap_or(&self.dir);
-        fs::create_dir_all(parent).on("create", &place)?;
+        files::create_own_folders(&self.dir, parent).on("create", &place)?;
         fs::rename(dir.outputs(), &place).on("move outputs to", &place)?;
         let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
         new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
@@ -583,6 +587,30 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
         Err(error) if unopenable(&error) => connect_immutable(path),
         other => other,
     }
+}
+
+/// Refuses a journal that names a journal of several databases: SQLite removes the named file. No record has one, because
+/// its transactions change one database (https://www.sqlite.org/fileformat.html, section 3).
+fn refuse_super_journal(dir: &Path) -> Result<(), StoreError> {
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let path = dir.join("record.db-journal");
+    let mut end = [0; MAGIC.len()];
+    let mut file = match files::open_own(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file.on("read", &path)?,
+    };
+    let bytes = file.metadata().on("read", &path)?.len();
+    if bytes >= 2 * MAGIC.len() as u64 {
+        file.seek(io::SeekFrom::Start(bytes - MAGIC.len() as u64)).on("read", &path)?;
+        file.read_exact(&mut end).on("read", &path)?;
+    }
+    if end == MAGIC {
+        return Err(StoreError::Refused(format!(
+            "{} names another file, which SQLite would remove; no record has such a journal: do not trust this folder",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Checks that the files of a record that are opened by path are regular: SQLite would wait for the writer of a pipe.

@@ -9,6 +9,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_no_new_privs;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::collections::BTreeSet;
@@ -52,7 +53,8 @@ struct User {
 impl User {
     /// Finds a user in /etc/passwd: a statically linked program has no name service.
     fn named(name: &str) -> Result<Self> {
-        let passwd = fs::read_to_string("/etc/passwd").context("/etc/passwd")?;
+        let passwd = fs::read("/etc/passwd").context("/etc/passwd")?;
+        let passwd = String::from_utf8_lossy(&passwd);
         let fields = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
         let user = fields.into_iter().find(|f| f.first() == Some(&name) && f.len() > 3);
         let user = user.with_context(|| format!("the disk has no user {name}"))?;
@@ -84,6 +86,8 @@ impl User {
                 setgroups(&[gid])?;
                 setgid(gid)?;
                 setuid(uid)?;
+                // A set-uid file of the disk, as a container may have, would be root beside this agent.
+                set_no_new_privs()?;
                 Ok(())
             });
         }

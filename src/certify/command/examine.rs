@@ -293,7 +293,9 @@ fn runs(witness: &mcc_checker::Witness) -> String {
             format!("firing sequence of {steps} transitions, of which those after {start} add tokens forever")
         }
         (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),
-        (None, None) => format!("firing sequence of {steps} transitions"),
+        (None, None) => {
+            format!("firing sequence of {steps} {}", if steps == 1 { "transition" } else { "transitions" })
+        }
     };
     if steps > SHOWN_STEPS {
         return kind;

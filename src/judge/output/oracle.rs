@@ -55,7 +55,7 @@ pub enum OracleError {
     /// No judged block has a file in the folder.
     #[error(
         "{} has no oracle file for a judged instance and examination; its name is INSTANCE-SHORT.out, such as \
-         TokenRing-PT-005-CTLC.out (`mcc-harness export JUDGEMENT --oracle FOLDER` writes such files)",
+         TokenRing-PT-005-CTLC.out (`mcc-harness export RESULTS --oracle FOLDER` writes such files)",
         .0.display()
     )]
     NoFile(PathBuf),

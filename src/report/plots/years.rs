@@ -54,7 +54,8 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         legend.push((class, line.name.clone()));
     }
     drawing.legend((LEFT + WIDTH + 16, TOP + 8), &legend);
-    let description = format!("{} lines, over the contests {}.", lines.len(), years.join(", "));
+    let description =
+        format!("One line for each name in the legend, over the contests {}.", years.join(", "));
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
 

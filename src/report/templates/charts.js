@@ -125,7 +125,7 @@ const CHARTS = {
     return [lineChart({ title: `Right values by ${unit.name} of the run, ${where}`, description, xName: "right values", unit, lines }),
       [["column", "right", unit.column], ...lines.flatMap(line => line.points.map(point => [line.name, ...point]))]];
   } },
-  quantile: { name: "Quantiles of runs", measured: true, draw: (columns, unit, where) => {
+  quantile: { name: "Complete runs, sorted", measured: true, draw: (columns, unit, where) => {
     const lines = columns.map(({ name, number, runs }) => {
       const complete = runs.filter(run => run && run[RIGHT] === all(run) && run[unit.at] != null).map(run => run[unit.at]).sort((a, b) => a - b);
       return { name, number, points: complete.map((value, at) => [at + 1, value]) };

@@ -68,8 +68,8 @@ pub enum ClusterError {
     },
     /// No campaign was submitted with this folder.
     #[error(
-        "no campaign was submitted with --out {path}: submit one with `mcc-harness submit CAMPAIGN.toml --out {path}`",
-        path = .0.display()
+        "{}: no campaign was submitted with this folder; give the folder of `mcc-harness submit CAMPAIGN.toml --out`",
+        .0.display()
     )]
     NotSubmitted(PathBuf),
     /// A record cannot be read or written.

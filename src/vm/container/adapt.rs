@@ -107,14 +107,12 @@ impl Container {
 
     /// The folders on which the machine mounts file systems, and `/tmp`.
     fn add_folders(&mut self) -> Result<(), ContainerError> {
-        for name in ["dev", "proc", "sys"] {
+        for name in ["dev", "proc", "sys", "run"] {
             self.folder(ROOT, name, 0o755)?;
         }
-        for (name, mode) in [("run", 0o755), ("tmp", 0o1777)] {
-            // A link to another folder is common.
-            if self.tree.find(name).is_none_or(|id| self.tree.folder(id).is_none()) {
-                self.folder(ROOT, name, mode)?;
-            }
+        // A link to another folder is common.
+        if self.tree.find("tmp").is_none_or(|id| self.tree.folder(id).is_none()) {
+            self.folder(ROOT, "tmp", 0o1777)?;
         }
         Ok(())
     }
