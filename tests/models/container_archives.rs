@@ -123,7 +123,7 @@ fn unsafe_names_and_kinds_are_refused_by_name() {
                 "",
             ),
             "f",
-            "attributes need 6066 bytes",
+            "attributes need 6056 bytes",
         ),
     ] {
         let said = refusal(&[layer]);
