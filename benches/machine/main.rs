@@ -67,14 +67,9 @@ impl<'a> MachineSetup<'a> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let packed = [INSTANCE, long_run::INSTANCE]
             .map(|name| (name.to_owned(), root.join(format!("pnml-fixtures/{name}.tgz"))));
-        let inputs = build::inputs(
-            &packed,
-            None,
-            (None, &|from, to| std::fs::copy(from, to).map(drop)),
-            &folder.join("inputs"),
-            &|_| {},
-        )
-        .unwrap();
+        let inputs =
+            build::inputs(&packed, None, (None, &build::copy_archive), &folder.join("inputs"), &|_| {})
+                .unwrap();
         let host = Host::prepare(Backend::Qemu, true).unwrap();
         let edition = Edition::load("mcc-2018").unwrap();
         Self { folder, inputs, edition, hosts: Hosts::default(), host }

@@ -145,12 +145,26 @@ pub fn bundle(
     let path = to.join(TEAM_VALUES.file);
     let mut table = csv::Writer::from_path(&path).on("write", &path)?;
     table.write_record(TEAM_VALUES.columns).on("write", &path)?;
-    let mut row = |row: &[String]| table.write_record(row).on("write", &path);
+    team_values(&judge, |entry| own.contains(entry), |row| Ok(table.write_record(row).on("write", &path)?))?;
+    table.flush().on("write", &path)?;
+    metadata::write_data_package(to, &tables(to), None)
+}
+
+/// Calls `write` with each row of `values.csv` of the entries for which `is_own` returns true.
+///
+/// # Errors
+/// The results cannot be judged, or `write` failed.
+pub fn team_values(
+    judge: &Judge,
+    is_own: impl Fn(&str) -> bool,
+    mut write: impl FnMut(&[String; TEAM_VALUES.columns.len()]) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    let entries = &judge.header.entries;
     judge.judge_blocks(|block| {
-        for cell in block.cells.iter().filter(|cell| own.contains(entries[cell.entry].entry.as_str())) {
+        for cell in block.cells.iter().filter(|cell| is_own(&entries[cell.entry].entry)) {
             for (position, trusted) in block.trusted.iter().enumerate() {
                 let given = cell.values.get(position).and_then(Option::as_ref);
-                row(&[
+                write(&[
                     entries[cell.entry].entry.clone(),
                     judge.header.instances[block.instance].instance.clone(),
                     judge.header.examinations[block.examination].clone(),
@@ -166,8 +180,7 @@ pub fn bundle(
         }
         Ok::<_, ArchiveError>(())
     })?;
-    table.flush().on("write", &path)?;
-    metadata::write_data_package(to, &tables(to), None)
+    Ok(())
 }
 
 /// The tables in the folder of an archive.

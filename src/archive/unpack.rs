@@ -9,7 +9,7 @@ use mcc_base::OnFile;
 use mcc_base::files::{self, is_full};
 use mcc_store::{ARCHIVE_FILE, RECORD_FILE};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use tar::EntryType;
 
@@ -69,7 +69,8 @@ pub fn unpack_part(
     let file = files::open(archive).on("read", archive)?;
     let length = file.metadata().on("read", archive)?.len();
     let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_BYTES));
-    let plain = zstd::Decoder::new(BufReader::new(file)).map_err(no_archive)?;
+    // Of one frame, as `pack` writes it: a decoder leaves out frames that are to be skipped.
+    let plain = zstd::Decoder::with_buffer(BufReader::new(file)).map_err(no_archive)?.single_frame();
     let mut tar = tar::Archive::new(plain);
     let (mut entries, mut bytes) = (0_u64, 0_u64);
     let mut kind: Option<Kind> = None;
@@ -147,9 +148,11 @@ pub fn unpack_part(
         }
     }
     // Programs differ in whether they read what follows the end of a tar: it may only be filled up with zeros.
-    let mut filling = vec![];
-    tar.into_inner().take(MAX_FILLING + 1).read_to_end(&mut filling).map_err(no_archive)?;
-    if filling.len() as u64 > MAX_FILLING || filling.iter().any(|byte| *byte != 0) {
+    let (mut filling, mut plain) = (vec![], tar.into_inner());
+    plain.by_ref().take(MAX_FILLING + 1).read_to_end(&mut filling).map_err(no_archive)?;
+    let is_long = filling.len() as u64 > MAX_FILLING;
+    let has_more = is_long || !plain.finish().fill_buf().map_err(no_archive)?.is_empty();
+    if has_more || filling.iter().any(|byte| *byte != 0) {
         return Err(no_archive(io::Error::other("bytes follow its end")));
     }
     match kind {

@@ -1,18 +1,19 @@
 //! Verifies that a record or an archive is complete and unchanged, and that its judgement follows from it.
 
 use super::ArchiveError;
-use super::layout::{Kind, LAYOUT, Part, part};
+use super::layout::{self, Kind, LAYOUT, Part, part};
 use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive, is_version};
+use super::stage;
 use mcc_base::names::RunId;
-use mcc_base::{OnFile, digest, files, temporary};
+use mcc_base::{OnFile, digest, files, temporary, text};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
 use mcc_judge::mcc::Judge;
-use mcc_judge::record::has_output;
-use mcc_judge::schema::{JUDGEMENT, OVERRIDES_OF_ANSWERS, Table};
+use mcc_judge::record::{has_output, read_record};
+use mcc_judge::schema::{JUDGEMENT, OVERRIDES_OF_ANSWERS, TEAM_VALUES, Table};
 use mcc_judge::write;
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
@@ -68,9 +69,11 @@ pub struct Verified {
 const RUNS: &str = "that the outputs, times and memory are those of the runs (`replay` repeats a run)";
 const SIGNER: &str = "who made the archive (--allowed-signers checks its signature)";
 const RULES: &str = "that the rules in edition.json and the tables of models, tools, names and overrides are those of the contest";
-const METADATA: &str = "what README.txt, publication.json and the metadata state about title, people, licences, disks and columns";
+const METADATA: &str =
+    "what publication.json and the metadata state about title, people, licences, disks and columns";
 const VERSION: &str = "which version of mcc-harness wrote the archive";
-const OF_TEAM: &str = "what README.txt, datapackage.json, edition.json and values.csv state; the verdicts depend on the answers of all tools";
+const OF_TEAM: &str = "what datapackage.json and edition.json state, and the verdicts in values.csv, which depend on the answers of all tools";
+const README: &str = "what README.txt states, which another version of mcc-harness wrote";
 
 impl Verified {
     /// Adds a difference.
@@ -210,6 +213,51 @@ impl Verified {
             }
             let [stored_line, recomputed] = shown_lines([stored_line, recomputed]);
             self.differs(place, format!("has {stored_line}, recomputed it is {recomputed}"));
+        }
+        Ok(())
+    }
+
+    /// Looks for the rows of `values.csv` in those that the record of a team alone gives, without what depends on the answers
+    /// of others. There, blocks can be missing that others excluded.
+    fn team_values(&mut self, record: &Record, paths: &ArchivePaths) -> Result<(), ArchiveError> {
+        const OF_ALL: [usize; 3] = [6, 7, 8];
+        let path = paths.0.join(TEAM_VALUES.file);
+        let (hasher, mut hashes, mut renamed) = (RandomState::new(), HashSet::new(), 0_u64);
+        let hash = |row: &mut dyn Iterator<Item = &str>| {
+            let own = row.enumerate().filter(|(column, _)| !OF_ALL.contains(column));
+            hasher.hash_one(own.map(|(_, field)| field).collect::<Vec<_>>())
+        };
+        let edition = paths.edition()?;
+        let judge = Judge::new(&edition, read_record(&edition, record)?)?;
+        stage::team_values(
+            &judge,
+            |_| true,
+            |row| {
+                hashes.insert(hash(&mut row.iter().map(String::as_str)));
+                Ok(())
+            },
+        )?;
+        let file = files::open_own(&path).on("read", &path)?;
+        let mut table = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
+        let is_known = |name: &str| record.facts().instances.iter().any(|known| known.name.as_str() == name);
+        for (number, row) in table.records().enumerate() {
+            let row = row.on("read", &path)?;
+            let place = format!("{} line {}", TEAM_VALUES.file, number + 1);
+            if number == 0 {
+                if row != *TEAM_VALUES.columns {
+                    self.differs(place, "has other columns");
+                }
+            } else if !row.get(1).is_some_and(is_known) {
+                renamed += 1;
+            } else if !hashes.contains(&hash(&mut row.iter())) {
+                self.differs(place, "does not follow from the outputs");
+            }
+        }
+        // The names of `--names` are not in the bundle.
+        if renamed > 0 {
+            let rows =
+                format!("rows of values.csv ({renamed}), whose instances have other names in the record");
+            self.does_not_prove(&[&rows]);
         }
         Ok(())
     }
@@ -401,13 +449,24 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
         }
         checked => checked?,
     }
-    match facts.map(|facts| facts.kind()) {
-        Some(kind) => {
+    match facts {
+        Some(facts) => {
+            if facts.made_by == env!("CARGO_PKG_VERSION") {
+                verified.check("README.txt is that of this version", |verified| {
+                    let text = text::read(&folder.join("README.txt"));
+                    if text.is_ok_and(|text| text != layout::readme()) {
+                        verified.differs("README.txt", "is not what this version writes");
+                    }
+                    Ok(())
+                })?;
+            } else {
+                verified.does_not_prove(&[README]);
+            }
             if allowed.is_none() {
                 verified.does_not_prove(&[SIGNER]);
             }
             verified.does_not_prove(&[RUNS]);
-            verified.does_not_prove(match kind {
+            verified.does_not_prove(match facts.kind() {
                 Kind::Contest => &[RULES, METADATA, VERSION],
                 Kind::Team => &[OF_TEAM, VERSION],
             });
@@ -504,7 +563,8 @@ impl Verified {
                     format!("that the runs are of {tool}, which archive.json names and the record does not");
                 self.does_not_prove(&[&statement]);
             }
-            return Ok(());
+            let statement = "every row of values.csv of an instance of the record follows from the outputs, but for its verdict";
+            return self.check(statement, |verified| verified.team_values(&record, paths));
         }
         let (edition, results) = paths.results()?;
         self.check("answers.csv follows from the outputs", |verified| {

@@ -12,7 +12,7 @@ use mcc_runner::qualify::{
     Settings, Tests, ValueCount, counted,
 };
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare two images, or two settings of one, on the same runs: answers, instructions, times and memory.
 ///
@@ -83,9 +83,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         show_inputs: &print::inputs,
         show: &|number, all, run| stderr_line!("compare-runs: [{number}/{all}] {run}"),
     };
-    let temporary = temporary::folder("mcc-compare-")?;
-    let out = args.out.as_deref().unwrap_or(temporary.path());
-    let report = comparison.run(repetitions, out)?;
+    let temporary = args.out.is_none().then(|| temporary::folder("mcc-compare-")).transpose()?;
+    let out = args.out.as_deref().or(temporary.as_ref().map(tempfile::TempDir::path));
+    let report = comparison.run(repetitions, out.unwrap_or(Path::new("")))?;
     print::result(args.format, &report, || {
         page(&report, args.details).print()?;
         if args.out.is_none() {

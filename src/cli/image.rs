@@ -165,8 +165,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             build::place(&out, &[&archives], &[])?;
             let (named, stamps) = checked_archives(&archives, accept_errors)?;
             let copy = |from: &Path, to: &Path| {
-                std::fs::copy(from, to)?;
-                stamps.get(from).map_or(Ok(()), |stamp| stamp.check_if_unchanged(from))
+                let sha256 = build::copy_archive(from, to)?;
+                stamps.get(from).map_or(Ok(()), |stamp| stamp.check_if_unchanged(from))?;
+                Ok(sha256)
             };
             let build = |named: &[_], out: &Path| {
                 let image = build::inputs(named, edition, (None, &copy), out, &progress);

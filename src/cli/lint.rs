@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use mcc_base::files;
 use mcc_base::names::RunId;
 use mcc_base::suggest::hint;
-use mcc_campaign::benchkit::{Answers, Reading};
+use mcc_campaign::benchkit::{Answers, Reading, abridged};
 use mcc_edition::{Edition, Examination};
 use mcc_judge::record::{edition_of, run_hint_of};
 use mcc_model::{Archive, Severity};
@@ -226,7 +226,7 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
         let no_value = if answers.cannot_compute[position] { "not computed" } else { "not answered" };
         let interval = answers.intervals[position].as_ref().map(ToString::to_string);
         let value = answers.values[position].as_ref().map(ToString::to_string).or(interval);
-        let value = value.unwrap_or_else(|| no_value.to_owned());
+        let value = value.map_or_else(|| no_value.to_owned(), |value| abridged(&value));
         let line = answers.line(position).map_or(String::new(), |line| format!("line {line}"));
         let techniques = answers.techniques[position].join(" ");
         let position = if ids_are_known { format!("{position:02}  ") } else { String::new() };

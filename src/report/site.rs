@@ -4,7 +4,7 @@ use super::{ReportError, rule_links, tables};
 use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use mcc_base::temporary::folder_beside;
+use mcc_base::temporary::{folder_beside, replace_folder};
 use mcc_base::{FileError, OnFile, files};
 use mcc_judge::judgement::JudgementError;
 use mcc_judge::schema::Table;
@@ -187,18 +187,7 @@ impl NewSite {
         self.file(MADE_BY, format!("{made_by:#}\n").as_bytes())?;
         // Checked again: another program may have written to the place meanwhile.
         check_replaceable(&self.place)?;
-        if self.place.exists() {
-            let old = folder_beside(&self.place, ".old-site-")?;
-            fs::rename(&self.place, old.path().join("site")).on("replace", &self.place)?;
-            let renamed = fs::rename(self.folder.path(), &self.place);
-            if renamed.is_err() {
-                fs::rename(old.path().join("site"), &self.place).on("restore", &self.place)?;
-            }
-            renamed.on("replace", &self.place)?;
-            old.close().on("replace", &self.place)?;
-        } else {
-            fs::rename(self.folder.path(), &self.place).on("write", &self.place)?;
-        }
+        replace_folder(self.folder.path(), &self.place)?;
         // The folder has been renamed: its temporary name must not be removed.
         let _ = self.folder.keep();
         Ok(())

@@ -8,6 +8,7 @@ use mcc_campaign::{Campaign, Channel, Tool};
 use mcc_store::Disk;
 use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles, Image};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Opens the image of each entry.
@@ -105,7 +106,8 @@ impl CampaignDisks {
                 None => None,
                 Some(path) => {
                     let facts = mcc_vm::inspect(path)?;
-                    let (path, digest) = digested.file("inputs", entry, path)?;
+                    let path = fs::canonicalize(path).on("find", path)?;
+                    let (path, digest) = digested.file("inputs", entry, &path)?;
                     Some((DiskFile::new(path, &facts.format), digest))
                 }
             };

@@ -87,7 +87,18 @@ pub(super) fn inputs_disk(
     check_archives(&archives, accept, show)?;
     let step = |step: &str| show(InputsEvent::Step(step));
     let copy = |from: &Path, to: &Path| {
-        let (sha256, _) = digest::file(from)?;
+        let sha256 = match left_out {
+            // Not `fs::copy`, which also copies the permissions: the copy is private if the record is.
+            None => {
+                let mut reader = digest::Reader::new(File::open(from)?);
+                io::copy(&mut reader, &mut File::create(to)?)?;
+                reader.digest()
+            }
+            Some(_) => {
+                copy_without_verdicts(from, to).map_err(io::Error::other)?;
+                digest::file(from)?.0
+            }
+        };
         let is_planned = |(name, path): &(String, PathBuf)| {
             path == from
                 && planned.iter().any(|(known, planned)| known.as_str() == name && **planned == sha256)
@@ -97,11 +108,7 @@ pub(super) fn inputs_disk(
                 "it was changed after the campaign was planned; run the command again",
             ));
         }
-        match left_out {
-            // Not `fs::copy`, which also copies the permissions: the copy is private if the record is.
-            None => io::copy(&mut File::open(from)?, &mut File::create(to)?).map(drop),
-            Some(_) => copy_without_verdicts(from, to).map_err(io::Error::other),
-        }
+        Ok(sha256)
     };
     build::inputs(&archives, Some(&edition.name), (left_out, &copy), &own_disk, &step)
         .map_err(RunnerError::Inputs)

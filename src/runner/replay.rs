@@ -11,6 +11,7 @@ use mcc_judge::record::{answers_of, edition_of, run_hint_of};
 use mcc_store::{Attempt, Disk, Outcome, Record, RunRecord};
 use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -150,7 +151,8 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let missing = || RunnerError::Refused(format!("the record has no {role} of this run"));
         let disk = disk.ok_or_else(missing)?;
-        let path = places.find(disk)?;
+        let found = places.find(disk)?;
+        let path = fs::canonicalize(&found).on("find", found)?;
         // It is digested again when it is open, because it was found by its name.
         let (file, found, _) = HeldFile::open_digested(&path).on("read", &path)?;
         if found != disk.sha256 {

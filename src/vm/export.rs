@@ -1,6 +1,7 @@
 //! Exports images as `.vmdk` disks that a BIOS boots and that accept logins over ssh, without booting them.
 
-use super::build::{BuildError, Progress, check_programs, recipe};
+use super::build::{BuildError, Progress, recipe};
+use super::build_checks::check_programs;
 use super::disk_header::{DiskFile, check_disk};
 use super::free_space::free_bytes_of_folder;
 use super::image::{Image, ImageError};

@@ -307,8 +307,8 @@ mod tests {
                 (name.clone(), path)
             })
             .collect();
-        let copy = |from: &Path, to: &Path| std::fs::copy(from, to).map(drop);
-        let image = build::inputs(&paths, None, (None, &copy), &folder.join("inputs"), &|_| {}).unwrap();
+        let copy = (None, &build::copy_archive as _);
+        let image = build::inputs(&paths, None, copy, &folder.join("inputs"), &|_| {}).unwrap();
         image.disk()
     }
 
@@ -318,8 +318,8 @@ mod tests {
         let path = folder.path().join("a.tgz");
         std::fs::write(&path, "one").unwrap();
         let copy = |from: &Path, to: &Path| {
-            std::fs::copy(from, to)?;
-            std::fs::write(from, "another")
+            let sha256 = build::copy_archive(from, to)?;
+            std::fs::write(from, "another").map(|()| sha256)
         };
         let archives = [("a".to_owned(), path)];
         let out = folder.path().join("inputs");

@@ -21,9 +21,9 @@ impl HeldFile {
     /// Opens a regular file.
     ///
     /// # Errors
-    /// The file cannot be opened, or is not regular.
+    /// The file cannot be opened, or is not regular but, for example, a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = mcc_base::files::open(path)?;
+        let file = mcc_base::files::open_own(path)?;
         let stamp = FileStamp::from_metadata(&file.metadata()?);
         Ok(Self { file: Arc::new(file), stamp })
     }

@@ -3,7 +3,7 @@
 use super::disk_header::DiskFile;
 use super::disk_header::{DiskError, check_disk};
 use super::original_disk::OriginalFacts;
-use mcc_base::FileError;
+use mcc_base::{FileError, files};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -121,6 +121,9 @@ pub struct PackedInstance {
     pub sha256: String,
 }
 
+/// The files in the folder of a reference image on which others are built.
+pub(super) const REFERENCE_FILES: [&str; 2] = ["rootfs.tar", "kernel.deb"];
+
 /// The version of `image.json` that this program reads and writes.
 const FORMAT: u32 = 1;
 
@@ -158,14 +161,15 @@ pub enum ImageError {
 }
 
 impl Image {
-    /// Opens an image folder and checks that its files exist.
+    /// Opens an image folder and checks that its files exist and are no links.
     ///
     /// # Errors
-    /// `image.json` is missing, cannot be read or has another format, a file that it names is missing, or the disk is
-    /// refused (`check_disk`).
+    /// `image.json` is missing, cannot be read or has another format, a file that it names is missing or not regular, or
+    /// the disk is refused (`check_disk`).
     pub fn open(folder: &Path) -> Result<Self, ImageError> {
         let path = folder.join("image.json");
-        let text = mcc_base::text::read(&path).map_err(|source| match source.kind() {
+        let read = files::open_own(&path).and_then(|_| mcc_base::text::read(&path));
+        let text = read.map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 ImageError::NotAnImage(folder.to_owned())
             }
@@ -189,12 +193,21 @@ impl Image {
             }
         }
         let image = Self { folder: folder.to_owned(), facts };
-        for (_, file) in image.files() {
-            if !file.is_file() {
-                return Err(bad(format!(
-                    "{} is missing: build the image again, or, if its campaign was made by `import`, see README.txt there",
-                    file.display()
-                )));
+        let needed = image.files().into_iter().map(|(_, file)| (file, true));
+        let of_reference = REFERENCE_FILES.map(|name| (folder.join(name), false));
+        for (file, is_needed) in needed.chain(of_reference) {
+            // A link could lead to a file of the host that its author may not read.
+            match files::open_own(&file) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_needed => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(bad(format!(
+                        "{} is missing: build the image again, or, if its campaign was made by `import`, see README.txt \
+                         there",
+                        file.display()
+                    )));
+                }
+                Err(source) => return Err(FileError { action: "read", path: file, source }.into()),
             }
         }
         check_disk(&image.disk_file())?;
@@ -237,5 +250,45 @@ impl Image {
             files.push(("initrd", self.folder.join(&boot.initrd)));
         }
         files
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_in_an_image_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (image, secret) = (folder.path().join("image"), folder.path().join("secret"));
+        fs::create_dir(&image).unwrap();
+        let boot = Boot { kernel: "vmlinux".to_owned(), initrd: "initrd".to_owned() };
+        let facts = ImageFacts { boot: Some(boot), ..ImageFacts::new("inputs", "disk") };
+        fs::write(&secret, serde_json::to_string(&facts).unwrap()).unwrap();
+        let files = ["image.json", "disk", "vmlinux", "initrd", "rootfs.tar", "kernel.deb"];
+        for name in files {
+            fs::copy(&secret, image.join(name)).unwrap();
+        }
+        Image::open(&image).unwrap();
+        for name in files {
+            let (file, aside) = (image.join(name), folder.path().join("aside"));
+            fs::rename(&file, &aside).unwrap();
+            symlink("../secret", &file).unwrap();
+            let error = Image::open(&image).unwrap_err().to_string();
+            let words = "it is a symbolic link; give a regular file";
+            assert!(error.contains(name) && error.ends_with(words), "{error}");
+            fs::rename(&aside, &file).unwrap();
+        }
+        // A link of the user to the folder or to a disk.
+        let [link, disk] = ["link", "disk-link"].map(|name| folder.path().join(name));
+        symlink(&image, &link).unwrap();
+        Image::open(&link).unwrap();
+        fs::File::options().write(true).open(image.join("disk")).unwrap().set_len(4096).unwrap();
+        symlink(image.join("disk"), &disk).unwrap();
+        let opened = Image::of_file(&disk).unwrap();
+        crate::HeldFile::open(&opened.disk()).unwrap();
+        assert!(crate::HeldFile::open(&disk).is_err());
     }
 }

@@ -2,9 +2,10 @@
 //! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
-    BuildError, Progress, build_at, check_root, check_rootfs, check_size, check_tool, copy, inputs,
-    made_from, recipe, remove, remove_placeholder_tool, rootfs, tool_or_placeholder,
+    BuildError, Progress, copy, copy_archive, inputs, made_from, recipe, remove, remove_placeholder_tool,
+    rootfs, tool_or_placeholder,
 };
+use super::build_checks::{build_at, check_root, check_rootfs, check_size, check_tool};
 use super::image::{Image, ImageError, ImageFacts};
 use mcc_base::OnFile;
 use std::fs;
@@ -97,13 +98,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         remove_placeholder_tool(out)?;
         remove(&rootfs)?;
         if !build.archives.is_empty() {
-            let packed = inputs(
-                build.archives,
-                None,
-                (None, &|from, to| fs::copy(from, to).map(drop)),
-                &out.join("inputs"),
-                progress,
-            )?;
+            let packed = inputs(build.archives, None, (None, &copy_archive), &out.join("inputs"), progress)?;
             let disk = packed.disk();
             recipe("kit/inputs-vmdk", INPUTS_VMDK, out, &[("INPUTS", disk.as_os_str())], progress)?;
             fs::remove_dir_all(&packed.folder).on("remove", &packed.folder)?;

@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod build;
+mod build_checks;
 mod cgroup;
 mod channel;
 pub mod container;

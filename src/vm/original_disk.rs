@@ -41,12 +41,15 @@ pub struct Partition {
 const SECTOR_BYTES: u64 = 512;
 
 impl Image {
-    /// Returns a disk file as an image, bootable or not. The properties are read from the disk.
+    /// Returns a disk file, or the one to which a link leads, as an image, bootable or not. The properties are read from the
+    /// disk.
     ///
     /// # Errors
     /// As `inspect`.
     pub fn of_file(path: &Path) -> Result<Self, ImageError> {
         let original = inspect(path)?;
+        let target = path.is_symlink().then(|| std::fs::canonicalize(path)).transpose().on("find", path)?;
+        let path = target.as_deref().unwrap_or(path);
         let disk = path.file_name().unwrap_or_default().to_string_lossy();
         let facts = ImageFacts { original: Some(original), ..ImageFacts::new("original", &disk) };
         Ok(Self { folder: path.parent().unwrap_or(Path::new("")).to_owned(), facts })

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -521,6 +521,21 @@ fn a_disk_that_refers_to_a_file_of_the_host_is_refused() {
         let refused = folder.run(&[]).code(2);
         let words = [": correct it", "is missing: build the image again"];
         assert!(words.iter().any(|words| stderr(&refused).contains(words)), "{name}: {}", stderr(&refused));
+    }
+    fs::write(&json, facts).unwrap();
+    for name in ["disk", "kernel", "initrd"] {
+        let file = folder.path().join("image").join(name);
+        let content = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        symlink(&secret, &file).unwrap();
+        for said in [&["run", "campaign.toml"][..], &["image", "inspect", "image"]] {
+            let refused = folder.harness(said).output().unwrap();
+            let said = String::from_utf8_lossy(&refused.stderr);
+            let words = format!("image/{name}: it is a symbolic link; give a regular file");
+            assert!(refused.status.code() == Some(2) && said.contains(&words), "{said}");
+        }
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, content).unwrap();
     }
 }
 

@@ -115,6 +115,16 @@ fn unsafe_names_and_kinds_are_refused_by_name() {
         (Layer::new().pax("f", &[("size", b"7")], "x"), "f", "different sizes"),
         (Layer::new().pax("f", &[("path", b"../g")], "x"), "../g", "contains `..`"),
         (Layer::new().pax("f", &[("uid", b"4294967295")], "x"), "f", "too large"),
+        (Layer::new().pax("f", &[("SCHILY.xattr.user.a", &[b'x'; 70_000])], "x"), "f", "setfattr --remove"),
+        (
+            Layer::new().pax(
+                "f",
+                &[("SCHILY.xattr.user.a", &[b'x'; 3000]), ("SCHILY.xattr.user.b", &[b'x'; 3000])],
+                "",
+            ),
+            "f",
+            "attributes need 6056 bytes",
+        ),
     ] {
         let said = refusal(&[layer]);
         assert!(

@@ -403,6 +403,40 @@ fn a_native_run_leaves_the_authors_folder_unchanged() {
 }
 
 #[test]
+fn a_home_that_cannot_be_removed_is_named_and_not_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let chattr = |flag: &str, path: &Path| {
+        Command::new("chattr").arg(flag).arg(path).output().is_ok_and(|done| done.status.success())
+    };
+    fs::write(at("try"), "").unwrap();
+    // Only root can, and not on each file system.
+    if !chattr("+i", &at("try")) {
+        return;
+    }
+    assert!(chattr("-i", &at("try")));
+    tool(
+        folder.path(),
+        "#!/bin/bash\necho > \"$HOME/kept\"; chattr +i \"$HOME/kept\"\necho DO_NOT_COMPETE\n",
+    );
+    fs::create_dir(at("tmp")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+    command.args(["qualify", "--native", "tool", "--tool", "t", "--instances", "models", "--out", "kept"]);
+    let output = command.current_dir(folder.path()).env("TMPDIR", at("tmp")).output().unwrap();
+    for file in
+        walkdir::WalkDir::new(at("tmp")).into_iter().flatten().filter(|file| file.file_type().is_file())
+    {
+        chattr("-i", file.path());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("cannot be removed: Operation not permitted") && said.contains("; remove it"),
+        "{said}"
+    );
+    assert!(said.contains("cannot run tool: its home /"), "{said}");
+}
+
+#[test]
 fn stderr_of_a_failed_program_is_quoted_once_for_all_runs() {
     let folder = tempfile::tempdir().unwrap();
     tool(folder.path(), "#!/bin/bash\nno-such-program\n");

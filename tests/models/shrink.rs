@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const INSTANCE: &str = "Ring-PT-500";
@@ -131,6 +132,17 @@ fn the_question_of_an_examination_with_one_value_stays() {
     harness(folder, &format!("{shrink} --tool wrong --out report")).assert().success();
     let report = json(&folder.join("report/report.json"));
     assert_eq!(report["values"], serde_json::json!(["FALSE", "TRUE"]));
+    // Four billion runs end with --time, and it is said that nothing was reduced.
+    let runs = format!("{shrink} --tool wrong --runs 4294967295 --agreeing 4294967295 --time 2 --out none");
+    let begun = Instant::now();
+    let ended = harness(folder, &runs).assert().code(2);
+    let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    assert!(said.contains("within --time (2 s); give a higher --time, or fewer --runs"), "{said}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(60) && !folder.join("none").exists(),
+        "{:?}",
+        begun.elapsed()
+    );
     let reduced = Archive::open(&folder.join("report/DiningTable-PT-03")).unwrap();
     let original = Archive::open(Path::new(fixture)).unwrap();
     let properties = |archive: &Archive| archive.properties("ReachabilityDeadlock").unwrap();

@@ -414,8 +414,43 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
         fs::write(&facts, original.replacen(from, to, 1)).unwrap();
         forge_sums(unpacked.path());
         let said = stdout(&harness(folder, &["verify", shown]).code(code));
-        let values = "not proved: what README.txt, datapackage.json, edition.json and values.csv state";
+        let values =
+            "not proved: what datapackage.json and edition.json state, and the verdicts in values.csv";
         assert!(said.contains(expected) && said.contains(values), "{said}");
+        let readme = "\nproved: README.txt is that of this version\n";
+        let values =
+            "\nproved: every row of values.csv of an instance of the record follows from the outputs";
+        assert!(said.contains(readme) && (code == 1 || said.contains(values)), "{said}");
+    }
+    fs::write(&facts, &original).unwrap();
+    let row = values.lines().position(|line| line.contains("00,STATES,18,right,18,unanimous,")).unwrap() + 1;
+    let changes = [
+        (
+            "values.csv",
+            "STATES,18,right",
+            "STATES,19,right",
+            format!("values.csv line {row}: does not follow"),
+        ),
+        ("values.csv", "STATES,18,right", "STATES,18,wrong", "verdicts in values.csv".to_owned()),
+        (
+            "values.csv",
+            ",value,verdict",
+            ",values,verdict",
+            "values.csv line 1: has other columns".to_owned(),
+        ),
+        ("values.csv", "DiningTable-PT-03", "DiningTable-PT-04", "not proved: rows of values.csv".to_owned()),
+        ("README.txt", "record.db", "other.db", "README.txt: is not what this version writes".to_owned()),
+    ];
+    for (name, from, to, expected) in changes {
+        let path = unpacked.path().join(name);
+        let before = fs::read_to_string(&path).unwrap();
+        assert!(before.contains(from), "{from} in {before}");
+        fs::write(&path, before.replace(from, to)).unwrap();
+        forge_sums(unpacked.path());
+        let code = i32::from(expected.contains(": ") && !expected.starts_with("not proved"));
+        let said = stdout(&harness(folder, &["verify", shown]).code(code));
+        assert!(said.contains(&expected), "{expected} in {said}");
+        fs::write(&path, before).unwrap();
     }
     let explained = stderr(&harness(folder, &["explain", "own.tar.zst", "--tool", "tool-2"]).code(2));
     assert!(explained.contains("values.csv in it has the verdict on each value"), "{explained}");

@@ -62,3 +62,19 @@ fn a_report_in_a_pipe_has_80_columns_and_no_codes() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.ends_with("; did you mean `StateSpace`?\n") && message.lines().count() == 1, "{message}");
 }
+
+#[test]
+fn lint_abridges_a_long_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = format!("1{}", "0".repeat(99_999));
+    let line = format!("STATE_SPACE STATES {value} TECHNIQUES EXPLICIT\n");
+    std::fs::write(folder.path().join("stdout"), line).unwrap();
+    let run = |format: &str| {
+        let lint = ["lint", "stdout", "--examination", "StateSpace", "--format", format];
+        let output = Command::new(PROGRAM).args(lint).current_dir(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let printed = run("text");
+    assert!(printed.contains("10000000000000000000... (100000 digits)") && printed.len() < 2000, "{printed}");
+    assert!(run("json").contains(&value));
+}

@@ -11,6 +11,13 @@ pub fn image(name: &str) -> Image {
     Image::open(&folder).unwrap_or_else(|e| panic!("{e}; run scripts/test, which builds it"))
 }
 
+/// Copies an image folder, without copying the disk where the file system can share its blocks. A hard link would change a
+/// time of a file that other tests hold.
+pub fn copy(image: &Path, to: &Path) {
+    let copied = Command::new("cp").args(["--recursive", "--reflink=auto"]).arg(image).arg(to).status();
+    assert!(copied.unwrap().success());
+}
+
 /// Builds an image in `out` from the folder of a tool and the reference disk.
 pub fn with_tool(tool: &Path, out: &Path) {
     let reference = image("images/reference").folder;

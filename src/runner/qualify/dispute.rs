@@ -84,6 +84,7 @@ impl Dispute<'_> {
                 head_script(folder)?;
             }
         }
+        let until = Instant::now() + time;
         // Made first: a wrong path must not be found after hours.
         let report = folder_beside(out, ".shrink-")?;
         let is_coloured = archive.instance.kind() == NetKind::Coloured;
@@ -121,10 +122,14 @@ impl Dispute<'_> {
             if is_coloured && archive.symmetric_net().is_err() {
                 return Ok(None);
             }
-            let first = self.value(&self.programs[0], &archive, folder.path())?;
+            let first = self.value(&self.programs[0], &archive, folder.path(), Some(until))?;
             let useful =
                 first.as_deref().is_some_and(|first| first_must_be.is_none_or(|wanted| wanted == first));
-            let second = if useful { self.value(&self.programs[1], &archive, folder.path())? } else { None };
+            let second = if useful {
+                self.value(&self.programs[1], &archive, folder.path(), Some(until))?
+            } else {
+                None
+            };
             Ok(first.zip(second).map(<[String; 2]>::from))
         };
         let property = self.property;
@@ -145,9 +150,15 @@ impl Dispute<'_> {
                 )));
             }
             Some(known) => known,
+            None if Instant::now() >= until => {
+                return Err(QualifyError::Refused(format!(
+                    "no program was run on a reduced instance within --time ({} s); give a higher --time, or fewer --runs",
+                    time.as_secs()
+                )));
+            }
             None => {
                 let has_value = |program| -> Result<bool, QualifyError> {
-                    Ok(self.value(program, archive, folder.path())?.is_some())
+                    Ok(self.value(program, archive, folder.path(), Some(until))?.is_some())
                 };
                 let program =
                     if has_value(&self.programs[0])? { &self.programs[1] } else { &self.programs[0] };
@@ -159,52 +170,63 @@ impl Dispute<'_> {
         };
         let is_truth = |value: &str| ["TRUE", "FALSE"].contains(&value);
         let wanted = is_truth(&known[0]).then_some(known[0].as_str());
-        let effort = Effort { until: Instant::now() + time, attempts: usize::MAX };
+        let effort = Effort { until, attempts: usize::MAX };
+        let mut last = known.clone();
         let (reduced, attempts) = shrink(start, effort, &mut |candidate: &Reducible| {
-            let found = values(candidate, wanted)?;
-            Ok::<_, QualifyError>(found.is_some_and(|[first, second]| first != second))
+            let found = values(candidate, wanted)?.filter(|[first, second]| first != second);
+            let is_disputed = found.is_some();
+            // The reduction keeps the candidate.
+            last = found.unwrap_or_else(|| last.clone());
+            Ok::<_, QualifyError>(is_disputed)
         })?;
-        let values = values(&reduced, None)?.unwrap_or(known);
+        let values = last;
         let result = Reduced { nodes_before, nodes_after: reduced.nodes(), attempts, values };
         self.write(&reduced, archive, &result, report, out)?;
         Ok(result)
     }
 
-    /// The value that enough runs of a program give; None: there is none. `certify` runs once.
+    /// The value that enough runs of a program give before an instant; None: there is none. `certify` runs once.
     fn value(
         &self,
         program: &Program,
         archive: &Archive,
         outputs: &Path,
+        until: Option<Instant>,
     ) -> Result<Option<String>, QualifyError> {
-        if let Program::Certify = program {
-            return self.value_of_run(program, archive, outputs);
-        }
+        let runs = if let Program::Certify = program { 1 } else { self.runs };
+        let agreeing = self.agreeing.min(runs);
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-        for _ in 0..self.runs {
-            let Some(value) = self.value_of_run(program, archive, outputs)? else { continue };
+        for _ in 0..runs {
+            let limit = Duration::from_secs(self.limit_s.into());
+            let limit =
+                until.map_or(limit, |until| limit.min(until.saturating_duration_since(Instant::now())));
+            if limit.is_zero() {
+                return Ok(None);
+            }
+            let Some(value) = self.value_of_run(program, archive, outputs, limit)? else { continue };
             let count = counts.entry(value.clone()).or_default();
             *count += 1;
-            if *count >= self.agreeing {
+            if *count >= agreeing {
                 return Ok(Some(value));
             }
         }
         Ok(None)
     }
 
-    /// The value that one run gives; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
+    /// The value that one run gives within `limit`; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
     fn value_of_run(
         &self,
         program: &Program,
         archive: &Archive,
         outputs: &Path,
+        limit: Duration,
     ) -> Result<Option<String>, QualifyError> {
         let (examination, instance) = (self.examination.name.as_str(), archive.instance.as_str());
         match program {
             Program::Certify => {
                 let budget = Budget {
                     steps: u64::MAX,
-                    time: Duration::from_secs(self.limit_s.into()),
+                    time: limit,
                     memory_bytes: u64::from(self.memory_mib) << 20,
                     cancel: &AtomicBool::new(false),
                 };
@@ -219,14 +241,14 @@ impl Dispute<'_> {
                 }))
             }
             Program::Tool(folder) => {
-                let limit = u64::from(self.limit_s);
                 let memory_mib = self.memory_mib.into();
-                let limits = RunLimits { cpu_s: limit, wall_s: limit, vcpus: 1, memory_mib };
+                let seconds = limit.as_secs_f64().ceil() as u64;
+                let limits = RunLimits { cpu_s: seconds, wall_s: seconds, vcpus: 1, memory_mib };
                 let invocation = Invocation {
                     tool: "tool",
                     instance,
                     examination,
-                    confinement_s: limit,
+                    confinement_s: self.limit_s.into(),
                     memory_mib,
                     memory_reserve_mib: 0,
                     original: false,
@@ -234,7 +256,7 @@ impl Dispute<'_> {
                 };
                 let home = outputs.join("home");
                 let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);
-                ran.on("read", folder)?;
+                ran.on("run", folder)?;
                 let questions = Questions::read(archive, self.examination)?;
                 let stdout = outputs.join("stdout");
                 let answers = File::open(&stdout)
@@ -271,7 +293,7 @@ impl Dispute<'_> {
                 Program::Certify => "certify".to_owned(),
                 Program::Tool(path) => {
                     fs::create_dir(&outputs).on("create", &outputs)?;
-                    self.value(program, &small, &outputs)?;
+                    self.value(program, &small, &outputs, None)?;
                     format!(
                         "{} (output: {}/stdout)",
                         path.display(),

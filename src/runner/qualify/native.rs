@@ -65,7 +65,12 @@ pub fn run(
     match fs::remove_dir_all(home) {
         // The tool has removed its home itself.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        removed => removed?,
+        Err(error) => {
+            let problem =
+                format!("its home {} cannot be removed: {error}; remove it yourself", home.display());
+            return Err(io::Error::new(error.kind(), problem));
+        }
+        Ok(()) => {}
     }
     ended
 }

@@ -204,7 +204,7 @@ impl Qualification {
                 let archive = &self.archives[run.instance.as_str()];
                 let invocation = self.invocation(run, false);
                 let done = native::run(&home, folder, archive, &invocation, &self.limits, grace, &outputs);
-                ended.push((done.on("read", folder)?, outputs));
+                ended.push((done.on("run", folder)?, outputs));
             }
             let attempts = ended.iter().map(|(ended, outputs)| AttemptOutputs {
                 outcome: &ended.outcome,

@@ -25,7 +25,7 @@ const TIME: u32 = 1_514_764_800;
 /// The largest file of accounts, bytes.
 const MAX_ACCOUNTS: u64 = 1 << 20;
 /// Extended attributes that are kept: capabilities, and those without a meaning for the system.
-const KEPT_ATTRIBUTES: [&[u8]; 2] = [b"security.capability", b"user."];
+pub(crate) const KEPT_ATTRIBUTES: [&[u8]; 2] = [b"security.capability", b"user."];
 
 impl Container {
     /// Adapts the container. `tool` is a folder of the host with the tool; without it the container has the tool.

@@ -4,6 +4,7 @@
 //! limit, and because a PAX record may contain any bytes.
 
 use crate::container::Limits;
+use crate::container::adapt::KEPT_ATTRIBUTES;
 use crate::container::error::Fault;
 use std::cell::Cell;
 use std::io::{self, Read, Seek};
@@ -60,6 +61,10 @@ const MAX_EXTENSION: u64 = 1 << 20;
 const MAX_EXTENSIONS: u64 = 256 << 20;
 /// The longest name and the longest target of a link, bytes: that of Linux.
 const MAX_PATH: usize = 4095;
+/// Bytes for the extended attributes of a file: they must fit into a block of ext4.
+const MAX_ATTRIBUTES: usize = 4000;
+/// Bytes of an attribute in addition to its name and value.
+const ATTRIBUTE_HEADER: usize = 22;
 /// The latest time that an inode of 128 bytes can have.
 const MAX_TIME: i64 = i32::MAX as i64;
 
@@ -335,6 +340,15 @@ impl Extensions {
                 return Err("it is a link without a usable target".to_owned());
             }
             _ => {}
+        }
+        let kept =
+            self.xattrs.iter().filter(|(name, _)| KEPT_ATTRIBUTES.iter().any(|kept| name.starts_with(kept)));
+        let bytes: usize = kept.map(|(name, value)| ATTRIBUTE_HEADER + name.len() + value.len()).sum();
+        if bytes > MAX_ATTRIBUTES {
+            return Err(format!(
+                "its extended attributes need {bytes} bytes, but a disk has {MAX_ATTRIBUTES} for those of a file: remove \
+                 them (setfattr --remove)"
+            ));
         }
         let mtime = u32::try_from(mtime.clamp(0, MAX_TIME)).unwrap_or(0);
         let meta = Meta { mode, uid, gid, mtime, xattrs: self.xattrs };
