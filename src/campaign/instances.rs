@@ -15,14 +15,15 @@ use std::path::{Path, PathBuf};
 /// The instance archives (`NAME.tgz`) in a folder, by instance name.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The folder cannot be read, or has an archive whose name is not UTF-8.
 pub fn archives_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut archives = BTreeMap::new();
     for item in fs::read_dir(folder)? {
         let path = item?.path();
-        if path.extension().is_some_and(|extension| extension == "tgz")
-            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
-        {
+        if path.extension().is_some_and(|extension| extension == "tgz") {
+            let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(|| {
+                io::Error::other(format!("the name {} is not UTF-8; rename the archive", path.display()))
+            })?;
             archives.insert(name.to_owned(), path.clone());
         }
     }
@@ -93,5 +94,22 @@ impl Campaign {
             facts.push(InstanceFacts { name, family, status, sha256, questions });
         }
         Ok(facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn an_archive_whose_name_is_not_utf8_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("A-PT-1.tgz"), "").unwrap();
+        fs::write(folder.path().join("README.md"), "").unwrap();
+        assert_eq!(archives_in(folder.path()).unwrap().len(), 1);
+        fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"B-PT-\xe9.tgz")), "").unwrap();
+        let error = archives_in(folder.path()).unwrap_err().to_string();
+        assert!(error.ends_with("is not UTF-8; rename the archive"), "{error}");
     }
 }

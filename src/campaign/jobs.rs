@@ -5,7 +5,7 @@ use crate::benchkit::{Job, JobFile};
 use mcc_base::names::{EntryName, check_name};
 use mcc_edition::Edition;
 use mcc_model::InstanceName;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -45,6 +45,7 @@ impl CampaignFromJobFile {
     pub fn new(file: &JobFile, edition: &str, rules: &Edition, inputs: &Path) -> Result<Self, JobsError> {
         let edition_name = &rules.name;
         let mut tools: Vec<(&str, &str)> = Vec::new();
+        let mut images = BTreeMap::new();
         let (mut instances, mut asked, mut there) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for Job { run_id, tool, image, input, examination } in &file.jobs {
             let wrong = |message: String| Err(JobsError(format!("{run_id}: {message}")));
@@ -59,9 +60,9 @@ impl CampaignFromJobFile {
                     "no examination {examination} in edition {edition_name}; it has {known}"
                 ));
             }
-            match tools.iter().find(|(known, _)| known == tool) {
+            match images.insert(tool.as_str(), image) {
                 None => tools.push((tool, image)),
-                Some((_, first)) if first != image => {
+                Some(first) if first != image => {
                     return wrong(format!(
                         "tool {tool} has the images {first} and {image}; use another tool name for each image"
                     ));

@@ -3,7 +3,7 @@
 use crate::CheckError;
 use crate::binding::any_binding;
 use crate::meter::Meter;
-use mcc_model::{Archive, ArchiveError, BagError, Colour, NetKind, SymmetricNet};
+use mcc_model::{Archive, ArchiveError, BagError, Colour, MAX_COLOURS, NetKind, SymmetricNet};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -64,10 +64,15 @@ impl Model {
             net.transitions.iter().enumerate().map(|(number, one)| (one.id.clone(), number)).collect();
         let fixed = vec![None; net.transitions.len()];
         let mut model = Model { net, fixed, places, transitions };
+        let mut left = MAX_COLOURS;
         model.fixed = (0..model.fixed.len())
             .map(|transition| {
                 let is_fixed = model.net.transitions[transition].variables.is_empty();
-                if is_fixed { model.firing(transition, &[]).ok()?.map(Cow::into_owned) } else { None }
+                if is_fixed {
+                    model.firing(transition, &[], &mut left).ok()?.map(Cow::into_owned)
+                } else {
+                    None
+                }
             })
             .collect();
         model
@@ -111,11 +116,12 @@ impl Model {
         variables.iter().map(colour).collect()
     }
 
-    /// What a transition takes and puts; None if its guard is false.
+    /// What a transition takes and puts; None if its guard is false. Takes the number of listed colours from `left`.
     pub fn firing(
         &self,
         transition: usize,
         binding: &[Colour],
+        left: &mut u64,
     ) -> Result<Option<Cow<'_, Firing>>, CheckError> {
         if let Some(fixed) = &self.fixed[transition] {
             return Ok(Some(Cow::Borrowed(fixed)));
@@ -128,7 +134,7 @@ impl Model {
         let sides = [(&transition.inputs, &mut firing.takes), (&transition.outputs, &mut firing.puts)];
         for (arcs, side) in sides {
             for (place, bag) in arcs {
-                let tokens = bag.evaluate(binding)?.into_iter();
+                let tokens = bag.evaluate_within(binding, left)?.into_iter();
                 side.extend(tokens.map(|(colour, count)| (*place, colour, u128::from(count))));
             }
         }
@@ -145,7 +151,7 @@ impl Model {
         meter: &Meter,
     ) -> Result<(), CheckError> {
         let id = &self.net.transitions[transition].id;
-        let firing = self.firing(transition, binding)?;
+        let firing = self.firing(transition, binding, &mut { MAX_COLOURS })?;
         let firing = firing
             .ok_or_else(|| CheckError::refused(format!("the guard of {id} is false for the binding")))?;
         meter.steps(STEPS_PER_FIRING + STEPS_PER_CHANGE * (firing.takes.len() + firing.puts.len()) as u64)?;

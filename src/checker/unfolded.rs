@@ -2,7 +2,7 @@
 
 use crate::CheckError;
 use crate::model::{Firing, Model};
-use mcc_model::{Colour, ColourName};
+use mcc_model::{Colour, ColourName, MAX_COLOURS};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -61,7 +61,7 @@ impl Unfolded {
             let start = unfolded.flats.len();
             let mut binding: Vec<Colour> = vec![0; sizes.len()];
             loop {
-                if let Some(firing) = model.firing(number, &binding)? {
+                if let Some(firing) = model.firing(number, &binding, &mut { MAX_COLOURS })? {
                     unfolded.add(&firing)?;
                 }
                 // The next binding in lexicographic order.

@@ -105,6 +105,11 @@ impl JudgeInputs {
             Some(name) => Edition::load(name).map_err(Failure::usage)?,
             None => edition_of_all(&opened)?,
         };
+        let only_tables = opened.len() > 1 && opened.iter().all(|opened| opened.record.is_none());
+        Failure::usage_if(
+            self.names.is_some() && only_tables,
+            "--names is for runs on obfuscated instances, but several tables of answers have the original names; leave it out",
+        )?;
         let mut sources = Vec::new();
         for opened in &opened {
             let mut results = self.results(&edition, opened)?;

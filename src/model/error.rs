@@ -128,12 +128,15 @@ pub enum Problem {
         /// The element and the one around it, without the outer brackets: `x> in <y`.
         element: String,
     },
-    /// An element of PNML is not supported.
+    /// An element or attribute of PNML is not supported.
     #[error("<{element}> is not supported")]
     Unsupported {
-        /// The element.
+        /// The element, without the outer brackets: `x> in <y`, or `y x="value"`.
         element: String,
     },
+    /// There is text where the grammar has elements only.
+    #[error("<{0}> has text outside of its elements")]
+    Text(String),
 }
 
 impl Problem {
@@ -165,6 +168,7 @@ impl Problem {
                 "see docs/formats.md (coloured nets) for the sorts, terms and guards that are read"
             }
             Problem::Unsupported { .. } => "flatten the net to plain places, transitions and arcs",
+            Problem::Text(_) => "remove it; it has no meaning there",
         }
     }
 }

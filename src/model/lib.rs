@@ -35,8 +35,8 @@ pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscat
 pub use property::{Count, Expr, Formula, Property, position_order};
 pub use repack::copy_without_verdicts;
 pub use symmetric::{
-    Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, Multiset, Sort,
-    SortKind, SymmetricNet, Term, Variable,
+    Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, MAX_COLOURS,
+    Multiset, Sort, SortKind, SymmetricNet, Term, Variable,
 };
 pub use total::{QUASI_LIVENESS_ALL, STABLE_MARKING_ALL, Total, UPPER_BOUNDS_ALL};
 pub use validate::{Finding, Severity, validate};

@@ -1,4 +1,5 @@
 //! Reads PNML (ISO/IEC 15909-2) as a stream. Names, graphics and tool sections are skipped; nodes are identified by ids.
+//! Other elements, attributes and texts that the grammar does not have could change the meaning, so they are refused.
 
 use super::graph::Graph;
 use super::xml::{Item, Xml, attribute, check_attributes, checked_attributes, element_name};
@@ -14,8 +15,8 @@ impl Net {
     ///
     /// # Errors
     /// The input cannot be read, is not well-formed, or has a weight of 0, a number above u64, an arc that does not
-    /// connect a place and a transition, a repeated id, a reference node, a special arc (inhibitor, ...) or a DTD. The
-    /// error has the line.
+    /// connect a place and a transition, a repeated id, a DTD, or an element that is not known at its place: a reference
+    /// node, a special arc (inhibitor, ...), a capacity. The error has the line.
     pub fn read(source: impl BufRead, file: &str) -> Result<Net, ModelError> {
         let mut reader = Reader { file, ..Reader::default() };
         reader.read(source)?;
@@ -41,7 +42,24 @@ enum Element {
     /// `<text>` of a marking or an inscription.
     Text,
     /// Skipped with its content.
-    Other,
+    Skipped,
+}
+
+impl Element {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pnml => "pnml",
+            Self::Net => "net",
+            Self::Page => "page",
+            Self::Place => "place",
+            Self::Transition => "transition",
+            Self::Arc => "arc",
+            Self::InitialMarking => "initialMarking",
+            Self::Inscription => "inscription",
+            Self::Text => "text",
+            Self::Skipped => "",
+        }
+    }
 }
 
 /// The label of the current place or arc.
@@ -73,11 +91,14 @@ impl Reader<'_> {
                     Some(Element::Inscription) => self.set_weight()?,
                     _ => {}
                 },
-                Item::Text(text) => {
-                    if let (Some(Element::Text), Some(label)) = (open.last(), &mut self.label) {
+                Item::Text(text) => match (open.last(), &mut self.label) {
+                    (Some(Element::Text), Some(label)) => {
                         label.text.get_or_insert_default().push_str(&text);
                     }
-                }
+                    (Some(Element::Skipped) | None, _) => {}
+                    (Some(_), _) if text.trim().is_empty() => {}
+                    (Some(parent), _) => return Err(self.error(Problem::Text(parent.name().to_owned()))),
+                },
                 Item::Nothing => {}
                 Item::Eof => return Ok(()),
             }
@@ -86,8 +107,8 @@ impl Reader<'_> {
 
     fn open(&mut self, parent: Option<Element>, start: &BytesStart<'_>) -> Result<Element, ModelError> {
         let name = element_name(start);
-        let is_read =
-            matches!((parent, name), (Some(Element::Net | Element::Page), "place" | "transition" | "arc"));
+        let in_net = matches!(parent, Some(Element::Net | Element::Page));
+        let is_read = in_net && matches!(name, "place" | "transition" | "arc");
         // The attributes of these are checked where they are read.
         if !is_read {
             check_attributes(start).map_err(|what| self.malformed(what))?;
@@ -108,8 +129,16 @@ impl Reader<'_> {
                 self.head = Some((id.into_owned(), kind));
                 Ok(Element::Net)
             }
-            (Some(Element::Net | Element::Page), _) => self.open_node(start, name),
-            (Some(Element::Place), "initialMarking") | (Some(Element::Arc), "inscription") => {
+            (Some(Element::Skipped), _) => Ok(Element::Skipped),
+            (Some(parent), "name" | "graphics" | "toolspecific") if parent != Element::Text => {
+                Ok(Element::Skipped)
+            }
+            (Some(Element::Net | Element::Page), "page" | "place" | "transition" | "arc") => {
+                self.open_node(start, name)
+            }
+            (Some(Element::Place), "initialMarking") | (Some(Element::Arc), "inscription")
+                if !self.coloured() =>
+            {
                 if self.label.is_some() {
                     return Err(self.repeated(name, "one place or arc"));
                 }
@@ -122,8 +151,19 @@ impl Reader<'_> {
                 Err(self.unexpected(name, "a number (the net's type is ptnet)"))
             }
             // Inhibitor, reset and read arcs of some editors have another meaning than normal ones.
-            (Some(Element::Arc), "type") if attribute(start, "value").is_none_or(|kind| kind != "normal") => {
-                Err(self.error(Problem::Unsupported { element: "type> of an <arc".to_owned() }))
+            (Some(Element::Arc), "type")
+                if attribute(start, "value").is_some_and(|kind| kind == "normal") =>
+            {
+                Ok(Element::Skipped)
+            }
+            // The reader of coloured nets reads these.
+            (Some(Element::Net | Element::Page), "declaration")
+            | (Some(Element::Place), "type" | "hlinitialMarking")
+            | (Some(Element::Transition), "condition")
+            | (Some(Element::Arc), "hlinscription")
+                if self.coloured() =>
+            {
+                Ok(Element::Skipped)
             }
             (Some(Element::InitialMarking | Element::Inscription), "text") => {
                 if let Some(label) = &mut self.label
@@ -133,7 +173,10 @@ impl Reader<'_> {
                 }
                 Ok(Element::Text)
             }
-            _ => Ok(Element::Other),
+            (Some(parent), _) => {
+                let element = format!("{name}> in <{}", parent.name());
+                Err(self.error(Problem::Unsupported { element }))
+            }
         }
     }
 
@@ -153,24 +196,17 @@ impl Reader<'_> {
                 let [id] = self.required(start, ["id"])?;
                 (Element::Transition, self.graph.add_transition(line, &id))
             }
-            "arc" => {
+            _ => {
                 let ids = self.required(start, ["id", "source", "target"])?;
                 self.graph.add_arc(line, ids.each_ref().map(|id| &**id));
                 (Element::Arc, Ok(()))
             }
-            "referencePlace" | "referenceTransition" => {
-                return Err(self.error(Problem::Unsupported { element: name.to_owned() }));
-            }
-            _ => return Ok(Element::Other),
         };
         added.map_err(|(line, problem)| self.error_at(line, problem))?;
         Ok(element)
     }
 
     fn set_marking(&mut self) -> Result<(), ModelError> {
-        if self.coloured() {
-            return Ok(());
-        }
         let what = || format!("the initial marking of place {}", self.graph.last_place());
         let tokens = self.label_number("initialMarking", what)?;
         self.graph.set_marking(tokens);
@@ -178,9 +214,6 @@ impl Reader<'_> {
     }
 
     fn set_weight(&mut self) -> Result<(), ModelError> {
-        if self.coloured() {
-            return Ok(());
-        }
         let what = || format!("the inscription of arc {}", self.graph.last_arc());
         let weight = self.label_number("inscription", what)?;
         if weight == 0 {
@@ -208,7 +241,8 @@ impl Reader<'_> {
         matches!(self.head, Some((_, NetKind::Coloured)))
     }
 
-    /// The values of required attributes, which must not be empty.
+    /// The values of required attributes, which must not be empty. Others are refused, except `type="normal"` and those with
+    /// a namespace.
     fn required<'a, const N: usize>(
         &self,
         start: &'a BytesStart<'_>,
@@ -217,8 +251,14 @@ impl Reader<'_> {
         let mut values = [const { Cow::Borrowed("") }; N];
         for attribute in checked_attributes(start) {
             let (key, value) = attribute.map_err(|what| self.malformed(what))?;
-            if let Some(at) = names.iter().position(|name| *name == key) {
-                values[at] = value;
+            match names.iter().position(|name| *name == key) {
+                Some(at) => values[at] = value,
+                None if key.contains(':') || key == "xmlns" || (key, &*value) == ("type", "normal") => {}
+                None => {
+                    let value: String = value.chars().take(40).collect();
+                    let element = format!("{} {key}=\"{value}\"", element_name(start));
+                    return Err(self.error(Problem::Unsupported { element }));
+                }
             }
         }
         match values.iter().position(|value| value.is_empty()) {
@@ -352,8 +392,37 @@ mod tests {
             ),
             (
                 arc("source='p' target='t'><type value='inhibitor'/>"),
-                "model.pnml:5: <type> of an <arc> is not supported;",
+                "model.pnml:5: <type> in <arc> is not supported;",
             ),
+            (
+                arc("source='p' target='t'>\n<arctype><text>inhibitor</text></arctype>"),
+                "model.pnml:6: <arctype> in <arc> is not supported;",
+            ),
+            (
+                arc("source='p' target='t' type='inhibitor'>"),
+                "model.pnml:5: <arc type=\"inhibitor\"> is not supported;",
+            ),
+            (net("<place id='p' capacity='1'/>"), "model.pnml:4: <place capacity=\"1\"> is not supported;"),
+            (
+                net("<place id='p'>\n<capacity><text>1</text></capacity></place>"),
+                "model.pnml:5: <capacity> in <place> is not supported;",
+            ),
+            (
+                net("<transition id='t'><condition/></transition>"),
+                "model.pnml:4: <condition> in <transition> is not supported;",
+            ),
+            (net("<x/>"), "model.pnml:4: <x> in <page> is not supported;"),
+            (net("").replace("<page", "<x/><page"), "model.pnml:3: <x> in <net> is not supported;"),
+            (
+                net("<place id='p'><initialMarking><text>1<b>2</b></text></initialMarking></place>"),
+                "model.pnml:4: <b> in <text> is not supported;",
+            ),
+            (
+                net("<place id='p'><initialMarking>1</initialMarking></place>"),
+                "model.pnml:4: <initialMarking> has text outside of its elements; remove it",
+            ),
+            (net("<place id='p'/>\nx"), "model.pnml:4: <page> has text outside of its elements;"),
+            (net("<place id='p'/><!-- \0 -->"), "model.pnml:4: not well-formed XML: a control character;"),
             (
                 arc("source='p' target='t'><hlinscription/>"),
                 "model.pnml:5: <hlinscription> where a number (the net's type is ptnet) is expected;",
@@ -374,7 +443,10 @@ mod tests {
                 ),
                 "model.pnml:5: one place or arc has a second <initialMarking>",
             ),
-            (net("\n<referencePlace id='r' ref='p'/>"), "model.pnml:5: <referencePlace> is not supported;"),
+            (
+                net("\n<referencePlace id='r' ref='p'/>"),
+                "model.pnml:5: <referencePlace> in <page> is not supported;",
+            ),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
             (
                 net("").replace("ptnet", "stochastic"),
@@ -393,7 +465,7 @@ mod tests {
             ("<pnml/>\nx".into(), "model.pnml:1: not well-formed XML: text outside"),
             (String::new(), "model.pnml:1: not well-formed XML: there is no element;"),
             ("<pnml>\n<1/></pnml>".into(), "model.pnml:2: not well-formed XML: an element name"),
-            (net(&"<x>".repeat(200_000)), "model.pnml:4: elements are nested deeper than 100000;"),
+            (net(&"<toolspecific>".repeat(200_000)), "model.pnml:4: elements are nested deeper than 100000;"),
         ];
         for (text, message) in cases {
             let error = read(&text).unwrap_err();

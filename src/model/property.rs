@@ -235,6 +235,7 @@ fn read_property<'a>(node: Node<'a, 'a>) -> Result<Property, Fault<'a>> {
 }
 
 fn read_formula<'a>(node: Node<'a, 'a>) -> Result<Formula, Fault<'a>> {
+    check_content(node, &["integer-constant", "place", "transition"], &["deadlock"], &[])?;
     let top = only(node)?;
     match top.tag_name().name() {
         "place-bound" => Ok(Formula::PlaceBound(names(top, "place")?)),
@@ -325,8 +326,38 @@ fn two<'a>(node: Node<'a, 'a>) -> Result<[Node<'a, 'a>; 2], Fault<'a>> {
     inside.try_into().map_err(|_| missing(node, "exactly two elements inside"))
 }
 
-/// The text of an element without surrounding white space; an error if it is empty.
+/// Checks that inside of an element only the elements `texts` have text, and these and `leaves` have no elements. Does not
+/// look into the elements `skipped`.
+pub(super) fn check_content<'a>(
+    inside: Node<'a, 'a>,
+    texts: &[&str],
+    leaves: &[&str],
+    skipped: &[&str],
+) -> Result<(), Fault<'a>> {
+    let mut open = vec![inside];
+    while let Some(parent) = open.pop() {
+        let name = parent.tag_name().name();
+        for child in parent.children() {
+            let is_text = child.is_text() && child.text().is_some_and(|text| !text.trim().is_empty());
+            if is_text && !texts.contains(&name) {
+                return Err((parent, Problem::Text(name.to_owned())));
+            }
+            if child.is_element() && (leaves.contains(&name) || texts.contains(&name)) {
+                return Err(unexpected(child, &format!("the end of <{name}>")));
+            }
+            if child.is_element() && !skipped.contains(&child.tag_name().name()) {
+                open.push(child);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text of an element without surrounding white space; an error if it is empty, or has elements.
 pub(super) fn words<'a>(node: Node<'a, 'a>) -> Result<String, Fault<'a>> {
+    if let Some(inside) = elements(node).next() {
+        return Err(unexpected(inside, "text only"));
+    }
     let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
     match text.trim() {
         "" => Err(missing(node, "text")),
@@ -406,6 +437,13 @@ mod tests {
                 "f.xml:5: <deadlock> where the end of the element before is expected;",
             ),
             (set("<is-fireable><transition/></is-fireable>"), "f.xml:5: <transition> without text;"),
+            (set("<place-bound>\n<place>p<b>x</b></place></place-bound>"), "f.xml:6: <b> where the end of <place> is expected;"),
+            (set("\n<deadlock><b/></deadlock>"), "f.xml:6: <b> where the end of <deadlock> is expected;"),
+            (set("<deadlock>not</deadlock>"), "f.xml:5: <deadlock> has text outside of its elements; remove it"),
+            (set("\n<negation>not<deadlock/></negation>"), "f.xml:6: <negation> has text outside of its elements;"),
+            (set("<deadlock/>x"), "f.xml:5: <formula> has text outside of its elements;"),
+            (set("<!-- \0 --><deadlock/>"), "f.xml:5: not well-formed XML:"),
+            (set("<is-fireable><transition>&#1;</transition></is-fireable>"), "not well-formed XML:"),
             (set("<conjunction/>"), "f.xml:5: <conjunction> without operands;"),
             (set("<integer-le/>"), "f.xml:5: <integer-le> without exactly two elements inside;"),
             (

@@ -5,7 +5,8 @@
 //! fit into 64 bits is an error, never a wrapped number.
 
 use super::{Arc, Net, Place, Transition};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc as Shared;
 
 /// The number of a colour within its sort.
 pub type Colour = u64;
@@ -37,6 +38,8 @@ pub struct Sort {
     pub kind: SortKind,
     /// The number of its colours, at least 1.
     pub colours: u64,
+    /// The number of each colour with an id.
+    pub numbers: HashMap<String, Colour>,
 }
 
 /// What a sort consists of.
@@ -121,7 +124,7 @@ pub enum Term {
     /// `tuple`: its components, each with the number of colours of its sort.
     Tuple(Vec<(Term, u64)>),
     /// `partitionelementof`: the class of the term's colour; the list has the class of each colour.
-    Class(Box<Term>, Vec<Colour>),
+    Class(Box<Term>, Shared<[Colour]>),
     /// `all`: each of this number of colours. Never in a guard.
     All(u64),
 }
@@ -165,13 +168,14 @@ pub enum BagError {
     /// `subtract` takes away more than there is.
     #[error("<subtract> takes away tokens that are not there")]
     Negative,
-    /// The multiset has too many colours to be listed.
-    #[error("a multiset has more than {MAX_COLOURS} colours")]
+    /// The multisets have too many colours to be listed.
+    #[error("multisets list more than {MAX_COLOURS} colours")]
     TooManyColours,
 }
 
-/// Largest number of colours in the value of an expression, which limits the memory for untrusted input.
-const MAX_COLOURS: u64 = 20_000_000;
+/// Largest number of colours that an expression, or all initial markings of a net together, may list. This limits the time
+/// and memory for untrusted input.
+pub const MAX_COLOURS: u64 = 20_000_000;
 
 impl Bag {
     /// The value for a binding: the colours of the transition's variables in their order.
@@ -182,27 +186,43 @@ impl Bag {
     /// # Panics
     /// The binding is shorter than the list of the transition's variables.
     pub fn evaluate(&self, binding: &[Colour]) -> Result<Multiset, BagError> {
+        self.evaluate_within(binding, &mut { MAX_COLOURS })
+    }
+
+    /// The value as of [`Bag::evaluate`]. Takes the number of colours that are listed for it from `left`, which several
+    /// expressions can share.
+    ///
+    /// # Errors
+    /// As [`Bag::evaluate`].
+    ///
+    /// # Panics
+    /// As [`Bag::evaluate`].
+    pub fn evaluate_within(&self, binding: &[Colour], left: &mut u64) -> Result<Multiset, BagError> {
         let mut value = Multiset::new();
-        self.add_to(&mut value, 1, binding)?;
+        self.add_to(&mut value, 1, binding, left)?;
         Ok(value)
     }
 
-    fn add_to(&self, value: &mut Multiset, times: u64, binding: &[Colour]) -> Result<(), BagError> {
+    fn add_to(
+        &self,
+        value: &mut Multiset,
+        times: u64,
+        binding: &[Colour],
+        left: &mut u64,
+    ) -> Result<(), BagError> {
         match self {
             Bag::Each(_) if times == 0 => Ok(()),
             Bag::Each(term) => {
-                if term.values() > MAX_COLOURS {
-                    return Err(BagError::TooManyColours);
-                }
+                *left = left.checked_sub(term.values()).ok_or(BagError::TooManyColours)?;
                 term.each(binding, &mut |colour| add(value, colour, times))
             }
             Bag::Times(number, bag) => {
-                bag.add_to(value, times.checked_mul(*number).ok_or(BagError::TooLarge)?, binding)
+                bag.add_to(value, times.checked_mul(*number).ok_or(BagError::TooLarge)?, binding, left)
             }
-            Bag::Add(bags) => bags.iter().try_for_each(|bag| bag.add_to(value, times, binding)),
+            Bag::Add(bags) => bags.iter().try_for_each(|bag| bag.add_to(value, times, binding, left)),
             Bag::Subtract(from, taken) => {
-                let mut rest = from.evaluate(binding)?;
-                for (colour, count) in taken.evaluate(binding)? {
+                let mut rest = from.evaluate_within(binding, left)?;
+                for (colour, count) in taken.evaluate_within(binding, left)? {
                     let left = rest.get(&colour).and_then(|have| have.checked_sub(count));
                     match left.ok_or(BagError::Negative)? {
                         0 => rest.remove(&colour),
@@ -361,7 +381,12 @@ impl From<Net> for SymmetricNet {
         };
         Self {
             id: net.id,
-            sorts: vec![Sort { id: "dot".to_owned(), kind: SortKind::Dot, colours: 1 }],
+            sorts: vec![Sort {
+                id: "dot".to_owned(),
+                kind: SortKind::Dot,
+                colours: 1,
+                numbers: HashMap::new(),
+            }],
             variables: Vec::new(),
             places: net.places.into_iter().map(place).collect(),
             transitions: net.transitions.into_iter().map(transition).collect(),
@@ -396,16 +421,15 @@ impl SymmetricNet {
         }
     }
 
-    /// The number of the colour with this name; None if the sort has no such colour. Constants are found by their position,
-    /// in time linear in the size of an enumeration.
+    /// The number of the colour with this name; None if the sort has no such colour.
     ///
     /// # Panics
     /// There is no such sort.
     pub fn colour(&self, sort: usize, name: &ColourName) -> Option<Colour> {
         match (&self.sorts[sort].kind, name) {
             (SortKind::Dot, ColourName::Simple(name)) => (name == "dot").then_some(0),
-            (SortKind::Enumeration(ids) | SortKind::Partition(ids), ColourName::Simple(name)) => {
-                ids.iter().position(|id| id == name).map(|position| position as u64)
+            (SortKind::Enumeration(_) | SortKind::Partition(_), ColourName::Simple(name)) => {
+                self.sorts[sort].numbers.get(name).copied()
             }
             (SortKind::Range { start, end }, ColourName::Simple(name)) => {
                 let number: i64 = name.parse().ok()?;

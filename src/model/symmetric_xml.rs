@@ -1,7 +1,7 @@
 //! The elements of a coloured net: each is found where the grammar has it, or the file is refused with its line.
 
 use super::Problem;
-use super::property::{Fault, elements, line_of, missing, only, unexpected};
+use super::property::{Fault, check_content, elements, line_of, missing, only, unexpected};
 use roxmltree::Node;
 
 pub(super) type Xml<'a> = Node<'a, 'a>;
@@ -24,6 +24,29 @@ pub(super) fn collect<'a>(inside: Xml<'a>, nodes: &mut Vec<Xml<'a>>) -> Result<(
     }
     nodes.sort_by_key(|node| node.range().start);
     Ok(())
+}
+
+/// Elements whose content says nothing about the behaviour.
+const SKIPPED: [&str; 4] = ["name", "toolspecific", "graphics", "text"];
+
+/// Terms and sorts that consist of attributes.
+const WITHOUT_ELEMENTS: [&str; 11] = [
+    "variable",
+    "useroperator",
+    "dotconstant",
+    "booleanconstant",
+    "feconstant",
+    "usersort",
+    "dot",
+    "bool",
+    "finiteintrange",
+    "positive",
+    "natural",
+];
+
+/// Checks what the readers of single elements do not see: that there is no text, and nothing inside of such terms and sorts.
+pub(super) fn check_inside(net: Xml<'_>) -> Result<(), Fault<'_>> {
+    check_content(net, &[], &WITHOUT_ELEMENTS, &SKIPPED)
 }
 
 pub(super) fn name<'a>(node: Xml<'a>) -> &'a str {

@@ -47,6 +47,8 @@ struct Input<R> {
     newlines: u64,
     /// Bytes that the current item may still have.
     left: usize,
+    /// Whether a byte was read that is a control character.
+    has_control: bool,
 }
 
 impl<R: BufRead> Read for Input<R> {
@@ -71,6 +73,8 @@ impl<R: BufRead> BufRead for Input<R> {
             // Returns the block of the last call again.
             let block = self.source.fill_buf().unwrap_or_default();
             self.newlines += memchr_iter(b'\n', &block[..used]).count() as u64;
+            // Without an early end, which the compiler makes faster.
+            self.has_control |= block[..used].iter().fold(false, |found, byte| found | is_control(*byte));
             self.left -= used;
             self.source.consume(used);
         }
@@ -80,7 +84,7 @@ impl<R: BufRead> BufRead for Input<R> {
 impl<R: BufRead> Xml<R> {
     /// Reads the document `source`; `file` is the name in errors.
     pub fn new(source: R, file: &str) -> Self {
-        let mut reader = Reader::from_reader(Input { source, newlines: 0, left: 0 });
+        let mut reader = Reader::from_reader(Input { source, newlines: 0, left: 0, has_control: false });
         reader.config_mut().expand_empty_elements = true;
         let (item, file) = (Vec::new(), file.to_owned());
         Self {
@@ -138,6 +142,9 @@ impl<R: BufRead> Xml<R> {
             Error::Io(cause) => error(Problem::Io(cause.to_string())),
             cause => malformed(&cause.to_string()),
         })?;
+        if self.reader.get_ref().has_control {
+            return Err(malformed(CONTROL));
+        }
         let outside = self.depth == 0;
         match event {
             Event::Start(_) if outside && self.root_seen => Err(malformed("a second root element")),
@@ -162,6 +169,7 @@ impl<R: BufRead> Xml<R> {
             Event::Text(text) => Ok(Item::Text(text.into_inner())),
             Event::CData(text) => Ok(Item::Text(text.into_inner())),
             Event::GeneralRef(entity) => match entity.resolve_char_ref() {
+                Ok(Some(c)) if c.is_ascii() && is_control(c as u8) => Err(malformed(CONTROL)),
                 Ok(Some(c)) => Ok(Item::Text(c.to_string().into())),
                 Ok(None) => match escape::resolve_predefined_entity(&entity) {
                     Some(text) => Ok(Item::Text(text.into())),
@@ -176,6 +184,13 @@ impl<R: BufRead> Xml<R> {
             _ => Ok(Item::Nothing),
         }
     }
+}
+
+/// What XML 1.0 does not allow, not even as a character reference.
+const CONTROL: &str = "a control character";
+
+fn is_control(byte: u8) -> bool {
+    byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')
 }
 
 /// Checks the name of a start tag. Refuses names with two colons, which have no unique local part (Namespaces in XML 1.0,
@@ -206,7 +221,7 @@ pub(super) fn checked_attributes<'a>(
         let key = attribute.key.into_inner();
         one_colon(key)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|cause| cause.to_string())?;
-        Ok((key, value))
+        if value.bytes().any(is_control) { Err(CONTROL.to_owned()) } else { Ok((key, value)) }
     })
 }
 
@@ -247,6 +262,24 @@ mod tests {
             let error = Xml::new(document.as_bytes(), "x").next_item().map(drop).unwrap_err().to_string();
             assert!(error.contains("has more than one colon"), "{document}: {error}");
         }
+    }
+
+    #[test]
+    fn control_characters_are_refused() {
+        for document in
+            ["<e>\n\0</e>", "<e>\n<\u{1}/></e>", "<e>\n&#0;</e>", "<e>\n&#x1f;</e>", "<e>\n<a b='&#8;'/></e>"]
+        {
+            let mut xml = Xml::new(document.as_bytes(), "x");
+            let error = loop {
+                match xml.next_item() {
+                    Ok(Item::Eof) => panic!("{document:?} is read"),
+                    Ok(_) => {}
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(error.contains("not well-formed XML"), "{document:?}: {error}");
+        }
+        assert!(matches!(Xml::new(&b"<e\t\r\n/>"[..], "x").next_item(), Ok(Item::Start(_))));
     }
 
     #[test]

@@ -574,7 +574,21 @@ fn open_shared(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
         }
         _ => false,
     };
+    let busy = |error: &StoreError| match error {
+        StoreError::Database { source, .. } => {
+            source.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        }
+        _ => false,
+    };
+    let journal = dir.join("record.db-journal");
     match readable {
+        // SQLite would first undo the write that the journal belongs to, which a reader must not do.
+        Err(error) if !busy(&error) && journal.exists() => Err(StoreError::Refused(format!(
+            "the record in {} cannot be read with the journal {}, which a killed controller leaves in a write; resume the \
+             campaign with `run`, which completes the record; if the journal is not of this record, remove it",
+            dir.display(),
+            journal.display()
+        ))),
         // SQLite cannot read a write-ahead log without writing an index into its folder.
         Err(error) if unopenable(&error) && dir.join("record.db-wal").exists() => {
             Err(StoreError::Refused(format!(
@@ -620,4 +634,21 @@ fn check_files(dir: &Path) -> Result<(), StoreError> {
         let refused = |error| format!("the record cannot be read: {}: {error}", path.display());
         files::check_if_regular(&path).map_err(|error| StoreError::Refused(refused(error)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_journal_of_an_unfinished_write_is_named_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(RECORD_FILE);
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        assert!(open_shared(folder.path(), &path).is_ok());
+        fs::write(folder.path().join("record.db-journal"), "x").unwrap();
+        let error = open_shared(folder.path(), &path).map(drop).unwrap_err().to_string();
+        assert!(error.contains("record.db-journal, which a killed controller leaves"), "{error}");
+        assert!(error.contains("resume the campaign with `run`"), "{error}");
+    }
 }

@@ -102,6 +102,9 @@ fn overrides_accept_the_words_of_the_protocol() {
         error.contains("o.csv:2: column value: `YES`; allowed are T, F, TRUE, FALSE and unknown"),
         "{error}"
     );
+    fs::write(folder.path().join("o.csv"), overrides.replace(",00,", ",+0,")).unwrap();
+    let error = folder.run("judge in.csv --edition mcc-2018 --overrides o.csv --out out", 2);
+    assert!(error.contains("o.csv:2: column position: `+0`; ReachabilityDeadlock has 00 to 00"), "{error}");
 }
 
 #[test]

@@ -31,6 +31,16 @@ fn field(folder: &Path) {
 }
 
 #[test]
+fn a_table_of_names_that_would_be_ignored_is_refused() {
+    let folder = TempDir::new().unwrap();
+    field(folder.path());
+    fs::write(folder.path().join("names.csv"), "").unwrap();
+    let line = "new.csv --published published.csv --edition mcc-2018 --names names.csv";
+    let (_, error) = rate(folder.path(), line, 2);
+    assert!(error.contains("--names is for runs on obfuscated instances"), "{error}");
+}
+
+#[test]
 fn every_count_of_a_rating_names_its_runs() {
     let folder = TempDir::new().unwrap();
     field(folder.path());

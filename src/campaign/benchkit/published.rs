@@ -11,6 +11,7 @@ use mcc_base::{FileError, OnFile, files};
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -202,7 +203,15 @@ impl Table {
         };
         let mut rows = csv::ReaderBuilder::new().flexible(true).buffer_capacity(1 << 16).from_reader(source);
         let header = rows.headers().map_err(|source| unreadable(path, 1, source))?;
-        let header = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+        let header: Vec<_> =
+            header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+        let mut seen = HashSet::new();
+        if let Some(name) = header.iter().find(|name| !seen.insert(name.trim())) {
+            let name: String = name.chars().take(60).collect();
+            let message =
+                format!("the header has the column `{name}` twice; remove or rename one of the two");
+            return Err(TableError::Row { path: path.to_owned(), line: 1, message });
+        }
         let table = Self { path: path.to_owned(), rows, in_row, unclosed, chunk, header };
         table.closed().map_err(|message| TableError::Row { path: path.to_owned(), line: 1, message })?;
         Ok(table)
@@ -347,6 +356,17 @@ mod tests {
         {
             assert_eq!(unclosed(bad), Some(at), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_repeated_column_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "tool,answers,\u{feff}tool\na,T,b\n").unwrap();
+        let error = Table::open(file.path()).map(drop).unwrap_err().to_string();
+        assert!(
+            error.ends_with(":1: the header has the column `tool` twice; remove or rename one of the two"),
+            "{error}"
+        );
     }
 
     #[test]

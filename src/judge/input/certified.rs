@@ -1,7 +1,7 @@
 //! Reads the certified values of a folder that `certify` wrote.
 
 use super::run_results::RunResults;
-use super::values::{SourceError, digest};
+use super::values::{SourceError, digest, is_padded, position_of};
 use crate::certified::{CERTIFIED_FILE, Certified, check_evidence};
 use crate::evidence_statements::Evidenced;
 use crate::table_words::CERTIFIED_HEADER;
@@ -32,9 +32,7 @@ pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), Sou
             std::array::from_fn(|column| &row[column]);
         let examination = results.examination(examination).map_err(|error| error.to_string())?;
         let (name, values) = &results.examinations[examination];
-        let Some(position) = position.parse().ok().filter(|position: &usize| position < values) else {
-            return Err(format!("column position: `{position}`; {name} has 00 to {:02}", values - 1));
-        };
+        let position = position_of(position, name, *values)?;
         if !judged.contains(instance) {
             return Ok(());
         }
@@ -52,6 +50,9 @@ pub fn read_certified(results: &mut RunResults, folder: &Path) -> Result<(), Sou
             let shown: String = method.chars().take(60).collect();
             format!("column method: `{shown}`; a row with a value has witness, proof, re-explored or explored")
         })?;
+        if is_padded(value.trim_start_matches(">=")) {
+            return Err(format!("column value: `{value}` begins with 0; certify again"));
+        }
         let value = value.parse().map_err(|error| format!("column value: {error}"))?;
         check_evidence(evidence).map_err(|problem| format!("column evidence: {problem}"))?;
         let evidenced = Evidenced { instance, examination: name, position, id, method, value: &value, evidence };

@@ -3,7 +3,7 @@
 //! An override decides the trusted value. It changes no vote, and so no confidence.
 
 use super::run_results::{NONE, NOT_KEPT, Override, RunResults};
-use super::values::{SourceError, digest, value_number};
+use super::values::{SourceError, digest, is_padded, position_of, value_number};
 use crate::table_words::OVERRIDES_HEADER;
 use mcc_base::text::check_lines;
 use mcc_campaign::benchkit::published::Table;
@@ -34,9 +34,7 @@ pub fn read_overrides(edition: &Edition, results: &mut RunResults, path: &Path) 
         if !judged.contains(instance) {
             return Err(format!("column instance: `{instance}` has no answers; check its name"));
         }
-        let Some(position) = position.parse().ok().filter(|position: &usize| *position < values) else {
-            return Err(format!("column position: `{position}`; {name} has 00 to {:02}", values - 1));
-        };
+        let position = position_of(position, &name, values)?;
         if reason.is_empty() {
             return Err("column reason is empty; give the reason of the override".to_owned());
         }
@@ -50,7 +48,7 @@ pub fn read_overrides(edition: &Edition, results: &mut RunResults, path: &Path) 
         let number = match value {
             UNKNOWN => NONE,
             _ => match value_number(results, value, edition.examinations[examination].answers, "value") {
-                Ok(number) if number != NONE && number != NOT_KEPT => number,
+                Ok(number) if number != NONE && number != NOT_KEPT && !is_padded(value) => number,
                 _ => {
                     let shown: String = value.chars().take(60).collect();
                     let allowed = match edition.examinations[examination].answers {

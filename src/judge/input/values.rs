@@ -83,6 +83,21 @@ pub fn optional_number(
     }
 }
 
+/// Reads a position of an examination with this number of values: two digits, as tables are written.
+pub(crate) fn position_of(text: &str, examination: &str, values: usize) -> Result<usize, String> {
+    let position =
+        text.parse().ok().filter(|position| *position < values && format!("{position:02}") == text);
+    position.ok_or_else(|| {
+        let text: String = text.chars().take(60).collect();
+        format!("column position: `{text}`; {examination} has 00 to {:02}", values - 1)
+    })
+}
+
+/// Whether a text is a number with zeros before it.
+pub(crate) fn is_padded(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Returns the cost of a run in the contest's table; None if one of the times is not given.
 ///
 /// # Errors
@@ -142,4 +157,20 @@ pub(crate) fn value_number(
     let number = results.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
     let is_boolean = matches!(results.values.get(number), Some(Value::True | Value::False));
     if is_boolean != boolean || (number == NOT_KEPT && boolean) { Err(wrong(expected)) } else { Ok(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_have_two_digits_and_numbers_no_zeros_before_them() {
+        assert_eq!(position_of("07", "StateSpace", 16), Ok(7));
+        for bad in ["+0", "0", "007", " 07", "16", ""] {
+            let error = position_of(bad, "StateSpace", 16).unwrap_err();
+            assert_eq!(error, format!("column position: `{bad}`; StateSpace has 00 to 15"));
+        }
+        assert!(["082", "00"].into_iter().all(is_padded));
+        assert!(!["82", "0", "inf", "T", ""].into_iter().any(is_padded));
+    }
 }

@@ -4,9 +4,10 @@ use super::sorts::boolean;
 use super::{Fault, MAX_DEPTH, Reader, Scope, check_depth};
 use crate::Problem;
 use crate::pnml::natural;
-use crate::property::{missing, only, unexpected};
-use crate::symmetric::{Bag, Comparison, Guard, Sort, SortKind, Term};
+use crate::property::{elements, missing, only, unexpected};
+use crate::symmetric::{Bag, BagError, Comparison, Guard, Sort, SortKind, Term};
 use crate::symmetric_xml::{Xml, attribute, integer, name, subterms, truth, two, unknown, unsupported};
+use std::sync::Arc;
 
 /// Largest number of components of the tuples that one tuple of sums stands for.
 const MAX_COMPONENTS: u32 = 1_000_000;
@@ -41,6 +42,11 @@ impl<'a> Reader<'a> {
                 let [number, bag] = two(node)?;
                 if name(number) != "numberconstant" {
                     return Err(unexpected(number, "<numberconstant>"));
+                }
+                if let Some(other) =
+                    elements(number).find(|inside| !matches!(name(*inside), "positive" | "natural"))
+                {
+                    return Err(unsupported(other));
                 }
                 let value = natural(attribute(number, "value")?, || "a numberconstant".to_owned());
                 let value = value.map_err(|problem| (number, problem))?;
@@ -100,7 +106,9 @@ impl<'a> Reader<'a> {
                 if let (Some((base, classes)), Term::Constant(class)) = (self.partitions.get(&sort), &term)
                     && expected == Some(*base)
                 {
-                    let colours = (0..).zip(classes).filter(|(_, known)| *known == class);
+                    self.left = (self.left.checked_sub(classes.len() as u64))
+                        .ok_or((node, Problem::NoValue(BagError::TooManyColours)))?;
+                    let colours = (0..).zip(&**classes).filter(|(_, known)| *known == class);
                     let each = colours.map(|(colour, _)| Bag::Each(Term::Constant(colour)));
                     return Ok((Bag::Add(each.collect()), expected));
                 }
@@ -184,7 +192,7 @@ impl<'a> Reader<'a> {
                 let partition = *partition.ok_or_else(|| unknown(node, "partition", id))?;
                 let (base, classes) = &self.partitions[&partition];
                 self.check_sort(inside, sort, *base)?;
-                Ok((Term::Class(Box::new(term), classes.clone()), partition))
+                Ok((Term::Class(Box::new(term), Arc::clone(classes)), partition))
             }
             _ => Err(unsupported(node)),
         }

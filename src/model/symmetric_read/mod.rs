@@ -8,13 +8,15 @@ mod tests;
 
 use super::property::{Fault, document, elements, line_of, missing, unexpected};
 use super::symmetric::{
-    Bag, Colour, ColouredPlace, ColouredTransition, Guard, Multiset, Sort, SortKind, SymmetricNet, Variable,
+    Bag, Colour, ColouredPlace, ColouredTransition, Guard, MAX_COLOURS, Multiset, Sort, SortKind,
+    SymmetricNet, Variable,
 };
-use super::symmetric_xml::{Xml, attribute, collect, label, name};
+use super::symmetric_xml::{Xml, attribute, check_inside, collect, label, name};
 use super::{ModelError, Net, NetKind, Problem};
 use roxmltree::Document;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
+use std::sync::Arc;
 
 /// Greatest depth of a sort or an expression, because they are processed recursively.
 const MAX_DEPTH: usize = 500;
@@ -52,9 +54,10 @@ fn read_net<'a>(document: &'a Document<'a>, graph: &Net) -> Result<SymmetricNet,
     if graph.kind != NetKind::Coloured {
         return Err(unexpected(net, "a net of the type symmetricnet"));
     }
+    check_inside(net)?;
     let mut nodes = Vec::new();
     collect(net, &mut nodes)?;
-    let mut reader = Reader::default();
+    let mut reader = Reader { left: MAX_COLOURS, ..Reader::default() };
     reader.declare(nodes.iter().copied().filter(|node| name(*node) == "declaration"))?;
     let numbers = |ids: &mut dyn Iterator<Item = &String>| -> HashMap<String, usize> {
         ids.enumerate().map(|(number, id)| (id.clone(), number)).collect()
@@ -104,7 +107,9 @@ struct Reader<'a> {
     constants: HashMap<&'a str, (usize, Colour)>,
     variable_numbers: HashMap<&'a str, usize>,
     /// By number of a partition's sort: the sort that it divides, and the class of each colour.
-    partitions: HashMap<usize, (usize, Vec<Colour>)>,
+    partitions: HashMap<usize, (usize, Arc<[Colour]>)>,
+    /// The number of colours that the initial markings, and the elements of partitions in expressions, may still list.
+    left: u64,
 }
 
 /// The variables of a transition, in the order of their first occurrence; None where variables are not allowed.
@@ -118,7 +123,7 @@ impl<'a> Reader<'a> {
             None => Multiset::new(),
             Some(marking) => self
                 .bag_of(marking, sort, None)?
-                .evaluate(&[])
+                .evaluate_within(&[], &mut self.left)
                 .map_err(|error| (marking, Problem::NoValue(error)))?,
         };
         Ok(ColouredPlace { id: attribute(node, "id")?.to_owned(), sort, initial })

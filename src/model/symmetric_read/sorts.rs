@@ -140,7 +140,13 @@ impl<'a> Reader<'a> {
             Some(colours) => {
                 let number = self.sorts.len();
                 self.sort_numbers.insert(kind.clone(), number);
-                self.sorts.push(Sort { id: String::new(), kind, colours });
+                let numbers = match &kind {
+                    SortKind::Enumeration(ids) | SortKind::Partition(ids) => {
+                        ids.iter().cloned().zip(0..).collect()
+                    }
+                    _ => HashMap::new(),
+                };
+                self.sorts.push(Sort { id: String::new(), kind, colours, numbers });
                 Ok(number)
             }
         }

@@ -197,6 +197,55 @@ fn subtractions_and_counts_never_wrap() {
 }
 
 #[test]
+fn the_colours_of_all_initial_markings_have_one_limit() {
+    let range = |end: u64| format!("<finiteintrange start='1' end='{end}'/>");
+    let place = |id: &str, end: u64| {
+        let (sort, all) = (range(end), format!("<all>{}</all>", range(end)));
+        format!(
+            "<place id='{id}'><type><structure>{sort}</structure></type>\n\
+             <hlinitialMarking><structure>{all}</structure></hlinitialMarking></place>\n"
+        )
+    };
+    let nodes = |nodes: String| format!("<pnml><net id='n' type='symmetricnet'>{nodes}</net></pnml>");
+    assert!(read(&nodes(place("p", 3) + &place("q", 4))).is_ok());
+    let error = read(&nodes(place("p", 3) + &place("q", crate::MAX_COLOURS))).unwrap_err();
+    assert!(error.starts_with("m:4: multisets list more than 20000000 colours;"), "{error}");
+}
+
+#[test]
+fn expressions_can_share_the_limit_of_colours() {
+    let net = read(&net(&user("C"), &term("*C"), &term(GUARD), &term("add(*C,*C,x)"))).unwrap();
+    let (bag, mut left) = (&net.transitions[0].inputs[0].1, 13);
+    assert_eq!(bag.evaluate_within(&[0], &mut left).map(|bag| bag.len()), Ok(3));
+    assert_eq!(left, 6, "each colour counts as often as it is listed");
+    assert_eq!(bag.evaluate_within(&[0], &mut left), Err(crate::BagError::TooManyColours));
+}
+
+#[test]
+fn many_terms_share_one_list_of_classes() {
+    // With a list for each term, the net would need 8 GB.
+    let constants: String = (0..50_000).map(|id| format!("<feconstant id='k{id}' name='k'/>")).collect();
+    let class: String = (0..50_000).map(|id| format!("<useroperator declaration='k{id}'/>")).collect();
+    let declared = format!(
+        "<namedsort id='K' name='K'><cyclicenumeration>{constants}</cyclicenumeration></namedsort>\
+         <partition id='One' name='One'>{}<partitionelement id='one' name='o'>{class}</partitionelement></partition>\
+         <variabledecl id='k' name='k'>{}</variabledecl>",
+        user("K"),
+        user("K"),
+    );
+    let element = term("equality(half(k),'one)").replace("Half", "One");
+    let guard = format!("<and>{}</and>", format!("<subterm>{element}</subterm>").repeat(20_000));
+    let text = net(&user("C"), &term("*C"), &guard, &term("x"));
+    let text = text.replace("</declarations>", &format!("{declared}</declarations>"));
+    let net = read(&text).unwrap();
+    assert!(net.transitions[0].guard.holds(&[49_999, 0]));
+    let sort = net.variables[3].sort;
+    for colour in 0..50_000 {
+        assert_eq!(net.colour(sort, &net.colour_name(sort, colour)), Some(colour));
+    }
+}
+
+#[test]
 fn what_is_not_understood_is_an_error_with_its_line() {
     let with =
         |marking: &str, guard: &str, arc: &str| net(&user("C"), &term(marking), &term(guard), &term(arc));
@@ -218,6 +267,23 @@ fn what_is_not_understood_is_an_error_with_its_line() {
             "<priority",
             "<priority> in <transition> is not",
         ),
+        (
+            with("*C", GUARD, "x").replace("'c0'/><user", "'c0'><x/></useroperator><user"),
+            "<partitionelement id='low'",
+            "<x> where the end of <useroperator>",
+        ),
+        (good.replace("<dot/>", "<dot><x/></dot>"), "<dot", "<x> where the end of <dot> is expected"),
+        (
+            good.replace("<equality>", "<equality>not"),
+            "<equality",
+            "<equality> has text outside of its elements",
+        ),
+        (good.replace("<dot/>", "<dot>x</dot>"), "<dot", "<dot> has text outside of its elements"),
+        (
+            with("numberof(#1,*C)", GUARD, "x").replace("<positive/>", "<negative/>"),
+            "<numberconstant",
+            "<negative> in <numberconstant> is not known",
+        ),
         (good.replace("<dot/>", "<integer/>"), "<integer", "<integer> in <namedsort> is not known"),
         (
             good.replace("declaration='R'/></productsort>", "declaration='Pair'/></productsort>"),
@@ -233,8 +299,8 @@ fn what_is_not_understood_is_an_error_with_its_line() {
             "<partition",
             "<partition> without some of the constants",
         ),
-        (good.replace("hlinscription", "inscription"), "<arc", "<inscription> in <arc> is not known"),
-        (good.replace("symmetricnet", "ptnet"), "<place", "is expected"),
+        (good.replace("hlinscription", "inscription"), "<arc", "<inscription> in <arc> is not supported"),
+        (good.replace("symmetricnet", "ptnet"), "<declaration", "<declaration> in <net> is not supported"),
     ];
     for (text, at, message) in cases {
         let error = read(&text).unwrap_err();

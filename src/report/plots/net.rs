@@ -359,7 +359,8 @@ mod tests {
         };
         let enumeration =
             |names: &[&str]| SortKind::Enumeration(names.iter().map(|name| (*name).to_owned()).collect());
-        let sort = |id: &str, kind, colours| Sort { id: id.to_owned(), kind, colours };
+        let sort =
+            |id: &str, kind, colours| Sort { id: id.to_owned(), kind, colours, numbers: Default::default() };
         let coloured = SymmetricNet {
             id: "net".into(),
             sorts: vec![
