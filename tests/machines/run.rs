@@ -396,8 +396,8 @@ fn a_tool_gets_no_known_answers_if_the_campaign_removes_them() {
     assert!(stderr(&changed).contains("generic_properties"), "{}", stderr(&changed));
 }
 
-/// A disk on which the program of the tool may read other disks: it belongs to root, with the setuid bit.
-fn let_its_program_be_root(disk: &Path) {
+/// Changes files of a disk by commands of debugfs.
+fn change_disk(disk: &Path, commands: &[String]) {
     let raw = disk.with_extension("raw");
     let convert = |from: [&Path; 2], formats: [&str; 2]| {
         let mut convert = Command::new("qemu-img");
@@ -405,13 +405,32 @@ fn let_its_program_be_root(disk: &Path) {
         assert!(convert.status().unwrap().success());
     };
     convert([disk, &raw], ["qcow2", "raw"]);
-    let program = "/home/mcc/BenchKit/bin/cat-of-root";
-    for (field, value) in [("uid", "0"), ("gid", "0"), ("mode", "0104755")] {
+    for command in commands {
         let mut debugfs = Command::new("debugfs");
-        let set = format!("set_inode_field {program} {field} {value}");
-        assert!(debugfs.args(["-w", "-R", &set]).arg(&raw).status().unwrap().success());
+        assert!(debugfs.args(["-w", "-R", command]).arg(&raw).status().unwrap().success());
     }
     convert([&raw, disk], ["raw", "qcow2"]);
+}
+
+#[test]
+fn a_set_uid_program_of_a_disk_has_only_the_rights_of_the_tool() {
+    let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &[], "");
+    let folder = Folder::new(&format!(
+        "{campaign}[[tool]]\nentry = \"climber\"\nimage = \"climber\"\nkind = \"sequential\"\n"
+    ));
+    let tool = folder.path().join("tool");
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    let script = "#!/bin/bash\necho \"mode=$(stat -c %u:%a \"$BIN_DIR/id-of-root\") users=$(\"$BIN_DIR/id-of-root\" -u):$(id -u)\"\n";
+    fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
+    fs::copy("/usr/bin/id", tool.join("bin/id-of-root")).unwrap();
+    images::with_tool(&tool, &folder.path().join("climber"));
+    let fields = [("uid", "0"), ("gid", "0"), ("mode", "0104755")];
+    let program = "/home/mcc/BenchKit/bin/id-of-root";
+    let commands = fields.map(|(field, value)| format!("set_inode_field {program} {field} {value}"));
+    change_disk(&folder.path().join("climber/disk.qcow2"), &commands);
+    folder.run(&[]).success();
+    let stdout = folder.output("climber/DiningTable-PT-03/StateSpace", 1, "stdout");
+    assert_eq!(stdout, "mode=0:4755 users=1000:1000\n");
 }
 
 /// `inputs_visible`: with "instance" neither a file nor a byte of the inputs disk names another instance.
@@ -428,13 +447,15 @@ fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
     let folder = Folder::new(&campaign("instance"));
     let tool = folder.path().join("tool");
     fs::create_dir_all(tool.join("bin")).unwrap();
-    let script = "#!/bin/bash\ncat /dev/vdb > /dev/null 2>&1 && echo open=yes\n\
-        echo \"files=$(ls \"$(dirname \"$BIN_DIR\")/INPUTS\" | grep -v lost+found | tr '\\n' ' ')\"\n\
-        echo \"bytes=$(\"$BIN_DIR/cat-of-root\" /dev/vdb | grep -ao '[A-Za-z]*-PT-03' | sort -u | tr '\\n' ' ')\"\n";
+    let script = "#!/bin/bash\necho \"files=$(ls \"$(dirname \"$BIN_DIR\")/INPUTS\" | grep -v lost+found | tr '\\n' ' ')\"\n\
+        echo \"bytes=$(cat /dev/vdb | grep -ao '[A-Za-z]*-PT-03' | sort -u | tr '\\n' ' ')\"\n";
     fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
-    fs::copy("/bin/cat", tool.join("bin/cat-of-root")).unwrap();
     images::with_tool(&tool, &folder.path().join("reader"));
-    let_its_program_be_root(&folder.path().join("reader/disk.qcow2"));
+    // The user of the tool is root, who can read other disks.
+    let passwd = folder.path().join("passwd");
+    fs::write(&passwd, "root:x:0:0::/root:/bin/bash\nmcc:x:0:0::/home/mcc:/bin/bash\n").unwrap();
+    let commands = ["rm /etc/passwd".to_owned(), format!("write {} /etc/passwd", passwd.display())];
+    change_disk(&folder.path().join("reader/disk.qcow2"), &commands);
     let printed = |instance: &str| folder.output(&format!("reader/{instance}/StateSpace"), 1, "stdout");
     folder.run(&[]).success();
     let runs = folder.runs();

@@ -283,3 +283,13 @@ fn commands_for_campaigns_name_import_when_given_an_archive() {
     let said = printed(&["import", text(&fixtures().join("models.csv")), "--out", out], 2);
     assert!(said.contains("give --edition and --inputs"), "{said}");
 }
+
+#[test]
+fn a_command_goes_on_if_stderr_is_closed() {
+    let folder = published();
+    let mut command = folder.harness(&["import", "a.tar.zst", "--out", "again"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert!(command.stdout(std::process::Stdio::null()).stderr(writer).status().unwrap().success());
+    assert!(folder.path().join("again/campaign.toml").exists());
+}

@@ -42,6 +42,53 @@ fn a_recorded_run_keeps_its_attempt_and_its_output() {
 }
 
 #[test]
+fn a_record_of_someone_else_leads_to_no_other_folder() {
+    let run = run("StateSpace");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let precious = elsewhere.path().join("precious");
+    std::fs::create_dir(&precious).unwrap();
+    let record_of = || {
+        let results = tempfile::tempdir().unwrap();
+        open(results.path()).plan_runs(std::slice::from_ref(&run)).unwrap();
+        results
+    };
+    let link = |place: std::path::PathBuf| std::os::unix::fs::symlink(elsewhere.path(), place).unwrap();
+
+    let results = record_of();
+    std::fs::remove_dir(results.path().join("running")).unwrap();
+    link(results.path().join("running"));
+    let error = Record::create_or_open(results.path(), &campaign()).unwrap_err().to_string();
+    assert!(error.contains("running is not a folder"), "{error}");
+
+    let results = record_of();
+    link(results.path().join("outputs"));
+    let record = open(results.path());
+    let dir = record.begin_attempt(&run.id()).unwrap();
+    std::fs::write(dir.outputs().join("stdout"), "").unwrap();
+    let error = record.commit(attempt(&run.id(), 1, FINISHED), dir).unwrap_err().to_string();
+    assert!(error.contains("outputs is not a folder"), "{error}");
+
+    // A journal that names a journal of several databases, which SQLite removes: https://www.sqlite.org/fileformat.html
+    let results = record_of();
+    let victim = elsewhere.path().join("victim");
+    std::fs::write(&victim, "x").unwrap();
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let name = victim.to_str().unwrap().as_bytes();
+    let numbers =
+        |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
+    let mut journal = [&MAGIC[..], &numbers(&[0, 0, 1, 512, 4096])].concat();
+    journal.resize(512, 0);
+    journal.extend(numbers(&[0x4000_0000 / 4096 + 1]));
+    journal.extend(name);
+    journal.extend(numbers(&[name.len() as u32, name.iter().map(|byte| u32::from(*byte)).sum()]));
+    journal.extend(MAGIC);
+    std::fs::write(results.path().join("record.db-journal"), journal).unwrap();
+    let error = Record::create_or_open(results.path(), &campaign()).unwrap_err().to_string();
+    assert!(error.contains("names another file"), "{error}");
+    assert!(victim.exists() && precious.exists());
+}
+
+#[test]
 fn nothing_is_written_to_a_record_whose_lock_or_database_was_replaced() {
     let run = run("StateSpace");
     for file in ["lock", "record.db"] {
