@@ -145,6 +145,13 @@ fn cores(input: &Path) -> Result<Cores, Failure> {
 }
 
 fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
+    let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if ["gz", "tgz", "bz2", "xz", "zip", "tar"].contains(&ending) {
+        return Err(Failure::usage(anyhow!(
+            "{}: an archive is compressed with zstd; give a name that ends with .tar.zst",
+            out.display()
+        )));
+    }
     let mut read = args.read_files();
     read.extend(args.disk.iter().chain(&args.sign).cloned());
     // Signing with a public key reads the private key beside it.

@@ -224,8 +224,20 @@ fn command() -> clap::Command {
     examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }
 
-/// The error with a message of our own if it has one of Rust's on a number.
-fn in_plain_words(error: clap::Error) -> clap::Error {
+/// The error with a message of our own if it has one of Rust's on a number, or if a number belongs to the option before it.
+fn in_plain_words(error: clap::Error, given: impl Iterator<Item = String>) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+        let given: Vec<String> = given.collect();
+        let option =
+            given.windows(2).find(|two| two[1] == unknown && two[0].starts_with("--")).map(|two| &two[0]);
+        if let Some(option) = option.filter(|_| unknown.parse::<u64>().is_ok()) {
+            let message = format!(
+                "{unknown}: unexpected argument; if it is the value of {option}, write {option}={unknown}\n"
+            );
+            return clap::Error::raw(ErrorKind::UnknownArgument, message);
+        }
+    }
     let problem =
         match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<ParseIntError>()) {
             None => return error,
@@ -249,7 +261,10 @@ pub fn main() -> Exit {
         // It would panic as `eprintln!` does.
         .log_internal_errors(false)
         .init();
-    let matches = command().try_get_matches().unwrap_or_else(|error| in_plain_words(error).exit());
+    let matches = command().try_get_matches().unwrap_or_else(|error| {
+        let given = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+        in_plain_words(error, given).exit()
+    });
     let parsed = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if parsed.command.writes_a_record() {
         // Models under embargo (M-6) and outputs of tools are not for other users of the host. They can enter folders, because
@@ -267,6 +282,14 @@ pub fn main() -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_behind_an_option_that_takes_it_after_an_equals_sign_gets_a_hint() {
+        let line = ["mcc-harness", "status", "results", "--watch", "5"];
+        let error = command().try_get_matches_from(line).unwrap_err();
+        let message = in_plain_words(error, line.into_iter().map(str::to_owned)).to_string();
+        assert!(message.contains("write --watch=5"), "{message}");
+    }
 
     #[test]
     fn an_option_that_another_one_makes_useless_is_refused() {

@@ -100,13 +100,12 @@ fn files_of(input: &Path) -> Vec<PathBuf> {
 /// The record that would have `output` among its own files.
 fn record_of(output: &Path) -> Option<PathBuf> {
     const OWN: [&str; 5] = ["lock", "inputs", "outputs", "running", "cluster"];
-    let above = |folder: &Path| {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        folder.canonicalize().ok()
-    };
-    let folder = output.ancestors().skip(1).find_map(above)?;
-    let whole = folder.join(output.file_name()?);
-    let record = folder.ancestors().find(|folder| folder.join("record.db").exists())?;
+    // Folders below an existing one will be created.
+    let whole = output.ancestors().skip(1).find_map(|above| {
+        let folder = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        Some(folder.canonicalize().ok()?.join(output.strip_prefix(above).ok()?))
+    })?;
+    let record = whole.ancestors().skip(1).find(|folder| folder.join("record.db").exists())?;
     let first = whole.strip_prefix(record).ok()?.components().next()?;
     let name = first.as_os_str().to_string_lossy();
     (OWN.contains(&&*name) || name.starts_with("record.db")).then(|| record.to_owned())
