@@ -532,7 +532,7 @@ fn without_a_submission_or_slurm_the_remedy_is_named() {
     for verb in ["cancel", "collect"] {
         let done = assert_cmd::Command::from(folder.harness(&[verb, "results"])).assert().code(2);
         let printed = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(printed.contains("mcc-harness submit CAMPAIGN.toml --out results"), "{printed}");
+        assert!(printed.contains("give the folder of `mcc-harness submit CAMPAIGN.toml --out`"), "{printed}");
     }
     let args = ["submit", "campaign.toml", "--out", "results"];
     let mut command = assert_cmd::Command::from(folder.harness(&args));

@@ -151,16 +151,11 @@ fn faults_of_a_net_are_found_by_file_and_line() {
             "id='p'",
             "error: Small-PT-2/model.pnml:5: the id \"p\" was already used in line 3",
         ],
+        ["iscolored", "FALSE", "TRUE", "error: Small-PT-2/iscolored:1: iscolored is TRUE, but the net is"],
         [
             "model.pnml",
-            "ptnet",
-            "symmetricnet",
-            "error: Small-PT-2/iscolored:1: iscolored is FALSE, but the net is a coloured net",
-        ],
-        [
-            "model.pnml",
-            "ptnet",
-            "symmetricnet",
+            "ptnet'><page id='page'>\n<place id='p'><initialMarking><text>1</text></initialMarking></place>",
+            "symmetricnet'><page id='page'>\n<place id='p'/>",
             "error: Small-PT-2/model.pnml: the net is a coloured net, but by its name",
         ],
         [

@@ -83,10 +83,10 @@ pub fn optional_number(
     }
 }
 
-/// Reads a position of an examination with this number of values: two digits, as tables are written.
+/// Reads a position of an examination with this number of values: one or two digits.
 pub(crate) fn position_of(text: &str, examination: &str, values: usize) -> Result<usize, String> {
-    let position =
-        text.parse().ok().filter(|position| *position < values && format!("{position:02}") == text);
+    let is_number = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let position = text.parse().ok().filter(|position| is_number && *position < values);
     position.ok_or_else(|| {
         let text: String = text.chars().take(60).collect();
         format!("column position: `{text}`; {examination} has 00 to {:02}", values - 1)
@@ -164,9 +164,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_have_two_digits_and_numbers_no_zeros_before_them() {
-        assert_eq!(position_of("07", "StateSpace", 16), Ok(7));
-        for bad in ["+0", "0", "007", " 07", "16", ""] {
+    fn positions_have_at_most_two_digits_and_numbers_no_zeros_before_them() {
+        assert_eq!(["07", "7"].map(|text| position_of(text, "StateSpace", 16)), [Ok(7), Ok(7)]);
+        for bad in ["+0", "007", " 07", "16", ""] {
             let error = position_of(bad, "StateSpace", 16).unwrap_err();
             assert_eq!(error, format!("column position: `{bad}`; StateSpace has 00 to 15"));
         }

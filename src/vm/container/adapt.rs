@@ -2,7 +2,7 @@
 //! mounts. What the contest cannot respect is refused or noted.
 
 use crate::container::account::{self, HOME, USER};
-use crate::container::entries::Meta;
+use crate::container::entries::{KEPT_ATTRIBUTES, Meta};
 use crate::container::error::ContainerError;
 use crate::container::merged::Container;
 use crate::container::tree::{Content, Id, NodeKind, ROOT};
@@ -24,8 +24,6 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/g
 const TIME: u32 = 1_514_764_800;
 /// The largest file of accounts, bytes.
 const MAX_ACCOUNTS: u64 = 1 << 20;
-/// Extended attributes that are kept: capabilities, and those without a meaning for the system.
-pub(crate) const KEPT_ATTRIBUTES: [&[u8]; 2] = [b"security.capability", b"user."];
 
 impl Container {
     /// Adapts the container. `tool` is a folder of the host with the tool; without it the container has the tool.

@@ -4,7 +4,6 @@
 //! limit, and because a PAX record may contain any bytes.
 
 use crate::container::Limits;
-use crate::container::adapt::KEPT_ATTRIBUTES;
 use crate::container::error::Fault;
 use std::cell::Cell;
 use std::io::{self, Read, Seek};
@@ -61,6 +60,8 @@ const MAX_EXTENSION: u64 = 1 << 20;
 const MAX_EXTENSIONS: u64 = 256 << 20;
 /// The longest name and the longest target of a link, bytes: that of Linux.
 const MAX_PATH: usize = 4095;
+/// Extended attributes that are kept: capabilities, and those without a meaning for the system.
+pub(crate) const KEPT_ATTRIBUTES: [&[u8]; 2] = [b"security.capability", b"user."];
 /// Bytes for the extended attributes of a file: they must fit into a block of ext4.
 const MAX_ATTRIBUTES: usize = 4000;
 /// Bytes of an attribute in addition to its name and value.
