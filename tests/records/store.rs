@@ -57,7 +57,7 @@ fn a_record_of_someone_else_leads_to_no_other_folder() {
     let results = record_of();
     std::fs::remove_dir(results.path().join("running")).unwrap();
     link(results.path().join("running"));
-    let error = Record::create_or_open(results.path(), &campaign()).unwrap_err().to_string();
+    let error = Record::create_or_open(results.path(), &campaign()).err().unwrap().to_string();
     assert!(error.contains("running is not a folder"), "{error}");
 
     let results = record_of();
@@ -83,7 +83,7 @@ fn a_record_of_someone_else_leads_to_no_other_folder() {
     journal.extend(numbers(&[name.len() as u32, name.iter().map(|byte| u32::from(*byte)).sum()]));
     journal.extend(MAGIC);
     std::fs::write(results.path().join("record.db-journal"), journal).unwrap();
-    let error = Record::create_or_open(results.path(), &campaign()).unwrap_err().to_string();
+    let error = Record::create_or_open(results.path(), &campaign()).err().unwrap().to_string();
     assert!(error.contains("names another file"), "{error}");
     assert!(victim.exists() && precious.exists());
 }
