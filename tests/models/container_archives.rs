@@ -288,6 +288,7 @@ fn a_container_that_cannot_start_the_tool_is_refused() {
         (bash().file(head, ""), r#""User": "tool""#, "its USER is \"tool\""),
         (bash().file(head, ""), r#""Env": ["A-B=1"]"#, "which no shell can set"),
         (bash().file(head, "").link("dev", "/tmp"), "", "\"dev\" is not a folder"),
+        (bash().file(head, "").link("run", "dev"), "", "\"run\" is not a folder"),
         (bash().file(head, "").file("etc/passwd", "mcc:x:0:0::/home/mcc:/bin/bash\n"), "", "run as root"),
         (bash().link("home/mcc", "/srv").file(head, ""), "", "\"mcc\" is not a folder"),
     ] {
