@@ -88,7 +88,7 @@ pub fn is_unusable(error: &io::Error) -> bool {
 
 /// Removes the path of the temporary file from an error of `tempfile`: it says nothing to a user, whose file has another
 /// name.
-fn without_temporary_path(error: io::Error) -> io::Error {
+pub fn without_temporary_path(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((cause, _)) => io::Error::new(error.kind(), cause.to_owned()),
         None => error,

@@ -1,7 +1,7 @@
 //! Text files: read with a size limit, written atomically.
 
 use super::files;
-use super::temporary::file_beside;
+use super::temporary::{file_beside, without_temporary_path};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> io::Result<String> {
 /// The temporary file cannot be written, synced or renamed.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut temp_file = file_beside(path)?;
-    temp_file.write_all(text.as_bytes())?;
+    temp_file.write_all(text.as_bytes()).map_err(without_temporary_path)?;
     temp_file.as_file().sync_all()?;
     temp_file.persist(path)?;
     Ok(())
@@ -46,7 +46,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
 /// The temporary file cannot be written or renamed.
 pub fn write_unsynced(path: &Path, text: &str) -> io::Result<()> {
     let mut temp_file = file_beside(path)?;
-    temp_file.write_all(text.as_bytes())?;
+    temp_file.write_all(text.as_bytes()).map_err(without_temporary_path)?;
     temp_file.persist(path)?;
     Ok(())
 }

@@ -117,6 +117,9 @@ enum ChannelKind {
     Ssh,
 }
 
+/// The form of a glob, for errors.
+const GLOB_FORM: &str = "a glob has names with *, ?, [abc] and {a,b}";
+
 /// A file and its text, for errors with a line.
 struct Source<'a> {
     file: &'a Path,
@@ -138,7 +141,7 @@ impl Source<'_> {
     fn name(&self, key: &str, value: &Spanned<String>) -> Result<(), CampaignError> {
         match check_name(value.get_ref()) {
             Ok(()) => Ok(()),
-            Err(problem) => Err(self.wrong(value, format!("{key} = \"{}\" {problem}", value.get_ref()))),
+            Err(problem) => Err(self.wrong(value, format!("{key} = {:?} {problem}", value.get_ref()))),
         }
     }
 
@@ -146,7 +149,7 @@ impl Source<'_> {
         let wrong = globs.get_ref().iter().find_map(|glob| Glob::new(glob).err());
         match wrong {
             None => Ok(()),
-            Some(error) => Err(self.wrong(globs, format!("{key}: {error}"))),
+            Some(error) => Err(self.wrong(globs, format!("{key}: {error}; {GLOB_FORM}"))),
         }
     }
 }

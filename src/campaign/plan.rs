@@ -244,5 +244,7 @@ fn compiled(campaign: &Campaign, key: &str, globs: &[String]) -> Result<GlobSet,
         }
         set.build()
     };
-    build().map_err(|error| campaign.wrong(key, format!("{key}: {error}")))
+    // Each glob was checked by itself.
+    let problem = "the globs are too large together, or braces are too deep in each other; write the names";
+    build().map_err(|_| campaign.wrong(key, format!("{key}: {problem}")))
 }

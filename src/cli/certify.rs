@@ -85,6 +85,12 @@ fn total(name: &str) -> Result<&'static Total, String> {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    if !args.instances.is_dir() {
+        return Err(Failure::usage(anyhow!(
+            "--instances: {} is not a folder; give the folder of the instance archives (NAME.tgz)",
+            args.instances.display()
+        )));
+    }
     let Some(folder) = &args.judgement else { return run_total(&args) };
     refuse_archive_to_certify(folder)?;
     refuse_no_judgement(folder)?;

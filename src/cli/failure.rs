@@ -20,6 +20,7 @@ use mcc_store::StoreError;
 use mcc_vm::build::BuildError;
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 
 /// An error with its exit code. The operator `?` gives an error that is not of a known type `Exit::Failed`.
 pub struct Failure {
@@ -38,6 +39,21 @@ impl Failure {
     /// `usage` with this message if `is_wrong` is true.
     pub fn usage_if(is_wrong: bool, message: &'static str) -> Result<(), Self> {
         if is_wrong { Err(Self::usage(anyhow::anyhow!(message))) } else { Ok(()) }
+    }
+
+    /// An error of usage for the first path of options that cannot be read; its message names the option.
+    pub fn if_unreadable<'p>(
+        given: impl IntoIterator<Item = (&'static str, &'p Option<PathBuf>)>,
+    ) -> Result<(), Self> {
+        for (option, path) in given {
+            if let Some((path, Err(error))) = path.as_ref().map(|path| (path, path.metadata())) {
+                return Err(Self::usage(anyhow::anyhow!(
+                    "{option}: cannot read {}: {error}",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn new(error: anyhow::Error, otherwise: Exit) -> Self {
@@ -136,7 +152,7 @@ fn store(error: &StoreError) -> Exit {
 
 fn cluster(error: &ClusterError) -> Exit {
     match error {
-        ClusterError::NotInstalled { .. } => Exit::HostCannot,
+        ClusterError::NotInstalled { .. } | ClusterError::Unreachable { .. } => Exit::HostCannot,
         ClusterError::NotSubmitted(_) | ClusterError::Bad { .. } => Exit::Usage,
         ClusterError::Store(error) => store(error),
         ClusterError::File(error) => file(error),
@@ -242,7 +258,7 @@ mod tests {
     use super::*;
     use mcc_base::temporary::folder_in;
     use mcc_vm::container::ContainerError;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     fn path() -> PathBuf {
         PathBuf::from("results")

@@ -66,8 +66,12 @@ fn is_archive(path: &Path) -> bool {
     is_archive_file(path) || mcc_archive::is_archive(path)
 }
 
-/// Refuses an archive where a campaign file is expected.
-pub fn refuse_archive(campaign: &Path) -> Result<(), Failure> {
+/// Refuses an archive or a folder where a campaign file is expected.
+pub fn refuse_no_campaign(campaign: &Path) -> Result<(), Failure> {
+    if campaign.is_dir() {
+        let shown = campaign.display();
+        return Err(Failure::usage(anyhow!("{shown} is a folder; give the campaign file (campaign.toml)")));
+    }
     if !is_archive(campaign) {
         return Ok(());
     }
@@ -91,6 +95,7 @@ pub fn refuse_archive_to_certify(judgement: &Path) -> Result<(), Failure> {
 }
 
 fn from_archive(args: &Args) -> Result<Exit, Failure> {
+    Failure::if_unreadable([("--allowed-signers", &args.allowed_signers)])?;
     let given = args.disk.iter().map(|path| ("--disk", path));
     let given = given.chain(args.instances.iter().map(|path| ("--instances", path)));
     for (option, path) in given {

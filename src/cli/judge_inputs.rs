@@ -87,6 +87,12 @@ impl JudgeInputs {
         replace: &BTreeMap<String, String>,
         certified: Option<&Path>,
     ) -> Result<(Edition, RunResults), Failure> {
+        if let Some(certified) = certified.filter(|path| !path.is_dir()) {
+            return Err(Failure::usage(anyhow!(
+                "--certified: {} is not a folder; give the folder of `certify`",
+                certified.display()
+            )));
+        }
         let (edition, sources) = self.sources(inputs)?;
         let results = combine(&edition, sources, replace).map_err(Failure::usage)?;
         let (edition, mut results) = self.complete(edition, results)?;
@@ -101,6 +107,13 @@ impl JudgeInputs {
     /// Without --edition, all sources must be records or archives of one edition.
     pub fn sources(&self, inputs: &[PathBuf]) -> Result<(Edition, Vec<Source>), Failure> {
         let opened = inputs.iter().map(|path| Opened::open(path)).collect::<Result<Vec<_>, _>>()?;
+        Failure::if_unreadable([
+            ("--models", &self.models),
+            ("--tools", &self.tools),
+            ("--names", &self.names),
+            ("--overrides", &self.overrides),
+            ("--publication", &self.publication),
+        ])?;
         let edition = match self.edition.as_deref() {
             Some(name) => Edition::load(name).map_err(Failure::usage)?,
             None => edition_of_all(&opened)?,

@@ -224,11 +224,12 @@ fn command() -> clap::Command {
     examples::EXAMPLES.iter().fold(Cli::command(), add_examples)
 }
 
-/// The error with a message of our own if it has one of Rust's on a number, or if a number belongs to the option before it.
+/// The error with a message of our own if it has one of Rust's on a number, if a number belongs to the option before it, or
+/// if `edition` got the name of an edition only.
 fn in_plain_words(error: clap::Error, given: impl Iterator<Item = String>) -> clap::Error {
+    let given: Vec<String> = given.collect();
     if error.kind() == ErrorKind::UnknownArgument {
         let unknown = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
-        let given: Vec<String> = given.collect();
         let option =
             given.windows(2).find(|two| two[1] == unknown && two[0].starts_with("--")).map(|two| &two[0]);
         if let Some(option) = option.filter(|_| unknown.parse::<u64>().is_ok()) {
@@ -237,6 +238,18 @@ fn in_plain_words(error: clap::Error, given: impl Iterator<Item = String>) -> cl
             );
             return clap::Error::raw(ErrorKind::UnknownArgument, message);
         }
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && given.get(1).is_some_and(|command| command == "edition")
+    {
+        let unknown = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
+        let is_year = unknown.parse::<u16>().is_ok();
+        let name = if is_year { format!("mcc-{unknown}") } else { unknown.clone() };
+        let message = format!(
+            "{unknown}: unrecognized subcommand; to show an edition: `mcc-harness edition show {name}`\n"
+        );
+        return clap::Error::raw(ErrorKind::InvalidSubcommand, message);
     }
     let problem =
         match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<ParseIntError>()) {
@@ -289,6 +302,25 @@ mod tests {
         let error = command().try_get_matches_from(line).unwrap_err();
         let message = in_plain_words(error, line.into_iter().map(str::to_owned)).to_string();
         assert!(message.contains("write --watch=5"), "{message}");
+    }
+
+    #[test]
+    fn an_edition_without_a_subcommand_gets_a_hint() {
+        for (given, shown) in [("mcc-2018", Some("mcc-2018")), ("2018", Some("mcc-2018")), ("lst", None)] {
+            let line = ["mcc-harness", "edition", given];
+            let error = command().try_get_matches_from(line).unwrap_err();
+            let message = in_plain_words(error, line.into_iter().map(str::to_owned)).to_string();
+            let hint = shown.map(|name| format!("`mcc-harness edition show {name}`"));
+            assert_eq!(message.contains("edition show"), hint.is_some(), "{message}");
+            assert!(hint.is_none_or(|hint| message.contains(&hint)), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_usage_of_qualify_names_both_kinds_of_tools() {
+        let line = "mcc-harness qualify a --native b --tool t --instances i";
+        let message = command().try_get_matches_from(line.split(' ')).unwrap_err().to_string();
+        assert!(message.contains("<IMAGE|--native <DIR>>"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::import::refuse_archive;
+use super::import::refuse_no_campaign;
 use super::terminal::{Page, WARNING, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::{EntryName, RunId};
@@ -83,7 +83,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
-    refuse_archive(&args.campaign)?;
+    refuse_no_campaign(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let edition = Edition::load(&campaign.edition).map_err(Failure::usage)?;
     let effective = campaign.effective(&edition);

@@ -21,6 +21,9 @@ use walkdir::WalkDir;
 /// order of their names. Each run has a short limit. Lists for each finding the run, the line of output, the rule and the fix.
 /// Exits with 1 if the tool would not pass.
 #[derive(clap::Args)]
+#[command(
+    override_usage = "mcc-harness qualify [OPTIONS] --instances <FOLDER> --tool <T> <IMAGE|--native <DIR>>"
+)]
 pub struct Args {
     /// The tool's disk image, as `image build` makes it, or an original disk (with --ssh-key).
     #[arg(required_unless_present = "native", conflicts_with = "native")]

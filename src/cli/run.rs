@@ -1,4 +1,4 @@
-use super::import::refuse_archive;
+use super::import::refuse_no_campaign;
 use super::terminal::{self, argument, next};
 use super::{Exit, Failure, print, progress};
 use mcc_campaign::{Campaign, Run, RunFilter};
@@ -63,7 +63,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    refuse_archive(&args.campaign)?;
+    refuse_no_campaign(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let history = history_of(&args.history)?;
     let filter = args.only.as_deref().map(RunFilter::new).transpose().map_err(Failure::usage)?;

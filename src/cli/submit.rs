@@ -1,4 +1,4 @@
-use super::import::refuse_archive;
+use super::import::refuse_no_campaign;
 use super::run::no_entry;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
@@ -51,7 +51,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    refuse_archive(&args.campaign)?;
+    refuse_no_campaign(&args.campaign)?;
     let campaign = Campaign::load(&args.campaign).map_err(Failure::usage)?;
     let submitted = Cluster::open_if_submitted(&args.out)?;
     if submitted.is_some() && !args.resume {

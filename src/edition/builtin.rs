@@ -37,6 +37,19 @@ pub(super) fn is_path(name_or_path: &str) -> bool {
     name_or_path.contains('/') || name_or_path.ends_with(".toml")
 }
 
+/// The newest edition of the contest of `name`, if `name` has a later year.
+fn newest_before<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let (contest, year) = contest_and_year(name)?;
+    let known = names.filter_map(|name| Some((contest_and_year(name)?, name)));
+    let newest = known.filter(|((known, _), _)| *known == contest).max_by_key(|((_, year), _)| *year);
+    newest.filter(|((_, newest), _)| *newest < year).map(|(_, name)| name)
+}
+
+fn contest_and_year(name: &str) -> Option<(&str, u16)> {
+    let (contest, year) = name.rsplit_once('-')?;
+    Some((contest, year.parse().ok().filter(|_| year.len() == 4)?))
+}
+
 /// The text of a built-in edition, and the file name for errors.
 pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError> {
     let all = || MCC.iter().chain(OTHER_EDITIONS);
@@ -45,7 +58,11 @@ pub(super) fn builtin(name: &str) -> Result<(&'static str, String), EditionError
         Some((_, text)) => Ok((text, format!("editions/{name}.toml"))),
         None => Err(EditionError::Unknown {
             name: name.to_owned(),
-            meant: nearest(name, names()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)")),
+            meant: match (newest_before(name, names()), nearest(name, names())) {
+                (Some(newest), _) => format!(" (the newest is `{newest}`)"),
+                (None, Some(near)) => format!(" (did you mean `{near}`?)"),
+                (None, None) => String::new(),
+            },
             known: names().collect::<Vec<_>>().join(", "),
         }),
     }

@@ -176,6 +176,8 @@ mod tests {
         }
         let message = Edition::load("mcc2018").unwrap_err().to_string();
         assert!(message.contains("did you mean `mcc-2018`?"), "{message}");
+        let message = Edition::load("svcomp-2099").unwrap_err().to_string();
+        assert!(message.contains("no edition `svcomp-2099` (the newest is `svcomp-2026`)"), "{message}");
     }
 
     fn based(text: &str) -> Result<Edition, String> {

@@ -191,7 +191,9 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
     const HEADER: [&str; 4] = ["entry", "tool", "status", "note"];
     let mut table = Table::open(path)?;
     if table.header() != &HEADER[..3] && table.header() != HEADER {
-        return Err(table.wrong_header("entry,tool,status or entry,tool,status,note").into());
+        let expected = "entry,tool,status or entry,tool,status,note; `mcc-harness export RECORD --csv FILE` writes such \
+                        a table beside FILE, with the ending .tools.csv";
+        return Err(table.wrong_header(expected).into());
     }
     let known: BTreeSet<String> = results.entry_names().map(str::to_owned).collect();
     let (mut seen, mut without_answers) = (BTreeSet::new(), Vec::new());

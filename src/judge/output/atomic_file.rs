@@ -1,7 +1,8 @@
 //! A file that is written under a temporary name and renamed when it is complete.
 
 use super::write::files;
-use mcc_base::{FileError, OnFile, temporary};
+use mcc_base::temporary::{self, without_temporary_path};
+use mcc_base::{FileError, OnFile};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -33,12 +34,13 @@ impl AtomicFile {
 
     /// Writes bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        self.out.write_all(bytes).on("write", &self.path)
+        self.out.write_all(bytes).map_err(without_temporary_path).on("write", &self.path)
     }
 
     /// Writes a value as JSON.
     pub fn value(&mut self, value: &impl Serialize) -> Result<(), FileError> {
-        serde_json::to_writer(&mut self.out, value).on("write", &self.path)
+        let written = serde_json::to_writer(&mut self.out, value).map_err(std::io::Error::from);
+        written.map_err(without_temporary_path).on("write", &self.path)
     }
 
     /// Writes a field of a JSON object, followed by `end`.
@@ -60,14 +62,16 @@ impl AtomicFile {
 
     /// Writes buffered bytes to the temporary file.
     pub fn flush(&mut self) -> Result<(), FileError> {
-        self.out.flush().on("write", &self.path)
+        self.out.flush().map_err(without_temporary_path).on("write", &self.path)
     }
 
     /// Renames the complete file to its path and returns the path.
     pub fn rename(self) -> Result<PathBuf, FileError> {
         let Self { path, out } = self;
-        let file = out.into_inner().on("write", &path)?;
-        file.persist(&path).on("write", &path)?;
+        let file = out.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(without_temporary_path).on("write", &path)?;
+        let persisted = file.persist(&path).map_err(|error| without_temporary_path(error.error));
+        persisted.on("write", &path)?;
         Ok(path)
     }
 }

@@ -47,6 +47,14 @@ pub enum ClusterError {
         /// Debian's package with the command.
         package: &'static str,
     },
+    /// This host cannot reach the controller of the batch system.
+    #[error("{command}: {problem}")]
+    Unreachable {
+        /// The command with its arguments.
+        command: String,
+        /// The problem, with the remedy.
+        problem: String,
+    },
     /// A command failed, or its output is not as expected.
     #[error("{command}: {problem}")]
     Command {

@@ -112,7 +112,7 @@ impl BatchSystem for Slurm {
         args.extend(partition.map(|name| format!("--partition={name}")));
         // The first command of `submit`: it fails on a host that has Slurm's programs, but is not part of a cluster.
         let printed = run_command("sinfo", &args).map_err(|error| match error {
-            ClusterError::Command { command, problem } => ClusterError::Command {
+            ClusterError::Command { command, problem } => ClusterError::Unreachable {
                 command,
                 problem: format!(
                     "{}; use a host of the cluster, or `scripts/slurm-single-node` to try one; `submit --dry-run` \
