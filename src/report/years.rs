@@ -59,6 +59,8 @@ pub(super) struct Counts {
 /// A tool in one year.
 #[derive(Default)]
 pub(super) struct ToolYear {
+    /// Its name in that year, if it has another one here.
+    pub submitted: Option<String>,
     pub right: u64,
     pub wrong: u64,
     /// Category and medal.
@@ -283,25 +285,35 @@ struct YearsPage {
     models: usize,
 }
 
-/// Gives a tool one name in all years: that under which an edition of these years lists its names, otherwise that of the
-/// first year. Names are compared without case. A tool keeps its own name in a year in which another tool has that name.
+/// Gives a tool one name in all years: that of the newest of these years. Names are of one tool if they differ only by
+/// case, or if an edition of these years lists them so. A tool keeps its own name in a year in which another tool has that
+/// name.
 fn unify_tools(years: &mut [Year]) {
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut listed: BTreeMap<String, String> = BTreeMap::new();
     for (tool, others) in years.iter().flat_map(|year| &year.aliases) {
         for name in std::iter::once(tool).chain(others) {
-            names.entry(name.to_lowercase()).or_insert_with(|| tool.clone());
+            listed.entry(name.to_lowercase()).or_insert_with(|| tool.to_lowercase());
         }
     }
-    for tool in years.iter().flat_map(|year| year.tools.keys()) {
-        names.entry(tool.to_lowercase()).or_insert_with(|| tool.clone());
+    let group = |tool: &str| {
+        let tool = tool.to_lowercase();
+        listed.get(&tool).cloned().unwrap_or(tool)
+    };
+    // Later years replace the names of earlier ones. Of several names in a year, the first one counts.
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut by_age: Vec<&Year> = years.iter().collect();
+    by_age.sort_by_key(|year| &year.name);
+    for tool in by_age.into_iter().flat_map(|year| year.tools.keys().rev()) {
+        names.insert(group(tool), tool.clone());
     }
     for year in years {
-        let renamed = |tool: &String| names[&tool.to_lowercase()].clone();
+        let renamed = |tool: &String| names[&group(tool)].clone();
         let own: Vec<String> = year.tools.keys().cloned().collect();
         for (tool, name) in own.iter().map(|tool| (tool, renamed(tool))) {
             if !year.tools.contains_key(&name)
-                && let Some(values) = year.tools.remove(tool)
+                && let Some(mut values) = year.tools.remove(tool)
             {
+                values.submitted = Some(tool.clone());
                 for family in year.families.values_mut() {
                     if let Some(counts) = family.tools.remove(tool) {
                         family.tools.insert(name.clone(), counts);
@@ -475,7 +487,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         (
             "medals",
             "Medals",
-            "Medals in all categories, as judged here: a badge with the rank for each.",
+            "Medals in all categories, as judged here: a badge with the rank for each. The page of a tool names their categories.",
             by_tool(&medals),
         ),
         (

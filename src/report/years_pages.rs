@@ -151,13 +151,16 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
         years.iter().enumerate().map(|(at, year)| (link(&year.shown_name(), &pages.year(year)), cells(at)));
     let titles = ["Year", "Right values"].into_iter().chain(tables.iter().skip(1).map(|table| table.title));
     let names = other_names(years, name);
+    let submitted = submitted_names(years, name);
+    let other = if names.is_empty() { names } else { format!("Other names of this tool: {names}.") };
+    let lead = [submitted, other].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let has_words = |table: &&YearTable| ["medals", "cpu"].contains(&table.id);
     let texts = (1..).zip(&tables).filter(|(_, table)| has_words(table)).map(|(column, _)| column).collect();
     let explained = tables.iter().filter(|table| ["points", "cpu"].contains(&table.id));
     PartPage {
         frame: frame(&shown, "../"),
         about: "over the years".into(),
-        lead: if names.is_empty() { names } else { format!("Other names of this tool: {names}.") },
+        lead,
         notes: explained.map(|table| format!("{}: {}", table.title, table.text)).collect(),
         tables: vec![
             Table {
@@ -203,14 +206,36 @@ fn points_table(years: &[Year], pages: &Pages, name: &str) -> Table {
     }
 }
 
-/// The other names of a tool in the editions of these years.
+/// The names under which a tool was submitted in these years, as a sentence; empty if it had one name only.
+fn submitted_names(years: &[Year], name: &str) -> String {
+    let mut of_names: Vec<(&str, Vec<String>)> = Vec::new();
+    for (year, tool) in years.iter().filter_map(|year| Some((year, year.tools.get(name)?))) {
+        let submitted = tool.submitted.as_deref().unwrap_or(name);
+        match of_names.iter_mut().find(|(known, _)| *known == submitted) {
+            Some((_, years)) => years.push(year.shown_name()),
+            None => of_names.push((submitted, vec![year.shown_name()])),
+        }
+    }
+    if of_names.len() < 2 {
+        return String::new();
+    }
+    let part = |(name, years): &(&str, Vec<String>)| format!("as {} in {}", visible(name), years.join(", "));
+    format!("Submitted {}.", of_names.iter().map(part).collect::<Vec<_>>().join("; "))
+}
+
+/// The other names of a tool in the editions of these years, without those under which it was submitted in them.
 fn other_names(years: &[Year], name: &str) -> String {
     let names = years
         .iter()
         .flat_map(|year| year.aliases.iter())
         .filter(|(known, names)| known.as_str() == name || names.iter().any(|other| other == name));
     let all = names.flat_map(|(known, names)| std::iter::once(known).chain(names));
-    let other: BTreeSet<String> = all.filter(|other| *other != name).map(|other| visible(other)).collect();
+    let is_submitted = |other: &String| {
+        let mut tools = years.iter().filter_map(|year| year.tools.get(name));
+        other == name || tools.any(|tool| tool.submitted.as_ref() == Some(other))
+    };
+    let other: BTreeSet<String> =
+        all.filter(|other| !is_submitted(other)).map(|other| visible(other)).collect();
     other.into_iter().collect::<Vec<_>>().join(", ")
 }
 

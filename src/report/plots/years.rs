@@ -1,7 +1,7 @@
 //! Lines over the years, in percent.
 
 use super::Picture;
-use super::drawing::{Drawing, colour_class, line_class};
+use super::drawing::{Drawing, colour_class, fitting, line_class};
 use std::fmt::Write;
 
 /// A line: its name, and a share in percent for each year; None where the year has none.
@@ -18,7 +18,21 @@ const TOP: i32 = 48;
 const WIDTH: i32 = 520;
 const HEIGHT: i32 = 300;
 
-/// A picture with one line for each of `lines`. A line is interrupted where it has no point. `csv` has the same values.
+/// The shapes of points, around their centre: circle, square, triangle, diamond, cross, triangle that points down.
+const SHAPES: [&str; 6] = [
+    "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0",
+    "m-4.5-4.5h9v9h-9z",
+    "m0-5.5l5.5 10h-11z",
+    "m0-6l6 6-6 6-6-6z",
+    "m-4-4l8 8m0-8l-8 8",
+    "m0 5.5l5.5-10h-11z",
+];
+
+/// Points of one year that are nearer to each other than this are beside each other.
+const APART: i32 = 11;
+
+/// A picture with one line for each of `lines`. A line is interrupted where it has no point; one with a single point is
+/// this point, with a shape. `csv` has the same values.
 pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: String) -> Picture {
     let mut drawing = Drawing::new(LEFT + WIDTH + 220, TOP + HEIGHT + 44);
     let y =
@@ -35,8 +49,16 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
     for (at, year) in years.iter().enumerate() {
         drawing.text((x(at), TOP + HEIGHT + 20), "s m", year);
     }
-    let mut legend = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
+    let is_point = |line: &&Line| line.points.iter().flatten().count() == 1;
+    let mut entry = 0;
+    let mut in_legend = |drawing: &mut Drawing, class: &str, sign: &str, name: &str| {
+        let (left, base) = (LEFT + WIDTH + 16, TOP + 8 + 18 * entry);
+        drawing.path(class, &format!("M{left} {}{sign}", base - 4));
+        drawing.text((left + 27, base), "", &fitting(name, 24));
+        entry += 1;
+    };
+    let mut number = 0;
+    for line in lines.iter().filter(|line| !is_point(line)) {
         let class = line_class(number);
         let (mut data, mut dots, mut pen_down) = (String::new(), String::new(), false);
         for (at, percent) in line.points.iter().enumerate() {
@@ -51,11 +73,30 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         }
         drawing.path(&class, &data);
         drawing.path(&format!("{} p", colour_class(number)), &dots);
-        legend.push((class, line.name.clone()));
+        in_legend(&mut drawing, &class, "h20", &line.name);
+        number += 1;
     }
-    drawing.legend((LEFT + WIDTH + 16, TOP + 8), &legend);
-    let description =
-        format!("One line for each name in the legend, over the contests {}.", years.join(", "));
+    // Year, height, and place beside the line of the year of each drawn point.
+    let mut drawn: Vec<(usize, i32, i32)> = Vec::new();
+    for (line, shape) in lines.iter().filter(is_point).zip(SHAPES.iter().cycle()) {
+        let class = format!("{} q", colour_class(number));
+        for (at, percent) in line.points.iter().enumerate() {
+            let Some(percent) = percent else { continue };
+            let height = y(*percent);
+            let near = |&&(year, other, _): &&(usize, i32, i32)| year == at && (height - other).abs() < APART;
+            let taken: Vec<i32> = drawn.iter().filter(near).map(|(.., place)| *place).collect();
+            let place = (0..).find(|place| !taken.contains(place)).unwrap_or_default();
+            drawn.push((at, height, place));
+            let inwards = if at > 0 && at + 1 == years.len() { -1 } else { 1 };
+            drawing.path(&class, &format!("M{} {height}{shape}", x(at) + inwards * place * (APART + 3)));
+        }
+        in_legend(&mut drawing, &class, &format!("m10 0{shape}"), &line.name);
+        number += 1;
+    }
+    let description = format!(
+        "One line for each name in the legend, or a point if it is in one year only, over the contests {}.",
+        years.join(", ")
+    );
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
 
@@ -70,5 +111,25 @@ mod tests {
         let svg = lines("years-x", "Title", &years, &[line], String::new()).svg;
         roxmltree::Document::parse(&svg).unwrap();
         assert!(svg.contains("d=\"M72 348M560 48\"") && svg.contains("a&lt;b"), "{svg}");
+    }
+
+    #[test]
+    fn what_is_in_one_year_only_is_a_point_with_a_shape_and_hides_no_other() {
+        let line =
+            |name: &str, points: [Option<f64>; 2]| Line { name: name.to_owned(), points: points.to_vec() };
+        let all = [
+            line("both", [Some(10.0), Some(20.0)]),
+            line("first", [Some(50.0), None]),
+            line("last", [None, Some(50.0)]),
+            line("near", [None, Some(51.0)]),
+        ];
+        let svg = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new()).svg;
+        let [circle, square, triangle] = [SHAPES[0], SHAPES[1], SHAPES[2]];
+        for data in [format!("M72 198{circle}"), format!("M560 198{square}"), format!("M546 195{triangle}")] {
+            assert!(svg.contains(&data), "{data}: {svg}");
+        }
+        // In the legend the line has a dash, and the points have their shapes.
+        assert_eq!(svg.matches("h20\"").count(), 1);
+        assert_eq!([circle, square, triangle].map(|shape| svg.matches(shape).count()), [2; 3]);
     }
 }
