@@ -47,9 +47,9 @@ pub fn known_words(key: &str) -> Option<&'static str> {
         "judging.infrastructure" => "what an infrastructure failure means for points",
         "judging.majority" => "the share of confidence that a majority exceeds",
         "judging.min_agreeing" => "how many tools must agree on a common value",
-        "judging.multipliers" => "the weights of known, surprise and stripped models",
-        "judging.multipliers.known" => "the weight of known models",
-        "judging.multipliers.surprise" => "the weight of surprise models",
+        "judging.multipliers" => "the multipliers of known, surprise and stripped models",
+        "judging.multipliers.known" => "the multiplier of known models",
+        "judging.multipliers.surprise" => "the multiplier of surprise models",
         "judging.normalization" => "the formula of the weights of instances",
         "judging.not_kept" => "the points of answers where no value is trusted",
         "judging.penalty" => "the cost of a wrong value",
@@ -112,22 +112,24 @@ pub fn known_words(key: &str) -> Option<&'static str> {
     })
 }
 
-/// What the settings that the reason of a key names mean; empty if the reason names none.
+/// What follows the words of a key, before the reason: what the settings that the reason names mean.
 fn explanation(key: &str) -> &'static str {
     match key {
         "judging.confidence" => {
             ". With `answered`, the confidence of an entry is its share of agreeing values among the common values that \
-             it answered; with `all-trusted`, its share among all common values (E-2.2)"
+             it answered; with `all-trusted`, its share among all common values. "
         }
-        _ => "",
+        _ => ": ",
     }
 }
 
 /// A sentence for every setting of an edition that was not published: its key in words, and the reason for its value.
 pub(crate) fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     unknown.iter().map(move |(key, why)| {
-        let (words, more) = (setting_words_and_key(key), explanation(key));
-        format!("edition {edition}: the contest did not publish {words}: {why}{more}")
+        let (words, then) = (setting_words_and_key(key), explanation(key));
+        // The sentence says so already.
+        let why = why.replacen("; the contest did not publish it", "", 1);
+        format!("edition {edition}: the contest did not publish {words}{then}{why}")
     })
 }
 
@@ -159,16 +161,20 @@ mod tests {
 
     #[test]
     fn a_warning_explains_the_readings_of_confidence() {
-        let unknown = [("judging.confidence", "two readings"), ("judging.scale", "fitted")];
+        let unknown = [
+            ("judging.confidence", "two readings"),
+            ("judging.scale", "2 is used; the contest did not publish it. Fitted"),
+        ];
         let unknown = unknown.map(|(key, why)| (key.to_owned(), why.to_owned())).into();
         let warnings: Vec<String> = warnings("mine", &unknown).collect();
         assert!(warnings[0].starts_with(
-            "edition mine: the contest did not publish how confidence is computed (`judging.confidence`): two readings. \
-             With `answered`, "
+            "edition mine: the contest did not publish how confidence is computed (`judging.confidence`). With \
+             `answered`, "
         ));
+        assert!(warnings[0].ends_with("among all common values. two readings"), "{warnings:?}");
         assert_eq!(
             warnings[1],
-            "edition mine: the contest did not publish the factor of all points (`judging.scale`): fitted"
+            "edition mine: the contest did not publish the factor of all points (`judging.scale`): 2 is used. Fitted"
         );
     }
 }

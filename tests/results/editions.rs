@@ -289,8 +289,9 @@ fn unknown_settings_are_shown_by_plan_judge_and_site() {
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         plan.contains("edition mcc-2025")
-            && unwrapped(plan)
-                .contains("not published: the weight of surprise models (`judging.multipliers.surprise`): "),
+            && unwrapped(plan).contains(
+                "not published: the multiplier of surprise models (`judging.multipliers.surprise`): "
+            ),
         "{plan}"
     );
     assert!(unwrapped(judge).contains("(`judging.multipliers.surprise`): "), "{judge}");
