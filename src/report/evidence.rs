@@ -167,7 +167,16 @@ fn flag_detail(detail: &str) -> String {
         Some(("", rest)) if rest.contains(DID_NOT_COMPETE) => rest,
         _ => detail,
     };
-    visible(&detail.replace(DID_NOT_COMPETE, "did not compete on "))
+    let counts_shown = |part: &str| match part.split_at(part.trim_end_matches([';', ',']).len()) {
+        (count, end) => match count.parse() {
+            // Other flags have values and positions.
+            Ok(count) if detail.contains("other tools ran: ") => show::thousands(count) + end,
+            _ => part.to_owned(),
+        },
+    };
+    let words: Vec<String> =
+        detail.replace(DID_NOT_COMPETE, "did not compete on ").split(' ').map(counts_shown).collect();
+    visible(&words.join(" "))
 }
 
 /// The kind of a flag in words.
@@ -333,5 +342,10 @@ mod tests {
         );
         let without = "no run on instances that other tools ran: 3; the entry ran on other models";
         assert_eq!(flag_detail(without), without);
+        let many = "no run on instances that other tools ran: 1855; the entry ran in 1000 of 3 examinations";
+        assert_eq!(
+            flag_detail(many),
+            "no run on instances that other tools ran: 1,855; the entry ran in 1,000 of 3 examinations"
+        );
     }
 }

@@ -31,7 +31,14 @@ pub fn rows(state: Option<&HostState>) -> Vec<(&'static str, String)> {
 }
 
 fn named(settings: &BTreeMap<String, String>) -> String {
-    let texts = settings.iter().map(|(name, value)| format!("{}: {}", visible(name), visible(value)));
+    // Words of the Linux kernel.
+    let in_words = |value: &str| match value {
+        "notsupported" => "not supported".to_owned(),
+        "notimplemented" => "not implemented".to_owned(),
+        "forceoff" => "forced off".to_owned(),
+        value => visible(value),
+    };
+    let texts = settings.iter().map(|(name, value)| format!("{}: {}", visible(name), in_words(value)));
     texts.collect::<Vec<_>>().join("; ")
 }
 
@@ -82,7 +89,9 @@ mod tests {
             ..HostLoad::default()
         };
         let state = HostState {
-            settings: [("governor".to_owned(), "perf\u{202e}ormance".to_owned())].into(),
+            settings: [("SMT", "notsupported"), ("governor", "perf\u{202e}ormance")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             changed: [("turbo".to_owned(), "off".to_owned())].into(),
             unknown: ["microcode".to_owned()].into(),
             machines_on_socket: Some([0, 2]),
@@ -90,7 +99,7 @@ mod tests {
             disturbed: vec!["vCPUs waited".to_owned()],
         };
         let texts: Vec<String> = rows(Some(&state)).into_iter().map(|(_, text)| text).collect();
-        assert_eq!(texts[0], "governor: perf⟨U+202E⟩ormance");
+        assert_eq!(texts[0], "SMT: not supported; governor: perf⟨U+202E⟩ormance");
         assert_eq!(texts[1], "turbo: off");
         assert!(
             texts[2].starts_with("vCPUs waited for a CPU: ") && !texts[2].contains("steal"),

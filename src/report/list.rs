@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct List {
     /// Heading and kind of each column. Kinds: `instance`, `examination` and `entry` are numbers of names (null: all);
     /// `entries` is a list of such numbers; `position` and `number` are numbers; `points` is an exact number `p/q`;
-    /// `text` is text, and `link` a text with the path of a page.
+    /// `text` is text, `marks` text in a column that may be wide, and `link` a text with the path of a page.
     pub columns: Vec<(&'static str, &'static str)>,
     pub rows: Vec<Vec<Field>>,
 }
@@ -112,8 +112,8 @@ pub fn evidence(contest: &Contest) -> List {
                         show::shortened(&value).unwrap_or(value)
                     })),
                     Field::Text(show::basis(trusted.basis).into()),
-                    Field::Numbers(entries_with(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
                     Field::Numbers(against),
+                    Field::Numbers(entries_with(&[ValueVerdict::Right, ValueVerdict::Unjudged])),
                 ],
             ));
         }
@@ -128,8 +128,8 @@ pub fn evidence(contest: &Contest) -> List {
             ("Position", "position"),
             ("Trusted value", "text"),
             ("How decided", "text"),
-            ("Given by", "entries"),
             ("Contradicted by", "entries"),
+            ("Given by", "entries"),
         ],
         rows: rows.into_iter().map(|(_, row)| row).collect(),
     }
@@ -164,23 +164,24 @@ pub fn marked_runs(contest: &Contest, attempts: &BTreeMap<RunKey, usize>) -> Lis
             }
             rows.push(vec![
                 Field::from(entry),
+                Field::Text(show::marks(&marks)),
                 Field::from(contest.instance_number(block.instance)),
                 Field::from(block.examination),
                 Field::Text(
                     if cell.was_made() { mcc_judge::show::ending(cell.ending) } else { "not run yet" }.into(),
                 ),
-                Field::Text(show::marks(&marks)),
                 Field::from(tries),
             ]);
         }
     }
     List {
         columns: vec![
+            // Marks are visible on a narrow screen, too.
             ("Entry", "entry"),
+            ("Marks", "marks"),
             ("Instance", "instance"),
             ("Examination", "examination"),
             ("Ending", "text"),
-            ("Marks", "text"),
             ("Attempts", "number"),
         ],
         rows,

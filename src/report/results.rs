@@ -24,6 +24,8 @@ struct ResultsPage {
     points: Vec<PointsRow>,
     citation: String,
     bibtex: String,
+    /// What a citation lacks; empty: nothing.
+    missing: &'static str,
     tex: Vec<(&'static str, &'static str)>,
     doi: String,
     /// The address of the archive, if the campaign states it.
@@ -82,6 +84,7 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
         points,
         citation: index::citation(contest),
         bibtex,
+        missing: missing_for_citation(contest),
         tex: vec![
             ("data/podiums.tex", "podiums"),
             ("data/medals.tex", "medals"),
@@ -116,7 +119,37 @@ fn bibtex(contest: &Contest) -> String {
     ];
     let fields = fields.iter().filter(|(_, value)| !value.is_empty());
     let fields: String = fields.map(|(name, value)| format!("  {name} = {{{value}}},\n")).collect();
-    let key = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = contest.judgement.edition.name.chars().map(key).collect();
-    format!("@misc{{{name}-results,\n{fields}}}\n")
+    format!("@misc{{{}-results,\n{fields}}}\n", key(contest))
+}
+
+/// The beginning of the key of the BibTeX entry: the name of the edition, and words of the title and the year if they are
+/// not those of the edition, so that two campaigns of one edition have different keys.
+fn key(contest: &Contest) -> String {
+    let edition = &contest.judgement.edition;
+    let publication = contest.judgement.publication.clone().unwrap_or_default();
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let known = words(&format!("{} {}", edition.name, edition.title));
+    let own = words(&format!(
+        "{} {}",
+        publication.title.as_deref().unwrap_or_default(),
+        publication.date.as_deref().and_then(|date| date.get(..4)).unwrap_or_default()
+    ));
+    let own = own.into_iter().filter(|word| !known.contains(word)).take(4);
+    words(&edition.name).into_iter().chain(own).collect::<Vec<_>>().join("-")
+}
+
+/// What a citation lacks, as part of a sentence; empty if it has author and date.
+fn missing_for_citation(contest: &Contest) -> &'static str {
+    let publication = contest.judgement.publication.as_ref();
+    let has_author = publication.is_some_and(|publication| !publication.organizers.is_empty());
+    let has_date = publication.is_some_and(|publication| publication.date.is_some());
+    match (has_author, has_date) {
+        (true, true) => "",
+        (true, false) => "a date",
+        (false, true) => "authors",
+        (false, false) => "authors and a date",
+    }
 }

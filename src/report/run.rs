@@ -284,8 +284,9 @@ fn facts(
     }
     let environment = &attempt.environment;
     if !environment.cpus.is_empty() {
-        let cpus = environment.cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        facts.push(("CPUs of the host that ran the vCPUs, by number", cpus));
+        let cpus =
+            environment.cpus.iter().map(|number| format!("no. {number}")).collect::<Vec<_>>().join(", ");
+        facts.push(("CPUs of the host that ran the vCPUs", cpus));
     }
     if !environment.confined.is_empty() {
         facts.push(("Isolated by", visible(&environment.confined.join("; "))));

@@ -33,6 +33,8 @@ struct ExaminationPage {
     siblings: Vec<(String, String)>,
     legend: Vec<(&'static str, &'static str)>,
     marks: Vec<MarkRow>,
+    /// Whether time and memory of any run are known.
+    has_costs: bool,
 }
 
 /// A row of a table of points.
@@ -66,6 +68,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
     let [page, data, csv] = ["html", "js", "csv"].map(|ending| contest.table_path(examination, ending));
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
     site.file(&csv, &matrix::csv(contest, examination))?;
+    let own_blocks = judgement.blocks.iter().filter(|block| block.examination == examination);
     let own_scores = judgement.scores.iter().filter(|score| score.examination == examination);
     let content = ExaminationPage {
         frame: contest.frame(name.clone(), "../"),
@@ -86,6 +89,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         }),
         legend: legend(),
         marks: marks(contest, Some(examination)),
+        has_costs: own_blocks.flat_map(|block| &block.cells).any(|cell| cell.cost.is_some()),
     };
     site.page(&page, &content)
 }
@@ -251,6 +255,16 @@ impl Endings {
     pub fn row(&self, number: usize) -> Vec<String> {
         let shown = |count: u64| if count == 0 { String::new() } else { show::thousands(count) };
         self.occurring.iter().map(|&at| shown(self.counts[number][at])).collect()
+    }
+}
+
+/// Leaves out the endings that no row has: runs in examinations without a row can have them.
+pub fn without_empty_endings(columns: &mut Vec<(&'static str, &'static str)>, rows: &mut [ScoreRow]) {
+    for at in (0..columns.len()).rev() {
+        if rows.iter().all(|row| row.endings[at].is_empty()) {
+            columns.remove(at);
+            rows.iter_mut().for_each(|row| drop(row.endings.remove(at)));
+        }
     }
 }
 

@@ -86,9 +86,15 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
     let matrix = Matrix::of_entry(contest, entry)?;
     let data = contest.tool_path(entry, "js");
     site.file(&data, &script::call("mcc_matrix", &matrix))?;
-    let endings = Endings::of_entry(contest, entry);
+    let mut endings = Endings::of_entry(contest, entry);
     let scores = judgement.scores.iter().filter(|score| score.entry == entry);
     let scores = scores.filter(|score| contest.examinations.contains(&score.examination));
+    let mut scores = table::scores(contest, scores.collect(), &endings, |score| {
+        let examination = score.examination;
+        let name = visible(&judgement.examinations[examination]);
+        (name, contest.table_path(examination, "html"), Status::Competing, examination)
+    });
+    table::without_empty_endings(&mut endings.columns, &mut scores);
     let confidence = &judgement.confidence[entry];
     let stated = contest.entry_publication(entry);
     let places = places(contest, entry);
@@ -117,11 +123,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         .collect(),
         agreed: show::thousands(confidence.agreed),
         answered: show::thousands(confidence.answered),
-        scores: table::scores(contest, scores.collect(), &endings, |score| {
-            let examination = score.examination;
-            let name = visible(&judgement.examinations[examination]);
-            (name, contest.table_path(examination, "html"), Status::Competing, examination)
-        }),
+        scores,
         endings: endings.columns,
         legend: table::legend(),
         techniques: evidence::techniques(contest, Some(entry)),
@@ -230,7 +232,7 @@ fn arrival_tiles(contest: &Contest, entry: usize) -> Vec<(&'static str, String, 
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
     vec![
         ("Half of its values arrived after", shown(half), format!("from the start of the tool; {of_runs}")),
-        ("All of its values arrived after", shown(all), String::new()),
+        ("All of its values arrived after", shown(all), "from the start of the tool".to_owned()),
     ]
 }
 

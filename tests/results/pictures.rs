@@ -324,7 +324,7 @@ fn the_results_are_cited_in_bibtex_and_tabled_in_latex() {
     assert_eq!(
         read("data/contest.bib"),
         format!(
-            "@misc{{mcc-2018-results,\n  author = {{Petri, Carl Adam and {{The committee}}}},\n  \
+            "@misc{{mcc-2018-a-100-results,\n  author = {{Petri, Carl Adam and {{The committee}}}},\n  \
              title = {{{{A 100 \\% contest}}}},\n  year = {{2018}},\n  month = {{6}},\n  \
              doi = {{10.5281/zenodo.1234567}},\n  url = {{https://doi.org/10.5281/zenodo.1234567}},\n  \
              note = {{Results, judged by mcc-harness {version}}},\n}}\n"

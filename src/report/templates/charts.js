@@ -134,7 +134,7 @@ const CHARTS = {
     return [lineChart({ title: `Complete runs by ${unit.name}, ${where}`, description, xName: "complete runs", unit, lines }),
       [["column", "complete_runs", unit.column], ...lines.flatMap(line => line.points.map(point => [line.name, ...point]))]];
   } },
-  points: { name: "Points, with the leads between tools", measured: false, draw: (columns, unit, where) => {
+  points: { name: "Points, with the distances in points", measured: false, draw: (columns, unit, where) => {
     const bars = columns.map(({ name, number, points }) => {
       const exact = total(points.filter(points => points !== null));
       const [p, q] = exact.split("/").map(BigInt);
@@ -144,7 +144,7 @@ const CHARTS = {
     return [barChart({ title: `Points, ${where}`, description: "The points of each column with the weights of the instances, and the distance to the next one.", bars, text: thousands }),
       [["column", "points", "points_exact"], ...bars.map(bar => [bar.name, decimal(bar.exact).replaceAll(",", ""), bar.exact])]];
   } },
-  values: { name: "Values, with the leads between tools", measured: false, draw: (columns, unit, where) => {
+  values: { name: "Right values, with their differences", measured: false, draw: (columns, unit, where) => {
     const bars = columns.map(({ name, number, runs }) => ({ name, number, value: runs.reduce((sum, run) => sum + (run?.[RIGHT] ?? 0), 0) }));
     return [barChart({ title: `Right values, ${where}`, description: "The right values of each column, and the distance to the next one.", bars, text: thousands }),
       [["column", "right"], ...bars.map(bar => [bar.name, bar.value])]];

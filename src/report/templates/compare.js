@@ -221,7 +221,7 @@ function listOf(pairs, figure, first, second, follow) {
     columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column(GROUP, pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
       column(`${second.name} / ${first.name}`, pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
-      column("Right", pair => words[pair.kind], pair => words[pair.kind], null)],
+      column("Any value right", pair => words[pair.kind], pair => words[pair.kind], null)],
     hint: "Type any words of a row; a minus before a word excludes the rows that it finds. The picture shows only the rows that are left.",
     follow,
   });
@@ -268,7 +268,7 @@ function draw(first, second, figure, group, pairs, words, line) {
     ...limits[0].flatMap((value, at) => [svg("path", { class: "l", d: upright(value) }), text(x(value) + (at ? 4 : -4), TOP - 8, at ? "s" : "s e", limit(value))]),
     ...limits[1].flatMap(value => [svg("path", { class: "l", d: level(value) }), text(LEFT + SIDE + 6, y(value) + 4, "s", limit(value))]),
     text(LEFT + SIDE, BOTTOM + 38, "e", `${fitting(first.name, 24)} →`), text(16, TOP - 12, "", `↑ ${fitting(second.name, 24)}`));
-  const legend = { both: "both right", x: `only ${fitting(first.name, 20)} right`, y: `only ${fitting(second.name, 20)} right`, neither: "neither right" };
+  const legend = { both: "both have a right value", x: `only ${fitting(first.name, 20)} has one`, y: `only ${fitting(second.name, 20)} has one`, neither: "neither has one" };
   // Rare kinds are drawn last, so that others do not hide them.
   const drawn = Object.entries(KINDS_OF_PAIRS).map(([kind, style]) => [kind, style, pairs.filter(pair => pair.kind === kind)]);
   drawn.sort(([, , a], [, , b]) => b.length - a.length).forEach(([kind, { colour, shape }, pairs]) => {

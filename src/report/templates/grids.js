@@ -76,6 +76,7 @@ function mcc_matrix(data) {
       }
       return known.includes(test) ? null : `“${test}” is not a word for runs; the words are ${known.join(", ")}.`;
     };
+    const occurs = word => data.rows.some(row => row[1].some(run => run && runTest(word)(run)));
     new Table(place, {
       caption: acrossEntries
         ? `${place.dataset.name}: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run`
@@ -85,7 +86,7 @@ function mcc_matrix(data) {
       rows: data.rows,
       find,
       advice,
-      hint: `Type parts of names, or “surprise”, to find rows; type “${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong” to find runs of one column, or “:wrong”, “:cpu”, “:nothing” (no value), “:complete” (every value right), “:marked” to find runs of any column. A minus before a word excludes the rows that it finds.`,
+      hint: `Type parts of names, or “surprise”, to find rows; type “${(heads.find(head => !head.status) ?? heads[0])?.name}:wrong” to find runs of one column, or “:wrong”,${occurs("cpu") ? " “:cpu”," : ""} “:nothing” (no value), “:complete” (every value right)${occurs("marked") ? ", “:marked”" : ""} to find runs of any column. A minus before a word excludes the rows that it finds.`,
       views: Object.entries(MEASURES).filter(([value]) => data.costs || value === "verdict").map(([value, { name }]) => [value, name]),
       view: value => {
         measure = MEASURES[value];
@@ -129,6 +130,8 @@ function sumsOf(rows, columns, measure) {
 const exact = field => field.split("/").map(Number).reduce((p, q) => p / q);
 const KINDS = {
   text: { text: field => field ?? "", key: field => field ?? null },
+  /** Text in a column that may be wide. */
+  marks: { text: field => field ?? "", key: field => field ?? null },
   link: { text: field => field[0], key: field => field[0] },
   number: { text: field => field == null ? "" : thousands(field), key: field => field ?? null, figure: field => field, largest: true },
   points: { text: field => decimal(field), key: exact, figure: exact, largest: true },
@@ -162,6 +165,7 @@ function drawList(place, data) {
       } else if (kind === "link") cell.append(element("a", { href: root() + row[number][1] }, row[number][0]));
       else {
         const text = textOf(row, number);
+        if (kind === "marks") cell.className = "broad";
         cell.append(element("span", { title: text.length > 30 ? text : null }, text));
       }
     },

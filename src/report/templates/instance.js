@@ -111,6 +111,8 @@ const positionName = (examination, position) => names.examinations[examination].
 /** The property id of a position; empty if the published table does not have it. */
 const idOf = (block, position) => block.ids ? block.ids[position] ?? ""
   : `${names.instances[shown.instance][0]}-${names.examinations[block.examination].name}-${two(position)}`;
+/** The property id of a position if it says more than the name of the position. */
+const ownId = (block, position) => block.ids && idOf(block, position) !== positionName(block.examination, position) ? idOf(block, position) : "";
 /** The text of a wrong value that the published table does not have. */
 const NOT_KEPT = "not in the judged table";
 const counts = cell => {
@@ -400,10 +402,10 @@ function drawRun({ instance, examination, entry }, block) {
       element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
       element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
       element("td", { class: "others" }, "-?".includes(cell.verdicts[position]) ? valuesAt(block, position, cell).text : ""),
-      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, block.ids ? idOf(block, position) : ""), element("td", { class: "id" }, breakable(at(cell.techniques, position))),
+      element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, breakable(at(cell.techniques, position))), element("td", { class: "id" }, ownId(block, position)),
     ]);
     parts.push(section("Answers", model(), tableOf("The value of the tool and the trusted value at each position",
-      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "How decided", "Others", "Formula", "Id", "Techniques"], rows), "answers"),
+      ...withoutEmptyColumns(["Position", "Given", "Arrived after", "Verdict", "Trusted value", "How decided", "Others", "Formula", "Techniques", "Id"], rows), "answers"),
       ...(cell.remarks ? [element("h3", {}, "Remarks on the output"), element("ul", {}, cell.remarks.map(text => element("li", {}, text)))] : [])));
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
@@ -449,7 +451,7 @@ const arrival = ms => ms == null ? "unknown" : duration(ms);
 function arrivalTiles(cell) {
   if (!cell?.arrived || ![...cell.verdicts].some(verdict => verdict !== ".")) return [];
   const [half, all] = cell.arrived[1];
-  return [tile("Half of its values arrived after", arrival(half), "wall-clock time until they arrived on the host"), tile("All of its values arrived after", arrival(all))];
+  return [tile("Half of its values arrived after", arrival(half), "wall-clock time since the start of the tool until they arrived on the host"), tile("All of its values arrived after", arrival(all), "since the start of the tool")];
 }
 
 /** The sections of a recorded run. */
