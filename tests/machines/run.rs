@@ -675,6 +675,20 @@ fn a_rerun_repeats_only_its_run_and_its_result_counts() {
 }
 
 #[test]
+fn a_rerun_that_was_not_finished_is_continued_and_not_begun_again() {
+    let folder = recorded_with_true();
+    let rerun = [&RERUN[..], &["its disk was wrong"]].concat();
+    // No run of tool-1 is open, so this ends before the repeated run of tool-0.
+    folder.run(&[&rerun[..], &["--only", "tool-1/*"]].concat());
+    let again = folder.run(&rerun).code(2);
+    assert!(stderr(&again).contains("continue with the same command without --rerun"), "{}", stderr(&again));
+    folder.run(&[]).success();
+    assert_eq!(folder.runs()[REPEATED].attempts, 2);
+    folder.run(&rerun).success();
+    assert_eq!(folder.runs()[REPEATED].attempts, 3, "a finished rerun can be repeated");
+}
+
+#[test]
 fn a_superseded_attempt_is_shown_with_its_reason() {
     let folder = recorded_with_true();
     folder.run(&[&RERUN[..], &["its disk was of <2017>"]].concat()).success();
