@@ -38,6 +38,24 @@ pub fn of_open(file: impl Read) -> io::Result<(String, u64)> {
     }
 }
 
+/// Returns whether a text is a digest as this module writes it.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Reads a digest: the function for `#[serde(deserialize_with)]`.
+///
+/// # Errors
+/// The text is not a digest.
+pub fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = <String as serde::Deserialize>::deserialize(from)?;
+    if is_digest(&text) {
+        Ok(text)
+    } else {
+        Err(serde::de::Error::custom("a digest does not have 64 hexadecimal digits in lower case"))
+    }
+}
+
 /// A reader that computes the digest of what is read from its source.
 pub struct Reader<R> {
     source: R,

@@ -1,6 +1,7 @@
 //! Facts about the instances and entries of a campaign. The record keeps them, so that it can be judged without the
 //! archives.
 
+use mcc_base::digest;
 use mcc_base::names::{EntryName, ExaminationName, ModelName, Name, PropertyId, text_of};
 use mcc_edition::Machine;
 use mcc_model::InstanceName;
@@ -19,6 +20,7 @@ pub struct InstanceFacts {
     #[serde(deserialize_with = "text_of::<Name, _>")]
     pub status: String,
     /// SHA-256 of the archive, lower-case hex.
+    #[serde(deserialize_with = "digest::deserialize")]
     pub sha256: String,
     /// The ids of the expected values by examination, in the order of the contest (`Questions::ids`). Without
     /// examinations for which the archive has no property file.

@@ -445,8 +445,7 @@ impl NewCampaign<'_> {
 
     /// Lists a missing file.
     fn misses(&mut self, path: String, what: String, sha256: &str) -> Result<(), ImportError> {
-        let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_digest {
+        if !digest::is_digest(sha256) {
             return Err(self.content("record.db", format!("it has no digest of {path}")));
         }
         self.missing.push(MissingFile { path, what, sha256: Some(sha256.to_owned()) });

@@ -65,7 +65,7 @@ impl PreparedCampaign {
 /// number. `reason` is shown with the superseded attempts.
 ///
 /// # Errors
-/// `reason` is empty, or no such run is recorded.
+/// `reason` is empty, such runs are still open for this reason, or no such run is recorded.
 pub fn rerun(
     record: &Record,
     edition: &Edition,
@@ -82,6 +82,11 @@ pub fn rerun(
         entries.iter().any(|facts| facts.entry == entry && (entry == tool || facts.tool == tool))
     };
     let wanted = |run: &Run| run.competes && run.examination == examination && of_tool(&run.entry);
+    if record.has_open_rerun(wanted, reason)? {
+        let problem = "runs that are repeated for this reason are still open; continue with the same command without --rerun, \
+                       --tool, --examination and --reason, or give another reason";
+        return Err(RunnerError::Refused(problem.to_owned()));
+    }
     match record.rerun(wanted, reason)?.len() {
         0 => {
             // Other words than those given: a name that is known gets no suggestion.

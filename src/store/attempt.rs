@@ -432,6 +432,7 @@ pub struct Disk {
     #[serde(deserialize_with = "text_of::<Name, _>")]
     pub role: String,
     /// SHA-256, lower-case hex.
+    #[serde(deserialize_with = "digest::deserialize")]
     pub sha256: String,
     /// Length in bytes.
     pub bytes: u64,

@@ -161,7 +161,7 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
 /// Rows that no version writes, each with the formats that have its columns: listings, summaries and counts would treat them
 /// differently. Facts that are no JSON are refused where they are read. Facts of attempts, by far the largest part of a record,
 /// are read once.
-const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 10] = [
+const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 11] = [
     (1..=FORMAT, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
     (1..=FORMAT, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
     (
@@ -192,6 +192,12 @@ const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 10] = [
         2..=FORMAT,
         "SELECT 1 FROM reruns WHERE after NOT BETWEEN 1 AND 4294967295",
         "the number of an attempt before a rerun is less than 1 or too large",
+    ),
+    (
+        2..=FORMAT,
+        "SELECT 1 FROM reruns JOIN runs ON position = run
+         WHERE recorded = 1 AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = reruns.run AND number > after)",
+        "a recorded run has no attempt after its rerun",
     ),
     (
         3..=FORMAT,
@@ -229,21 +235,13 @@ pub(super) fn check_integrity(db: &Connection, path: &Path) -> Result<(), StoreE
     check_rows(db, path)
 }
 
-/// Checks that an archived record has no rows that mean nothing: other facts than those of the campaign, and reruns that
-/// were not made.
+/// Checks that an archived record has no other facts than those of the campaign.
 ///
 /// # Errors
 /// It has some.
-pub(super) fn check_archived(db: &Connection, path: &Path, format: i64) -> Result<(), StoreError> {
+pub(super) fn check_archived(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let facts = "SELECT 1 FROM facts WHERE key NOT IN ('campaign', 'mcc-harness')";
-    let reruns = "SELECT 1 FROM reruns JOIN runs ON position = run
-                  WHERE recorded = 1
-                      AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.run = reruns.run AND number > after)";
-    check_absent(db, path, facts, "the table `facts` has a row that no archive has")?;
-    if format > 1 {
-        check_absent(db, path, reruns, "a recorded run has no attempt after its rerun")?;
-    }
-    Ok(())
+    check_absent(db, path, facts, "the table `facts` has a row that no archive has")
 }
 
 fn check_absent(db: &Connection, path: &Path, query: &str, problem: &str) -> Result<(), StoreError> {

@@ -217,7 +217,7 @@ impl Record {
         }
         let facts = read(&db, &path)?;
         if is_archived {
-            check_archived(&db, &path, format)?;
+            check_archived(&db, &path)?;
         }
         Ok(Self {
             dir: dir.to_owned(),

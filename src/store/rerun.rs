@@ -34,6 +34,23 @@ impl Record {
         Ok(reopened)
     }
 
+    /// Returns whether a run for which `wanted` returns true is open, and is already to be repeated for this reason: the
+    /// runs of an interrupted rerun.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn has_open_rerun(&self, wanted: impl Fn(&Run) -> bool, reason: &str) -> Result<bool, StoreError> {
+        let query = "SELECT position, id, facts FROM runs
+                     WHERE recorded = 0 AND EXISTS (SELECT 1 FROM reruns WHERE run = position AND reason = ?1)";
+        let open: Vec<(i64, String, String)> = self.rows(query, [reason])?;
+        for (position, id, facts) in open {
+            if wanted(&self.run_of_row(position, &id, &facts)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Opens the recorded runs again for which `wanted` returns true. Each is repeated with new retries, and its last
     /// attempt is judged. Returns their ids in the order of the plan.
     ///

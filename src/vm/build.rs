@@ -15,6 +15,7 @@ use mcc_base::files::{ARCHIVES, BUILD_PREFIX, FileStamp};
 use mcc_base::text::visible;
 use std::fs::{self, File};
 use std::io::{self, BufRead};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::mpsc;
@@ -261,7 +262,10 @@ fn container_disk(
         digest::file(archive).map(|(digest, _)| digest)
     };
     let archive_source = Source { name: last_part(archive), sha256: sha256.on("read", archive)? };
-    let (spool, root) = (out.join("contents"), out.join("root"));
+    // Set-uid files and devices of the container are on this host meanwhile, so no other user may enter.
+    let private = out.join("container");
+    fs::DirBuilder::new().mode(0o700).create(&private).on("create", &private)?;
+    let (spool, root) = (private.join("contents"), private.join("root"));
     fs::create_dir(&spool).on("create", &spool)?;
     let mut container = Container::read(archive, &spool, Limits::for_disk(build.size), progress)?;
     container.adapt(build.tool)?;
@@ -274,9 +278,7 @@ fn container_disk(
     progress("making the disk");
     let size = build.size.to_string();
     recipe("container", CONTAINER, out, &[("ROOT", root.as_os_str()), ("SIZE", size.as_ref())], progress)?;
-    for folder in [spool, root] {
-        fs::remove_dir_all(&folder).on("remove", &folder)?;
-    }
+    fs::remove_dir_all(&private).on("remove", &private)?;
     Ok(ContainerSource {
         archive: archive_source,
         name,

@@ -6,10 +6,13 @@ use crate::support::images;
 use crate::support::tool;
 
 use campaign::{Folder, Judged, stderr, until};
+use mcc_harness::base::digest;
 use mcc_harness::benchkit::Value;
 use mcc_harness::host::{Leases, Survey};
 use mcc_harness::judge::judgement::{Cell, Ending};
 use mcc_harness::store::{Attempt, Outcome, Record, RunRecord};
+use mcc_harness::vm::Ext4Files;
+use mcc_harness::vm::build::instance_disk;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -415,25 +418,72 @@ fn change_disk(disk: &Path, commands: &[String]) {
     convert([&raw, disk], ["raw", "qcow2"]);
 }
 
-#[test]
-fn a_set_uid_program_of_a_disk_has_only_the_rights_of_the_tool() {
+/// A campaign with one run of one tool, whose disk is changed by commands of debugfs.
+fn with_changed_disk(script: &str, programs: &[(&str, &str)], commands: &[&str]) -> Folder {
     let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &[], "");
     let folder = Folder::new(&format!(
         "{campaign}[[tool]]\nentry = \"climber\"\nimage = \"climber\"\nkind = \"sequential\"\n"
     ));
     let tool = folder.path().join("tool");
     fs::create_dir_all(tool.join("bin")).unwrap();
-    let script = "#!/bin/bash\necho \"mode=$(stat -c %u:%a \"$BIN_DIR/id-of-root\") users=$(\"$BIN_DIR/id-of-root\" -u):$(id -u)\"\n";
     fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
     fs::copy("/usr/bin/id", tool.join("bin/id-of-root")).unwrap();
     images::with_tool(&tool, &folder.path().join("climber"));
-    let fields = [("uid", "0"), ("gid", "0"), ("mode", "0104755")];
-    let program = "/home/mcc/BenchKit/bin/id-of-root";
-    let commands = fields.map(|(field, value)| format!("set_inode_field {program} {field} {value}"));
+    let write = |(place, text): &(&str, &str)| {
+        let file = folder.path().join(place.replace('/', "-"));
+        fs::write(&file, text).unwrap();
+        format!("write {} {place}", file.display())
+    };
+    let (removed, others): (Vec<&str>, Vec<&str>) = commands.iter().partition(|each| each.starts_with("rm "));
+    let commands: Vec<String> = removed
+        .into_iter()
+        .map(str::to_owned)
+        .chain(programs.iter().map(write))
+        .chain(others.into_iter().map(str::to_owned))
+        .collect();
     change_disk(&folder.path().join("climber/disk.qcow2"), &commands);
     folder.run(&[]).success();
-    let stdout = folder.output("climber/DiningTable-PT-03/StateSpace", 1, "stdout");
-    assert_eq!(stdout, "mode=0:4755 users=1000:1000\n");
+    folder
+}
+
+const CLIMBER: &str = "climber/DiningTable-PT-03/StateSpace";
+
+/// Set-uid programs, devices on the disk, programs that the kernel starts, and user namespaces.
+#[test]
+fn nothing_on_a_disk_has_more_rights_than_the_tool() {
+    let script = "#!/bin/bash\n\
+        echo \"mode=$(stat -c %u:%a \"$BIN_DIR/id-of-root\") users=$(\"$BIN_DIR/id-of-root\" -u):$(id -u)\"\n\
+        echo x > \"$BIN_DIR/null\" && echo \"a device was written\"\n\
+        printf '\\1\\2\\3\\4' > /tmp/unknown; chmod +x /tmp/unknown; /tmp/unknown\n\
+        sleep 1; test -e /helper && echo \"the kernel started $(cat /helper)\"\n\
+        unshare -U echo \"a user namespace was made\"\n\
+        echo end\n";
+    let helper = "#!/bin/bash\necho \"$0 as $UID\" > /helper\n";
+    let id = "set_inode_field /home/mcc/BenchKit/bin/id-of-root";
+    let device = "/home/mcc/BenchKit/bin/null";
+    let commands = [
+        format!("{id} uid 0"),
+        format!("{id} gid 0"),
+        format!("{id} mode 0104755"),
+        format!("mknod {device} c 1 3"),
+        format!("set_inode_field {device} mode 020666"),
+        "set_inode_field /usr/sbin/modprobe mode 0100755".to_owned(),
+    ];
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let folder = with_changed_disk(script, &[("/usr/sbin/modprobe", helper)], &commands);
+    assert_eq!(folder.output(CLIMBER, 1, "stdout"), "mode=0:4755 users=1000:1000\nend\n");
+}
+
+#[test]
+fn a_tool_that_would_be_root_is_not_started() {
+    let accounts = "root:x:0:0::/root:/bin/bash\nmcc:x:0:0::/home/mcc:/bin/bash\n";
+    let link = "symlink /etc/passwd /dev/console";
+    for (programs, link) in [(&[("/etc/passwd", accounts)][..], None), (&[], Some(link))] {
+        let commands: Vec<&str> = ["rm /etc/passwd"].into_iter().chain(link).collect();
+        let folder = with_changed_disk("#!/bin/bash\nid -u\n", programs, &commands);
+        assert_eq!(folder.runs()[CLIMBER].last.outcome.word(), "tool-crash");
+        assert_eq!(folder.output(CLIMBER, 1, "stdout"), "");
+    }
 }
 
 /// `inputs_visible`: with "instance" neither a file nor a byte of the inputs disk names another instance.
@@ -450,15 +500,9 @@ fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
     let folder = Folder::new(&campaign("instance"));
     let tool = folder.path().join("tool");
     fs::create_dir_all(tool.join("bin")).unwrap();
-    let script = "#!/bin/bash\necho \"files=$(ls \"$(dirname \"$BIN_DIR\")/INPUTS\" | grep -v lost+found | tr '\\n' ' ')\"\n\
-        echo \"bytes=$(cat /dev/vdb | grep -ao '[A-Za-z]*-PT-03' | sort -u | tr '\\n' ' ')\"\n";
+    let script = "#!/bin/bash\nls \"$(dirname \"$BIN_DIR\")/INPUTS\" | grep -v lost+found\n";
     fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
     images::with_tool(&tool, &folder.path().join("reader"));
-    // The user of the tool is root, who can read other disks.
-    let passwd = folder.path().join("passwd");
-    fs::write(&passwd, "root:x:0:0::/root:/bin/bash\nmcc:x:0:0::/home/mcc:/bin/bash\n").unwrap();
-    let commands = ["rm /etc/passwd".to_owned(), format!("write {} /etc/passwd", passwd.display())];
-    change_disk(&folder.path().join("reader/disk.qcow2"), &commands);
     let printed = |instance: &str| folder.output(&format!("reader/{instance}/StateSpace"), 1, "stdout");
     folder.run(&[]).success();
     let runs = folder.runs();
@@ -466,14 +510,21 @@ fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
         let run = &runs[&format!("reader/{instance}/StateSpace")];
         let roles: Vec<&str> = run.last.disks.iter().map(|disk| disk.role.as_str()).collect();
         assert_eq!(roles, ["disk", "kernel", "initrd", "inputs", "instance"]);
-        let stdout = printed(instance);
-        assert_eq!(stdout, format!("files={instance}.tgz \nbytes={instance} \n"), "{:?}", run.last);
+        assert_eq!(printed(instance), format!("{instance}.tgz\n"), "{:?}", run.last);
     }
     let disk = |instance: &str| {
         runs[&format!("reader/{instance}/StateSpace")].last.disks.last().unwrap().sha256.clone()
     };
     assert_ne!(disk(instances[0]), disk(instances[1]));
     assert!(folder.running_folders().is_empty());
+    // The disk of a run, made again: no byte of it names the other instance.
+    let whole = Ext4Files::open(&folder.results().join("inputs/inputs.ext4")).unwrap();
+    let made = folder.path().join("made.img");
+    instance_disk(&whole, instances[0], &made).unwrap();
+    assert_eq!(digest::file(&made).unwrap().0, disk(instances[0]));
+    let made = fs::read(made).unwrap();
+    let has = |name: &str| made.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+    assert!(has(instances[0]) && !has(instances[1]));
 
     // The archive has the disk of all instances; a replay makes that of the run again, with the same digest.
     let harness = |args: &[&str]| assert_cmd::Command::from(folder.harness(args)).assert().success();
@@ -502,9 +553,7 @@ fn a_guest_sees_other_instances_only_if_the_campaign_shows_them() {
     assert!(stderr(&changed).contains("inputs_visible"), "{}", stderr(&changed));
     fs::remove_dir_all(folder.results()).unwrap();
     folder.run(&["--only", &run]).success();
-    let all = instances.map(|instance| format!("{instance}.tgz ")).concat();
-    let stdout = printed(instances[1]);
-    assert_eq!(stdout, format!("files={all}\nbytes={} \n", instances.join(" ")));
+    assert_eq!(printed(instances[1]), instances.map(|instance| format!("{instance}.tgz\n")).concat());
 }
 
 /// Examinations and their abbreviations in the names of oracle files.
@@ -672,6 +721,20 @@ fn a_rerun_repeats_only_its_run_and_its_result_counts() {
     let judged = Judged::read(&folder.path().join("judgement"));
     let values = |entry| judged.cell(entry, "DiningTable-PT-03", "ReachabilityDeadlock").values.clone();
     assert_eq!((values("tool-0"), values("tool-1")), (vec![Some(Value::False)], vec![Some(Value::True)]));
+}
+
+#[test]
+fn a_rerun_that_was_not_finished_is_continued_and_not_begun_again() {
+    let folder = recorded_with_true();
+    let rerun = [&RERUN[..], &["its disk was wrong"]].concat();
+    // No run of tool-1 is open, so this ends before the repeated run of tool-0.
+    folder.run(&[&rerun[..], &["--only", "tool-1/*"]].concat());
+    let again = folder.run(&rerun).code(2);
+    assert!(stderr(&again).contains("continue with the same command without --rerun"), "{}", stderr(&again));
+    folder.run(&[]).success();
+    assert_eq!(folder.runs()[REPEATED].attempts, 2);
+    folder.run(&rerun).success();
+    assert_eq!(folder.runs()[REPEATED].attempts, 3, "a finished rerun can be repeated");
 }
 
 #[test]

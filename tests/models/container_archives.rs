@@ -276,6 +276,25 @@ fn settings_that_the_contest_ignores_are_noted() {
 }
 
 #[test]
+fn a_linked_file_of_accounts_becomes_a_file() {
+    let accounts = "mcc:x:1007:1007::/home/mcc:/bin/bash\n";
+    let layer = Layer::new()
+        .program("bin/bash", "#!x")
+        .file("home/mcc/BenchKit/BenchKit_head.sh", "#!/bin/bash\n")
+        .file("dev/vda", accounts)
+        .link("etc/passwd", "/dev/vda");
+    let layout = Layout::new(&[layer], &config(""));
+    let spool = tempfile::tempdir().unwrap();
+    let mut container = Container::read(layout.path(), spool.path(), LIMITS, &|_| {}).unwrap();
+    container.adapt(None).unwrap();
+    let root = spool.path().join("root");
+    container.write(&root).unwrap();
+    let made = root.join("etc/passwd");
+    assert!(made.symlink_metadata().unwrap().is_file());
+    assert_eq!(std::fs::read_to_string(made).unwrap(), accounts);
+}
+
+#[test]
 fn a_container_that_cannot_start_the_tool_is_refused() {
     let bash = || Layer::new().program("bin/bash", "#!x");
     let head = "home/mcc/BenchKit/BenchKit_head.sh";

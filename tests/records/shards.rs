@@ -205,7 +205,7 @@ fn an_attempt_that_no_job_of_the_model_recorded_is_refused() {
     unsealed("faster", "UPDATE attempts SET facts = replace(facts, '2026-11-21', '2026-11-22')");
     unsealed("moved", "UPDATE facts SET value = 'x' WHERE key LIKE 'seal %'");
     unsealed("without", "DELETE FROM facts WHERE key LIKE 'seal %'");
-    unsealed("superseded", "INSERT INTO reruns SELECT run, 1, 'again' FROM attempts WHERE number = 1");
+    unsealed("superseded", "INSERT INTO reruns SELECT run, 1, 'again' FROM attempts WHERE number = 2");
     let stranger = folder.path().join("stranger");
     let stranger = Record::create_or_open_shared(&stranger, &campaign().shard(MODEL)).unwrap();
     let stranger = stranger.sealed_with(SealKey("b5".repeat(32)));
@@ -226,7 +226,8 @@ fn fewer_attempts_and_more_reruns_change_nothing() {
     record.merge_parts(MODEL, &key(), &[counting(&shard)]).unwrap();
     let before = content(&record);
     for statements in [
-        "DELETE FROM attempts WHERE number = 2; INSERT INTO reruns SELECT run, 7, 'again' FROM attempts",
+        "DELETE FROM attempts WHERE number = 2; UPDATE runs SET recorded = 0;
+         INSERT INTO reruns SELECT run, 7, 'again' FROM attempts",
         "DELETE FROM attempts",
     ] {
         change(&shard, statements);

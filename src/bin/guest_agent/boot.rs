@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use mcc_base::guest::GuestEvent;
 use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
 };
@@ -59,12 +60,17 @@ pub fn switch_to_disk(hotplug: &Hotplug) -> Result<()> {
     special("sysfs", "/sys", MsFlags::empty(), "")?;
     hotplug.wait_for(|| Path::new("/dev/vda").exists().then_some(()))?;
     fs::create_dir_all("/disk")?;
-    mount(Some("/dev/vda"), "/disk", Some("ext4"), MsFlags::MS_NOATIME, None::<&str>)
+    // Devices are those of devtmpfs only.
+    let flags = MsFlags::MS_NOATIME | MsFlags::MS_NODEV;
+    mount(Some("/dev/vda"), "/disk", Some("ext4"), flags, None::<&str>)
         .context("mounting the disk /dev/vda (an ext4 file system is expected)")?;
     for folder in ["/dev", "/sys"] {
         mount(Some(folder), &*format!("/disk{folder}"), None::<&str>, MsFlags::MS_MOVE, None::<&str>)
             .with_context(|| format!("moving {folder} to the disk"))?;
     }
+    // The kernel's threads keep the initrd as their root. With the disk, the kernel would start programs of it as root, such as
+    // /sbin/modprobe, and a tool can cause that.
+    unshare(CloneFlags::CLONE_FS)?;
     std::env::set_current_dir("/disk")?;
     mount(Some("."), "/", None::<&str>, MsFlags::MS_MOVE, None::<&str>)
         .context("making the disk the root")?;
@@ -80,6 +86,8 @@ pub fn switch_to_disk(hotplug: &Hotplug) -> Result<()> {
     {
         std::os::unix::fs::symlink(target, format!("/dev/{link}"))?;
     }
+    // In a user namespace a tool could use network memory that its cgroup does not count.
+    fs::write("/proc/sys/user/max_user_namespaces", "0").context("forbidding user namespaces")?;
     nix::unistd::sethostname("mcc")?;
     loopback_up().context("loopback interface")
 }

@@ -5,7 +5,7 @@ use crate::port::Control;
 use anyhow::{Context, Result, bail, ensure};
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
 use mcc_base::{evidence, guest_kernel_log};
-use nix::fcntl::{FcntlArg, fcntl};
+use nix::fcntl::{AT_FDCWD, FcntlArg, OFlag, OpenHow, ResolveFlag, fcntl, openat2};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
@@ -53,12 +53,13 @@ struct User {
 impl User {
     /// Finds a user in /etc/passwd: a statically linked program has no name service.
     fn named(name: &str) -> Result<Self> {
-        let passwd = fs::read("/etc/passwd").context("/etc/passwd")?;
-        let passwd = String::from_utf8_lossy(&passwd);
+        let passwd = accounts().context("/etc/passwd")?;
         let fields = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
         let user = fields.into_iter().find(|f| f.first() == Some(&name) && f.len() > 3);
         let user = user.with_context(|| format!("the disk has no user {name}"))?;
-        Ok(Self { uid: Uid::from_raw(user[2].parse()?), gid: Gid::from_raw(user[3].parse()?) })
+        let uid = Uid::from_raw(user[2].parse()?);
+        ensure!(!uid.is_root(), "the user {name} is root");
+        Ok(Self { uid, gid: Gid::from_raw(user[3].parse()?) })
     }
 
     /// Runs `work` with the rights of this user. The agent must have one thread only, as it has until its job runs.
@@ -93,6 +94,22 @@ impl User {
         }
         command
     }
+}
+
+/// The largest /etc/passwd that is read, bytes.
+const MAX_ACCOUNTS: u64 = 1 << 20;
+
+/// The text of /etc/passwd, which must be a regular file of the disk: a link of the disk could lead to a device, or to a
+/// file that is another one than when the image was built.
+fn accounts() -> Result<String> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_XDEV);
+    let file = File::from(openat2(AT_FDCWD, "/etc/passwd", how)?);
+    ensure!(file.metadata()?.is_file(), "it is not a regular file");
+    let mut text = vec![];
+    file.take(MAX_ACCOUNTS + 1).read_to_end(&mut text)?;
+    ensure!(text.len() as u64 <= MAX_ACCOUNTS, "it has more than {MAX_ACCOUNTS} bytes");
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The part of the preparation that fails only because of the content of the tool's disk.

@@ -52,10 +52,12 @@ impl Container {
         let shadow = self.text("/etc/shadow")?;
         let account = account::account(&passwd, &group, shadow.as_deref());
         let account = account.map_err(|reason| self.unsuitable(reason))?;
-        for (path, text) in
-            [("/etc/passwd", account.passwd), ("/etc/group", account.group), ("/etc/shadow", account.shadow)]
-        {
-            if let Some(text) = text {
+        for (path, text, earlier) in [
+            ("/etc/passwd", account.passwd, Some(passwd)),
+            ("/etc/group", account.group, Some(group)),
+            ("/etc/shadow", account.shadow, shadow),
+        ] {
+            if let Some(text) = text.or_else(|| earlier.filter(|_| self.is_linked(path))) {
                 self.replace(path, &text)?;
             }
         }
@@ -76,16 +78,22 @@ impl Container {
         }
     }
 
-    /// Replaces the content of a file, with its attributes, or makes the file.
+    /// Whether a path leads over a link to what it names. In the machine other file systems may be on the way.
+    fn is_linked(&self, path: &str) -> bool {
+        self.tree.find(path) != self.tree.find_without_links(path)
+    }
+
+    /// Replaces the content of a file in /etc, with its attributes, or makes the file. A link is replaced by a file.
     fn replace(&mut self, path: &str, text: &str) -> Result<(), ContainerError> {
         let content = self.keep(text.as_bytes())?;
-        if let Some(id) = self.tree.find(path) {
+        if let Some(id) = self.tree.find(path).filter(|_| !self.is_linked(path)) {
             self.tree.node_mut(id).kind = NodeKind::File(content);
             return Ok(());
         }
         let etc = self.folder(ROOT, "etc", 0o755)?;
         let name = path.rsplit('/').next().unwrap_or_default();
-        self.file(etc, name.as_bytes(), content, 0o644)
+        self.tree.remove(etc, name.as_bytes());
+        self.file(etc, name.as_bytes(), content, if path == "/etc/shadow" { 0o640 } else { 0o644 })
     }
 
     /// The contest runs every tool as `mcc`.
