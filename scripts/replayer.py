@@ -579,7 +579,15 @@ class Instance:
         demand(is_bound == number, "a value of another kind")
         if is_bound:
             return "Bound", self.net.known_places(formula), value
+        demand(examination.startswith("LTL") or below_quantifiers(formula), "a path operator below no quantifier")
         return "Formula", formula, value
+
+
+def below_quantifiers(node):
+    kind = tag(node)
+    if kind in ("all-paths", "exists-path"):
+        return True
+    return kind not in ("globally", "finally", "next", "until") and all(map(below_quantifiers, node))
 
 
 def files(path):

@@ -113,7 +113,12 @@ impl Instance {
                 _ => return Err(wrong_kind()),
             },
         };
-        Ok(claim)
+        match claim {
+            Claim::Formula(formula, _) if !examination.starts_with("LTL") && !formula.is_quantified() => {
+                Err(CheckError::refused("the formula is not of the logic of its examination"))
+            }
+            claim => Ok(claim),
+        }
     }
 
     /// The questions of the total examinations; a coloured net has none.

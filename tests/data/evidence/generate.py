@@ -8,6 +8,7 @@ is not generated.
 """
 import copy
 import csv
+import itertools
 import json
 import pathlib
 import sys
@@ -1379,6 +1380,25 @@ def deep_invariants():
     add("text-invariant-depth", good, "unreadable", "a number with a fraction", json.dumps(changed(good, (depth, 2.0)), separators=(",", ":")))
 
 
+# One token, which t takes away and u keeps. In CTL and reachability a path operator below no quantifier has no meaning.
+MODELS["Fork-PT-1"] = plain_net("Fork-PT-1", {"p": 1, "q": 0}, {"t": ([("p", 1)], [("q", 1)]), "u": ([("p", 1)], [("p", 1)]), "v": ([("q", 1)], [("q", 1)])})
+FREE = {"f0": always(le(1, tokens("p"))), "f1": no(later(le(1, tokens("q")))), "f2": both(reachable(le(1, tokens("q"))), until(le(1, tokens("p")), le(1, tokens("q"))))}
+FORMULAS["Fork-PT-1"] = {"ReachabilityCardinality": FREE, "CTLCardinality": FREE, "LTLCardinality": FREE}
+
+
+def free_path_operators():
+    by = {True: run("t", "v", loop=1), False: run("u", loop=0)}
+    for logic in ("Reachability", "CTL"):
+        for key, value in itertools.product(FREE, (True, False)):
+            for name, leaves in (("t", True), ("u", False)):
+                not_shown(f"fork-{logic.lower()}-{key}-{value}-{name}".lower(), "Fork-PT-1", f"{logic}Cardinality", key, str(value).upper(),
+                          "a path operator below no quantifier", by[leaves])
+    fork = lambda key: ("Fork-PT-1", "LTLCardinality", key, "FALSE")
+    witness("fork-ltl-globally", *fork("f0"), "LTL: on all paths", run("t"))
+    witness("fork-ltl-not-finally", *fork("f1"), "LTL: on all paths", run("t"))
+    witness("fork-ltl-until", *fork("f2"), "LTL: on all paths", by[False])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1403,6 +1423,7 @@ def main():
     sharper()
     undecided()
     deep_invariants()
+    free_path_operators()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:
