@@ -58,6 +58,14 @@ pub enum ArchiveError {
         /// The archive or folder.
         path: PathBuf,
     },
+    /// The net is of another kind than the name of the instance says, by which editions and tools choose the questions.
+    #[error("{}: its net is not of the kind that the name {instance} says; correct the type of the net or the name", path.display())]
+    Kind {
+        /// The archive or folder.
+        path: PathBuf,
+        /// The name.
+        instance: InstanceName,
+    },
     /// The model or another XML file is not valid.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -128,16 +136,30 @@ impl Archive {
     /// Reads the net as a stream.
     ///
     /// # Errors
-    /// The archive cannot be read, or the net is not valid.
+    /// The archive cannot be read, or the net is not valid, or of another kind than the instance.
     pub fn net(&self) -> Result<Net, ArchiveError> {
+        let net = self.net_of_any_kind()?;
+        self.check_kind(net.kind).map(|()| net)
+    }
+
+    /// `net`, also if its kind is wrong.
+    pub(super) fn net_of_any_kind(&self) -> Result<Net, ArchiveError> {
         Ok(self.with_model(|model, file| Net::read(model, file))??)
+    }
+
+    fn check_kind(&self, kind: NetKind) -> Result<(), ArchiveError> {
+        if kind == self.instance.kind() {
+            return Ok(());
+        }
+        Err(ArchiveError::Kind { path: self.path.clone(), instance: self.instance.clone() })
     }
 
     /// Reads the coloured net with its sorts, markings, arc expressions and guards.
     ///
     /// # Errors
-    /// The archive cannot be read, or the model is not a valid symmetric net.
+    /// The archive cannot be read, or the model is not a valid symmetric net, or the instance is not coloured.
     pub fn symmetric_net(&self) -> Result<SymmetricNet, ArchiveError> {
+        self.check_kind(NetKind::Coloured)?;
         Ok(self.with_model(|model, file| SymmetricNet::read(model, file))??)
     }
 
@@ -586,6 +608,17 @@ mod tests {
         packed.finish().unwrap();
         let error = Archive::open(&path).unwrap_err().to_string();
         assert!(error.contains("data after the end of the archive"), "{error}");
+    }
+
+    #[test]
+    fn a_net_of_another_kind_than_its_name_says_is_refused() {
+        let folder = TempDir::new().unwrap();
+        let coloured = NET.replace("ptnet", "symmetricnet");
+        for (name, net) in [("N-COL-1/model.pnml", NET), ("N-PT-1/model.pnml", coloured.as_str())] {
+            let archive = Archive::open(&pack(&folder, &[(name, FILE, net)])).unwrap();
+            let error = archive.net().unwrap_err().to_string();
+            assert!(error.contains("not of the kind that the name N-"), "{error}");
+        }
     }
 
     #[test]
