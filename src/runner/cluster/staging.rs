@@ -16,14 +16,14 @@ pub struct StagingFolder {
 }
 
 impl StagingFolder {
-    /// Opens the folder; creates it if it does not exist. Other users of the node must not be able to write to it: they could
-    /// replace the disks, and lead what is written here to other files of this user.
+    /// Opens the folder; creates it with this mode if it does not exist. Other users of the node must not be able to write to
+    /// it: they could replace the disks, and lead what is written here to other files of this user.
     ///
     /// # Errors
     /// The folder cannot be created, or others can write to it.
-    pub fn open(folder: &Path) -> Result<Self, ClusterError> {
+    pub fn open(folder: &Path, mode: u32) -> Result<Self, ClusterError> {
         folder.parent().map_or(Ok(()), fs::create_dir_all).on("create", folder)?;
-        match DirBuilder::new().mode(0o700).create(folder) {
+        match DirBuilder::new().mode(mode).create(folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => created.on("create", folder)?,
         }
@@ -97,7 +97,7 @@ mod tests {
     fn a_disk_is_copied_once_and_again_if_the_copy_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let (source, stage) =
-            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node"), 0o700).unwrap());
         fs::write(&source, "a disk").unwrap();
         let sha256 = digest::bytes("a disk");
         let (place, _) = stage.disk(&source, &sha256).unwrap();
@@ -113,16 +113,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        StagingFolder::open(&at("new/node")).unwrap();
+        StagingFolder::open(&at("new/node"), 0o700).unwrap();
         assert_eq!(fs::metadata(at("new/node")).unwrap().mode() & 0o777, 0o700);
         symlink(at("new/node"), at("link")).unwrap();
         mode(&at("new"), 0o777);
         for refused in ["link", "new"] {
-            let error = StagingFolder::open(&at(refused)).err().unwrap().to_string();
+            let error = StagingFolder::open(&at(refused), 0o700).err().unwrap().to_string();
             assert!(error.contains("no other can write"), "{error}");
         }
         // Links that were made before the folder was private.
-        let (stage, sha256) = (StagingFolder::open(&at("new/node")).unwrap(), digest::bytes("a disk"));
+        let (stage, sha256) = (StagingFolder::open(&at("new/node"), 0o700).unwrap(), digest::bytes("a disk"));
         fs::write(at("disk"), "a disk").unwrap();
         fs::write(at("victim"), "kept").unwrap();
         mode(&at("victim"), 0o600);
@@ -141,7 +141,7 @@ mod tests {
     fn a_disk_that_changed_since_the_submission_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (source, stage) =
-            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node"), 0o700).unwrap());
         fs::write(&source, "another").unwrap();
         let error = stage.disk(&source, &digest::bytes("a disk")).unwrap_err().to_string();
         assert!(error.contains("put the disk back"), "{error}");
