@@ -182,7 +182,7 @@ class Net:
     def __init__(self, root):
         net = child(root, "net")
         for node in list(net.iter()):
-            for part in [part for part in node if tag(part) == "toolspecific"]:
+            for part in [part for part in node if tag(part) in ("name", "graphics", "toolspecific")]:
                 node.remove(part)
         self.coloured = net.get("type").endswith("symmetricnet")
         self.sorts, self.enumerations, self.classes, self.variables = {}, {}, {}, {}
@@ -257,6 +257,20 @@ class Net:
         assert colour in ("false", "true"), colour
         return ["false", "true"]
 
+    def sort_of(self, node):
+        """The colours of the sort of a term."""
+        kind = tag(node)
+        if kind in ("successor", "predecessor"):
+            return self.sort_of(inside(node)[0])
+        if kind == "variable":
+            return self.colours(self.variables[node.get("refvariable")])
+        if kind == "partitionelementof":
+            return self.enumerations[node.get("refpartition")]
+        if kind == "finiteintrangeconstant":
+            return self.colours(node[0])
+        name = self.term(node, {})
+        return next((elements for elements in self.enumerations.values() if name in elements), None) or self.sort_with(name)
+
     def add_place(self, node):
         place = node.get("id")
         if self.coloured:
@@ -287,7 +301,7 @@ class Net:
             return self.classes[node.get("refpartition")][self.term(inside(node)[0], binding)]
         assert kind in ("successor", "predecessor"), kind
         colour = self.term(inside(node)[0], binding)
-        colours = self.sort_with(colour)
+        colours = self.sort_of(node)
         return colours[(colours.index(colour) + (1 if kind == "successor" else -1)) % len(colours)]
 
     def bag(self, node, binding):
@@ -312,15 +326,9 @@ class Net:
                 total[colour] -= count
             return total
         if kind == "tuple":
-            parts = [self.bag(part, binding) for part in inside(node)]
-            return {colours: 1 for colours in itertools.product(*parts)}
+            parts = [self.bag(part, binding).items() for part in inside(node)]
+            return {tuple(colour for colour, _ in chosen): math.prod(n for _, n in chosen) for chosen in itertools.product(*parts)}
         return {self.term(node, binding): 1}
-
-    def order(self, colour):
-        for elements in self.enumerations.values():
-            if colour in elements:
-                return elements.index(colour)
-        return self.sort_with(colour).index(colour)
 
     def guard(self, node, binding):
         kind = tag(node)
@@ -338,7 +346,7 @@ class Net:
         left, right = (self.term(part, binding) for part in inside(node))
         if kind in ("equality", "inequality"):
             return (left == right) == (kind == "equality")
-        left, right = self.order(left), self.order(right)
+        left, right = (self.sort_of(part).index(colour) for part, colour in zip(inside(node), (left, right)))
         return {
             "lessthan": left < right, "ltp": left < right, "lessthanorequal": left <= right,
             "greaterthan": left > right, "gtp": left > right, "greaterthanorequal": left >= right,
@@ -550,6 +558,8 @@ class Instance:
 
     def check(self, file):
         demand(file["instance"] == self.name, "for another instance")
+        kind = re.search("-(PT|COL)-", self.name)
+        demand(kind and self.net.coloured == (kind[1] == "COL"), "a net of another kind than its name says")
         if "runs" in file:
             check_witness(self.net, self.claim(file), file)
         else:
@@ -579,7 +589,15 @@ class Instance:
         demand(is_bound == number, "a value of another kind")
         if is_bound:
             return "Bound", self.net.known_places(formula), value
+        demand(examination.startswith("LTL") or below_quantifiers(formula), "a path operator below no quantifier")
         return "Formula", formula, value
+
+
+def below_quantifiers(node):
+    kind = tag(node)
+    if kind in ("all-paths", "exists-path"):
+        return True
+    return kind not in ("globally", "finally", "next", "until") and all(map(below_quantifiers, node))
 
 
 def files(path):

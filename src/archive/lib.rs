@@ -6,6 +6,7 @@
 mod disks;
 mod layout;
 mod metadata;
+mod own_folder;
 mod pack;
 mod paths;
 mod replay;
@@ -16,6 +17,7 @@ mod verify;
 
 pub use disks::{DiskFinder, disks_of, machine_files};
 pub use metadata::{ArchiveParts, Description, Tables, write as write_metadata};
+pub use own_folder::own_folder;
 pub use pack::pack;
 pub use paths::{ArchiveFacts, ArchivePaths, cores, is_archive, publication};
 pub use replay::{Comparison, Measured, Median, compare};

@@ -85,9 +85,15 @@ impl Writer {
                 format!("`{name}` is not a file that an archive can have; remove it from the record");
             return Err(ArchiveError::Bad { path: path.to_owned(), reason });
         }
-        let (sha256, bytes) = digest::file(path).on("read", path)?;
-        let file = files::open(path).on("read", path)?;
-        append(&mut self.tar, &self.out, name, bytes, BufReader::new(file))?;
+        let mut file = files::open(path).on("read", path)?;
+        let (sha256, bytes) = digest::of_open(&file).on("read", path)?;
+        file.rewind().on("read", path)?;
+        let mut packed = digest::Reader::new(BufReader::new(file).take(bytes));
+        append(&mut self.tar, &self.out, name, bytes, &mut packed)?;
+        if packed.digest() != sha256 {
+            let reason = "it changed while it was packed; run the command again".to_owned();
+            return Err(ArchiveError::Bad { path: path.to_owned(), reason });
+        }
         writeln!(self.sums, "{sha256}  {name}").on("write", &self.out)?;
         Ok(sha256)
     }

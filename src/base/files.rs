@@ -152,6 +152,21 @@ pub fn create_own_folders(base: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes what is at `path` below `base`, and creates the folders above it as `create_own_folders` does: nothing is removed
+/// through a link.
+///
+/// # Errors
+/// It cannot be removed, a folder cannot be created, or something else is in its place.
+pub fn clear_own_place(base: &Path, path: &Path) -> io::Result<()> {
+    create_own_folders(base, path.parent().unwrap_or(base))?;
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    }
+}
+
 /// A file with a lock of the kernel (flock), which ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub struct LockedFile {

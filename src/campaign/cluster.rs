@@ -93,7 +93,7 @@ impl Default for ClusterSettings {
             time_limit_s: None,
             memory_per_core_mib: None,
             runs_at_once: NonZeroU32::MIN,
-            stage: PathBuf::from("/tmp/mcc-harness-stage"),
+            stage: PathBuf::from(format!("/tmp/mcc-harness-stage-{}", nix::unistd::geteuid())),
             margin_s: MARGIN_S,
             lost_node: LostNode::default(),
         }

@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::unfolded::Unfolded;
 use crate::{CheckError, Value};
-use mcc_model::{Archive, Expr, Formula, NetKind, Property, Total};
+use mcc_model::{Archive, Expr, Formula, Multiset, NetKind, Property, Total};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -113,14 +113,21 @@ impl Instance {
                 _ => return Err(wrong_kind()),
             },
         };
-        Ok(claim)
+        match claim {
+            Claim::Formula(formula, _) if !examination.starts_with("LTL") && !formula.is_quantified() => {
+                Err(CheckError::refused("the formula is not of the logic of its examination"))
+            }
+            claim => Ok(claim),
+        }
     }
 
     /// The questions of the total examinations; a coloured net has none.
     fn totals(&self) -> &[Vec<Property>; 3] {
         self.totals.get_or_init(|| {
             let net = &self.model.net;
-            let places = || net.places.iter().map(|place| (place.id.as_str(), place.initial.values().sum()));
+            // A P/T net has one colour.
+            let initial = |tokens: &Multiset| tokens.values().copied().next().unwrap_or_default();
+            let places = || net.places.iter().map(|place| (place.id.as_str(), initial(&place.initial)));
             let transitions = || net.transitions.iter().map(|transition| transition.id.as_str());
             Total::ALL.map(|total| match self.kind {
                 NetKind::PlaceTransition => total.questions(places(), transitions()),

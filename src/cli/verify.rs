@@ -65,7 +65,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
-    let mut verified = mcc_archive::verify(&record_source.folder, args.allowed_signers.as_deref())?;
+    let is_signed_folder = args.allowed_signers.is_some() && args.input.is_dir();
+    let own = is_signed_folder.then(|| mcc_archive::own_folder(&args.input)).transpose()?;
+    let folder = own.as_deref().unwrap_or(&record_source.folder);
+    let mut verified = mcc_archive::verify(folder, args.allowed_signers.as_deref())?;
     if let Some(judgement) = &args.judgement {
         if !judgement.join("judgement.json").is_file() {
             let dir = judgement.display();

@@ -5,7 +5,7 @@ use super::{
     BadInstanceName, InstanceName, ModelError, Net, NetKind, Nupn, Property, SymmetricNet, Total,
     position_order,
 };
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use mcc_base::{FileError, OnFile, files};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -57,6 +57,14 @@ pub enum ArchiveError {
     NoModel {
         /// The archive or folder.
         path: PathBuf,
+    },
+    /// The net is of another kind than the name of the instance says, by which editions and tools choose the questions.
+    #[error("{}: its net is not of the kind that the name {instance} says; correct the type of the net or the name", path.display())]
+    Kind {
+        /// The archive or folder.
+        path: PathBuf,
+        /// The name.
+        instance: InstanceName,
     },
     /// The model or another XML file is not valid.
     #[error(transparent)]
@@ -128,16 +136,30 @@ impl Archive {
     /// Reads the net as a stream.
     ///
     /// # Errors
-    /// The archive cannot be read, or the net is not valid.
+    /// The archive cannot be read, or the net is not valid, or of another kind than the instance.
     pub fn net(&self) -> Result<Net, ArchiveError> {
+        let net = self.net_of_any_kind()?;
+        self.check_kind(net.kind).map(|()| net)
+    }
+
+    /// `net`, also if its kind is wrong.
+    pub(super) fn net_of_any_kind(&self) -> Result<Net, ArchiveError> {
         Ok(self.with_model(|model, file| Net::read(model, file))??)
+    }
+
+    fn check_kind(&self, kind: NetKind) -> Result<(), ArchiveError> {
+        if kind == self.instance.kind() {
+            return Ok(());
+        }
+        Err(ArchiveError::Kind { path: self.path.clone(), instance: self.instance.clone() })
     }
 
     /// Reads the coloured net with its sorts, markings, arc expressions and guards.
     ///
     /// # Errors
-    /// The archive cannot be read, or the model is not a valid symmetric net.
+    /// The archive cannot be read, or the model is not a valid symmetric net, or the instance is not coloured.
     pub fn symmetric_net(&self) -> Result<SymmetricNet, ArchiveError> {
+        self.check_kind(NetKind::Coloured)?;
         Ok(self.with_model(|model, file| SymmetricNet::read(model, file))??)
     }
 
@@ -231,35 +253,42 @@ impl Archive {
     }
 }
 
-type Packed = Take<MultiGzDecoder<BufReader<File>>>;
+type Packed = Take<GzDecoder<BufReader<File>>>;
 
 /// Calls `each` with the name of every entry and the entry, until it breaks; returns the value of the break.
 ///
-/// Reads headers with long names itself, with a limit: the library would keep headers of gigabytes in memory.
+/// Reads headers with long names itself, with a limit: the library would keep headers of gigabytes in memory. An archive that
+/// other programs unpack to other files, as the guest agent or GNU tar, is refused.
 fn each_entry<T>(
     path: &Path,
     mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
-    let bytes = MultiGzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
+    let bytes = GzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
     let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
-    let mut long_name = None;
+    let mut long_name: Option<PathBuf> = None;
     for entry in tar.entries().on("read", path)?.raw(true) {
         let mut entry = entry.on("read", path)?;
         let name = entry.path().on("read", path)?.into_owned();
         let entry_type = entry.header().entry_type();
+        let refuse = |why: &str| Err(Contents::new(path).refuse(&name.to_string_lossy(), why));
         match entry_type {
-            EntryType::XGlobalHeader => {}
-            EntryType::GNULongName | EntryType::XHeader => {
+            EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader => {
                 if entry.size() > MAX_HEADER_BYTES {
-                    let why = format!("is a header longer than {MAX_HEADER_BYTES} bytes");
-                    return Err(Contents::new(path).refuse(&name.to_string_lossy(), &why));
+                    return refuse(&format!("is a header longer than {MAX_HEADER_BYTES} bytes"));
                 }
                 let mut header = Vec::new();
                 entry.read_to_end(&mut header).on("read", path)?;
-                long_name = match entry_type {
-                    EntryType::XHeader => pax_path(&header).on("read", path)?.or(long_name),
-                    _ => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
+                let new_name = match entry_type {
+                    EntryType::GNULongName => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
+                    _ => match pax_path(&header, entry_type).on("read", path)? {
+                        Ok(new_name) => new_name,
+                        Err(key) => return refuse(&format!("is a header with the key \"{key}\"")),
+                    },
                 };
+                if long_name.is_some() && new_name.is_some() {
+                    return refuse("is a second header with the name of a file");
+                }
+                long_name = new_name.or(long_name);
             }
             _ => {
                 let name = long_name.take().unwrap_or(name);
@@ -269,20 +298,43 @@ fn each_entry<T>(
             }
         }
     }
+    // What follows the end of the archive is read by some programs only.
+    let mut rest = tar.into_inner();
+    let mut buffer = [0; 8192];
+    loop {
+        match rest.read(&mut buffer).on("read", path)? {
+            0 => break,
+            read if buffer[..read].iter().all(|byte| *byte == 0) => {}
+            _ => Err(io::Error::other("there are data after the end of the archive")).on("read", path)?,
+        }
+    }
+    if !rest.into_inner().into_inner().fill_buf().on("read", path)?.is_empty() {
+        Err(io::Error::other("there are data after the end of the first compressed part"))
+            .on("read", path)?;
+    }
     Ok(None)
 }
 
-/// Returns the path in a PAX header. A size in it, which is used for more than 8 GB only, is ignored: such a file
-/// exceeds the limit.
-fn pax_path(header: &[u8]) -> io::Result<Option<PathBuf>> {
+/// The keys of PAX headers that change neither the content nor the kind of a file, or of further ones with a prefix.
+const PAX_KEYS: [&str; 8] = ["atime", "comment", "ctime", "gid", "gname", "mtime", "uid", "uname"];
+const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
+
+/// Returns the path in a PAX header, or a key that is refused. Programs treat the others differently: `size` and
+/// `GNU.sparse.*` give a file another content.
+fn pax_path(header: &[u8], entry_type: EntryType) -> io::Result<Result<Option<PathBuf>, String>> {
     let mut path = None;
     for extension in tar::PaxExtensions::new(header) {
         let extension = extension?;
-        if extension.key_bytes() == b"path" {
+        let key = String::from_utf8_lossy(extension.key_bytes()).into_owned();
+        // The names in a global header would be those of all following files.
+        let is_path = key == "path" && entry_type == EntryType::XHeader && path.is_none();
+        if is_path {
             path = Some(path_of(extension.value_bytes()));
+        } else if !PAX_KEYS.contains(&&*key) && !PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
+            return Ok(Err(key));
         }
     }
-    Ok(path)
+    Ok(Ok(path))
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {
@@ -300,7 +352,8 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
         for part in raw.components() {
             match part {
                 Component::Normal(part) => {
-                    parts.push(part.to_str().ok_or_else(|| refuse("has a name that is not UTF-8"))?);
+                    let part = part.to_str().filter(|part| !part.contains('\0'));
+                    parts.push(part.ok_or_else(|| refuse("has a name that is not UTF-8"))?);
                 }
                 Component::CurDir => {}
                 _ => return Err(refuse("leads out of its folder")),
@@ -314,8 +367,13 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
                 return Err(refuse(&format!("is not in the folder \"{folder}\" of the previous entries")));
             }
         }
+        // Some programs unpack it as a folder.
+        let is_folder_name = raw.as_os_str().as_encoded_bytes().ends_with(b"/");
         match (entry_type, inside) {
             (EntryType::Directory, []) => {}
+            (EntryType::Regular, _) if is_folder_name => {
+                return Err(refuse("is a plain file with the name of a folder"));
+            }
             (EntryType::Regular, [name]) => contents.add(name, entry.size(), &mut entry)?,
             (EntryType::Regular, []) => return Err(refuse("is in no folder")),
             (EntryType::Regular | EntryType::Directory, _) => {
@@ -424,8 +482,9 @@ mod tests {
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_entry_type(*kind);
             header.set_mode(0o644);
-            let data = if kind.is_file() { content.as_bytes() } else { b"" };
-            if !kind.is_file() {
+            let has_data = kind.is_file() || HEADERS.contains(kind);
+            let data = if has_data { content.as_bytes() } else { b"" };
+            if !has_data {
                 header.set_link_name(content).unwrap();
             }
             header.set_size(data.len() as u64);
@@ -437,6 +496,10 @@ mod tests {
     }
 
     const FILE: EntryType = EntryType::Regular;
+    const PAX: EntryType = EntryType::XHeader;
+    const GLOBAL: EntryType = EntryType::XGlobalHeader;
+    const LONG_NAME: EntryType = EntryType::GNULongName;
+    const HEADERS: [EntryType; 3] = [PAX, GLOBAL, LONG_NAME];
     const MODEL_ENTRY: RawEntry<'static> = ("N-PT-1/model.pnml", FILE, NET);
 
     #[test]
@@ -502,6 +565,60 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let error = Archive::open(&pack(&folder, &[("Nets/model.pnml", FILE, NET)])).unwrap_err().to_string();
         assert!(error.contains("\"Nets\" is not an instance name"), "{error}");
+    }
+
+    #[test]
+    fn an_archive_that_others_unpack_to_other_files_is_refused() {
+        const SIZE: RawEntry<'static> = ("x", PAX, "10 size=9\n");
+        const NAME: RawEntry<'static> = ("x", PAX, "19 path=N-PT-1/net\n");
+        const LONG: RawEntry<'static> = ("l", LONG_NAME, "N-PT-1/model.pnml\0");
+        let other = ("N-PT-1/other", FILE, NET);
+        let second_name = "\"l\" is a second header with the name of a file";
+        let cases: [(&[RawEntry], &str); 9] = [
+            (&[SIZE, MODEL_ENTRY], "\"x\" is a header with the key \"size\""),
+            (&[("g", GLOBAL, SIZE.2), MODEL_ENTRY], "\"g\" is a header with the key \"size\""),
+            (&[("g", GLOBAL, NAME.2), MODEL_ENTRY], "\"g\" is a header with the key \"path\""),
+            (&[("x", PAX, "14 linkpath=a\n"), MODEL_ENTRY], "with the key \"linkpath\""),
+            (&[("x", PAX, "22 GNU.sparse.size=10\n"), MODEL_ENTRY], "with the key \"GNU.sparse.size\""),
+            (&[("x", PAX, "9 path=a\n9 path=b\n"), MODEL_ENTRY], "with the key \"path\""),
+            (&[NAME, LONG, other], second_name),
+            (&[LONG, LONG, other], second_name),
+            (&[MODEL_ENTRY, ("N-PT-1/iscolored/", FILE, "")], "is a plain file with the name of a folder"),
+        ];
+        for (entries, message) in cases {
+            let folder = TempDir::new().unwrap();
+            let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}\nexpected: {message}");
+        }
+        let folder = TempDir::new().unwrap();
+        // Headers of `git archive` and of long names.
+        let plain =
+            [("g", GLOBAL, "16 comment=0123\n"), ("x", PAX, "13 mtime=1.5\n"), MODEL_ENTRY, NAME, other];
+        let path = pack(&folder, &plain);
+        assert!(Archive::open(&path).unwrap().file("net").is_some());
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, [bytes.as_slice(), &bytes].concat()).unwrap();
+        let error = Archive::open(&path).unwrap_err().to_string();
+        assert!(error.contains("data after the end of the first compressed part"), "{error}");
+        let mut archive = Vec::new();
+        GzDecoder::new(bytes.as_slice()).read_to_end(&mut archive).unwrap();
+        archive.extend_from_slice(b"more");
+        let mut packed = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+        io::Write::write_all(&mut packed, &archive).unwrap();
+        packed.finish().unwrap();
+        let error = Archive::open(&path).unwrap_err().to_string();
+        assert!(error.contains("data after the end of the archive"), "{error}");
+    }
+
+    #[test]
+    fn a_net_of_another_kind_than_its_name_says_is_refused() {
+        let folder = TempDir::new().unwrap();
+        let coloured = NET.replace("ptnet", "symmetricnet");
+        for (name, net) in [("N-COL-1/model.pnml", NET), ("N-PT-1/model.pnml", coloured.as_str())] {
+            let archive = Archive::open(&pack(&folder, &[(name, FILE, net)])).unwrap();
+            let error = archive.net().unwrap_err().to_string();
+            assert!(error.contains("not of the kind that the name N-"), "{error}");
+        }
     }
 
     #[test]

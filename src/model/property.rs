@@ -86,6 +86,16 @@ impl Expr {
             _ => false,
         }
     }
+
+    /// Whether each path operator is below a quantifier, as in all formulas of CTL and reachability: the truth in a marking does
+    /// not depend on a path from it.
+    pub fn is_quantified(&self) -> bool {
+        match self {
+            Self::AllPaths(_) | Self::ExistsPath(_) => true,
+            Self::Not(_) | Self::And(_) | Self::Or(_) => self.parts().into_iter().all(Self::is_quantified),
+            _ => self.is_state_formula(),
+        }
+    }
 }
 
 /// A number in a formula.

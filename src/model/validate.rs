@@ -64,7 +64,7 @@ const MAX_ALIKE: usize = 20;
 pub fn validate(archive: &Archive) -> Vec<Finding> {
     let mut check = Check { archive, findings: Vec::new() };
     check.names();
-    let net = match archive.net() {
+    let net = match archive.net_of_any_kind() {
         Ok(net) => Some(net),
         Err(error) => {
             check.archive_error(error);

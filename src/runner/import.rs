@@ -3,7 +3,7 @@
 //! the one that the record names by its digest, or is listed as missing.
 
 use super::replay::disk_finder;
-use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, unpack, verify};
+use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, own_folder, unpack, verify};
 use mcc_base::files::{self, ARCHIVES};
 use mcc_base::temporary::folder_beside;
 use mcc_base::{FileError, OnFile, digest, text};
@@ -129,6 +129,9 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         unpack(source.archive, archive, ArchiveLimits::default())?;
     }
     (source.show)("verifying the archive");
+    let is_signed_folder = source.allowed_signers.is_some() && !is_packed;
+    let own = is_signed_folder.then(|| own_folder(archive)).transpose()?;
+    let archive = own.as_deref().unwrap_or(archive);
     let verified = verify(archive, source.allowed_signers)?;
     let shown = source.archive.display();
     if let Some(first) = verified.differences.first() {

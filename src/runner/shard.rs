@@ -9,6 +9,7 @@ use crate::cluster::{
 };
 use crate::executor::{AttemptResult, AttemptSpec, State, attempt};
 use mcc_base::Mark;
+use mcc_base::machine::Backend;
 use mcc_campaign::{Campaign, Run};
 use mcc_judge::record::edition_of;
 use mcc_store::{Outcome, Record, RecordSummary, StoreError, Summary};
@@ -107,7 +108,9 @@ impl Shard {
         let edition = edition_of(&whole)?;
         let images = open_images(&campaign)?;
         let inputs = packed_inputs(&campaign, cluster.results())?;
-        let stage = StagingFolder::open(&cluster.facts().settings.stage)?;
+        // libvirt runs QEMU as another user, which opens disks by their paths.
+        let mode = if campaign.hosts.backend == Backend::Libvirt { 0o711 } else { 0o700 };
+        let stage = StagingFolder::open(&cluster.facts().settings.stage, mode)?;
         let staged = StagedDisks { stage: &stage, submitted: &whole.facts().disks };
         let disks = CampaignDisks::digest(&campaign, &images, &inputs, Some(&staged))?;
         let record = Record::create_or_open_shared(&cluster.shard(model), &whole.facts().shard(model))?

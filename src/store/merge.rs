@@ -222,9 +222,7 @@ fn merged(
 /// Hard-links the outputs of an attempt, or copies them, and compares their digests with the recorded ones. Replaces an
 /// incomplete folder of an interrupted merge.
 fn copy_outputs(attempt: &Attempt, from: &Path, (record, place): (&Path, &Path)) -> Result<(), StoreError> {
-    if place.exists() {
-        fs::remove_dir_all(place).on("replace", place)?;
-    }
+    files::clear_own_place(record, place).on("replace", place)?;
     files::create_own_folders(record, place).on("create", place)?;
     for output in &attempt.outputs {
         let (path, to) = (from.join(&output.role), place.join(&output.role));

@@ -400,13 +400,9 @@ impl Record {
     fn move_outputs(&self, dir: &AttemptDir) -> Result<(), StoreError> {
         let place = self.outputs_dir(dir.run(), dir.number());
         // Moved by a controller that was killed before its transaction: these outputs belong to no attempt.
-        if place.exists() {
-            fs::remove_dir_all(&place).on("replace", &place)?;
-        }
-        let parent = place.parent().unwrap_or(&self.dir);
-        files::create_own_folders(&self.dir, parent).on("create", &place)?;
+        files::clear_own_place(&self.dir, &place).on("replace", &place)?;
         fs::rename(dir.outputs(), &place).on("move outputs to", &place)?;
-        let new_names = parent.ancestors().take_while(|ancestor| *ancestor != self.dir);
+        let new_names = place.ancestors().skip(1).take_while(|ancestor| *ancestor != self.dir);
         new_names.chain([self.dir.as_path()]).try_for_each(sync_dir)
     }
 

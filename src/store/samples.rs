@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mcc_base::{OnFile, files};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Read};
 use std::path::Path;
 
 /// Name of the file, in the folder of the outputs.
@@ -32,9 +32,33 @@ pub(super) fn write(samples: &[Sample], folder: &Path) -> Result<(), StoreError>
 /// Most samples of an attempt: one per second in a month. A compressed file of some MB could have billions.
 const MAX_SAMPLES: usize = 31 * 24 * 3600;
 
+/// Longest row in bytes: numbers of 20 digits.
+const MAX_ROW: usize = 256;
+
+/// Passes rows of numbers on. An endless row or quoted text would be kept in memory, and empty rows would not be counted.
+struct Rows<R> {
+    source: R,
+    /// The length of the row so far.
+    row: usize,
+}
+
+impl<R: Read> Read for Rows<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        for byte in &buffer[..read] {
+            let is_end = *byte == b'\n';
+            if matches!(byte, b'"' | b'\r') || self.row == MAX_ROW || is_end && self.row == 0 {
+                return Err(io::Error::other("a row is not one of samples"));
+            }
+            self.row = if is_end { 0 } else { self.row + 1 };
+        }
+        Ok(read)
+    }
+}
+
 pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
     let read = || -> io::Result<Vec<Sample>> {
-        let rows = csv::Reader::from_reader(GzDecoder::new(files::open_own(path)?));
+        let rows = csv::Reader::from_reader(Rows { source: GzDecoder::new(files::open_own(path)?), row: 0 });
         let mut samples = Vec::new();
         for sample in rows.into_deserialize() {
             let sample: Sample = sample?;
@@ -52,6 +76,28 @@ pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_without_end_are_refused_where_they_begin() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let header = "at_ms,cpu_ms,memory_kib,balloon_memory_kib,host_memory_kib,io_wait_ms,runnable,stdout_bytes,instructions_user,instructions_kernel\n";
+        for (start, endless) in [("", "1"), ("\"", "1\n"), ("", "\n"), ("", "\r"), ("1", "0")] {
+            let mut gzip = GzEncoder::new(File::create(&path).unwrap(), Compression::fast());
+            io::Write::write_all(&mut gzip, [header, start, &endless.repeat(1 << 16)].concat().as_bytes())
+                .unwrap();
+            // Without an end: what follows is not read.
+            drop(gzip.finish().unwrap());
+            File::options()
+                .append(true)
+                .open(&path)
+                .unwrap()
+                .set_len(path.metadata().unwrap().len() - 8)
+                .unwrap();
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("a row is not one of samples"), "{error}");
+        }
+    }
 
     #[test]
     fn an_hour_of_samples_takes_less_than_80_kb() {

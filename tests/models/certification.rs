@@ -408,6 +408,18 @@ fn ids_of_two_years_accuse_nobody_but_the_liar() {
             ["certified", "again"].map(|out| fs::read_to_string(at(out).join(table)).unwrap());
         assert_eq!(first, again, "{table}");
     }
+    // A link in the place of an output puts no file of this host into a bundle.
+    fs::write(at("secret"), "a secret").unwrap();
+    let outputs = || walkdir::WalkDir::new(at("results/outputs/liar")).into_iter().map(Result::unwrap);
+    for output in outputs().filter(|output| output.file_name() == "stdout") {
+        fs::remove_file(output.path()).unwrap();
+        std::os::unix::fs::symlink(at("secret"), output.path()).unwrap();
+    }
+    let linked = harness(folder.path(), &format!("{certify} models --out linked")).assert().failure();
+    let stderr = words(&linked.get_output().stderr);
+    assert!(stderr.contains("stdout: it is a symbolic link"), "{stderr}");
+    let is_secret = |path: &Path| fs::read(path).is_ok_and(|content| content == b"a secret");
+    assert!(!walkdir::WalkDir::new(at("linked")).into_iter().any(|file| is_secret(file.unwrap().path())));
 }
 
 #[test]

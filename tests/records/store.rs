@@ -63,10 +63,14 @@ fn a_record_of_someone_else_leads_to_no_other_folder() {
     let results = record_of();
     link(results.path().join("outputs"));
     let record = open(results.path());
+    // What an interrupted attempt left is removed.
+    let foreign = record.outputs_dir(&run.id(), 1);
+    std::fs::create_dir_all(&foreign).unwrap();
     let dir = record.begin_attempt(&run.id()).unwrap();
     std::fs::write(dir.outputs().join("stdout"), "").unwrap();
     let error = record.commit(attempt(&run.id(), 1, FINISHED), dir).unwrap_err().to_string();
     assert!(error.contains("outputs is not a folder"), "{error}");
+    assert!(foreign.exists(), "a folder of another record was removed");
 
     // A journal that names a journal of several databases, which SQLite removes: https://www.sqlite.org/fileformat.html
     let results = record_of();

@@ -129,10 +129,11 @@ impl<'a> Reader<'a> {
                 let id = attribute(node, "refvariable")?;
                 let number = *self.variable_numbers.get(id).ok_or_else(|| unknown(node, "variable", id))?;
                 let Some(scope) = scope else { return Err(unexpected(node, "a term without variables")) };
-                let position = scope.iter().position(|known| *known == number).unwrap_or_else(|| {
-                    scope.push(number);
-                    scope.len() - 1
-                });
+                let next = scope.order.len();
+                let position = *scope.positions.entry(number).or_insert(next);
+                if position == next {
+                    scope.order.push(number);
+                }
                 Ok((Term::Variable(position), self.variables[number].sort))
             }
             "useroperator" => {

@@ -64,30 +64,40 @@ fn read_net<'a>(document: &'a Document<'a>, graph: &Net) -> Result<SymmetricNet,
     };
     let place_numbers = numbers(&mut graph.places.iter().map(|place| &place.id));
     let transition_numbers = numbers(&mut graph.transitions.iter().map(|transition| &transition.id));
-    let (mut places, mut transitions) = (Vec::new(), Vec::new());
+    let (mut places, mut transitions, mut scopes) = (Vec::new(), Vec::new(), Vec::new());
     for node in &nodes {
         match name(*node) {
             "place" => places.push(reader.place(*node)?),
-            "transition" => transitions.push(reader.transition(*node)?),
+            "transition" => {
+                let (transition, variables) = reader.transition(*node)?;
+                transitions.push(transition);
+                scopes.push(variables);
+            }
             _ => {}
         }
     }
+    // The position of each place in a side of a transition.
+    let mut positions = HashMap::new();
     for node in nodes.iter().filter(|node| name(**node) == "arc") {
         let [source, target] = [attribute(*node, "source")?, attribute(*node, "target")?];
         let (place, transition, is_input) = match place_numbers.get(source) {
             Some(place) => (*place, transition_numbers[target], true),
             None => (place_numbers[target], transition_numbers[source], false),
         };
-        let transition: &mut ColouredTransition = &mut transitions[transition];
         let label =
             label(*node, "hlinscription", &["type"])?.ok_or_else(|| missing(*node, "<hlinscription>"))?;
-        let bag = reader.bag_of(label, places[place].sort, Some(&mut transition.variables))?;
-        let side = if is_input { &mut transition.inputs } else { &mut transition.outputs };
-        match side.iter_mut().find(|(known, _)| *known == place) {
+        let bag = reader.bag_of(label, places[place].sort, Some(&mut scopes[transition]))?;
+        let arcs: &mut ColouredTransition = &mut transitions[transition];
+        let side = if is_input { &mut arcs.inputs } else { &mut arcs.outputs };
+        let position = *positions.entry((transition, is_input, place)).or_insert(side.len());
+        match side.get_mut(position) {
             None => side.push((place, bag)),
             Some((_, Bag::Add(parts))) => parts.push(bag),
             Some((_, known)) => *known = Bag::Add(vec![known.clone(), bag]),
         }
+    }
+    for (transition, variables) in transitions.iter_mut().zip(scopes) {
+        transition.variables = variables.order;
     }
     let Reader { sorts, variables, .. } = reader;
     Ok(SymmetricNet { id: graph.id.clone(), sorts, variables, places, transitions })
@@ -112,8 +122,17 @@ struct Reader<'a> {
     left: u64,
 }
 
-/// The variables of a transition, in the order of their first occurrence; None where variables are not allowed.
-type Scope<'s> = Option<&'s mut Vec<usize>>;
+/// The variables of a transition.
+#[derive(Default)]
+struct Variables {
+    /// In the order of their first occurrence.
+    order: Vec<usize>,
+    /// The position of each variable in this order.
+    positions: HashMap<usize, usize>,
+}
+
+/// The variables of a transition; None where variables are not allowed.
+type Scope<'s> = Option<&'s mut Variables>;
 
 impl<'a> Reader<'a> {
     fn place(&mut self, node: Xml<'a>) -> Result<ColouredPlace, Fault<'a>> {
@@ -129,14 +148,15 @@ impl<'a> Reader<'a> {
         Ok(ColouredPlace { id: attribute(node, "id")?.to_owned(), sort, initial })
     }
 
-    fn transition(&mut self, node: Xml<'a>) -> Result<ColouredTransition, Fault<'a>> {
-        let mut variables = Vec::new();
+    /// Reads a transition without its arcs, and the variables of its guard.
+    fn transition(&mut self, node: Xml<'a>) -> Result<(ColouredTransition, Variables), Fault<'a>> {
+        let mut scope = Variables::default();
         let guard = match label(node, "condition", &[])? {
             None => Guard::And(Vec::new()),
-            Some(condition) => self.guard(condition, &mut Some(&mut variables), 1)?,
+            Some(condition) => self.guard(condition, &mut Some(&mut scope), 1)?,
         };
-        let id = attribute(node, "id")?.to_owned();
-        Ok(ColouredTransition { id, variables, guard, inputs: Vec::new(), outputs: Vec::new() })
+        let (id, variables) = (attribute(node, "id")?.to_owned(), Vec::new());
+        Ok((ColouredTransition { id, variables, guard, inputs: Vec::new(), outputs: Vec::new() }, scope))
     }
 }
 

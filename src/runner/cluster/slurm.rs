@@ -3,6 +3,7 @@
 use super::job::{failed, number, run_command, variable};
 use super::{Batch, BatchSystem, Cluster, ClusterError, GivenJob, MAX_ARGUMENTS, Task, TaskEnd, TaskState};
 use mcc_campaign::ClusterSettings;
+use nix::unistd::geteuid;
 use std::collections::BTreeMap;
 
 /// The Slurm cluster to which this host belongs.
@@ -45,6 +46,13 @@ fn sbatch(batch: &Batch, cluster: &Cluster, settings: &ClusterSettings) -> Vec<S
     args
 }
 
+/// The arguments of `squeue` for the jobs of this user with these names, which are no secret: another user could submit jobs
+/// with them.
+fn squeue(names: &[&str]) -> Vec<String> {
+    let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned);
+    [args.as_slice(), &[format!("--user={}", geteuid()), format!("--name={}", names.join(","))]].concat()
+}
+
 impl BatchSystem for Slurm {
     fn submit(&self, batch: &Batch, cluster: &Cluster) -> Result<String, ClusterError> {
         let printed = run_command("sbatch", &sbatch(batch, cluster, &self.settings))?;
@@ -62,9 +70,7 @@ impl BatchSystem for Slurm {
     fn tasks(&self, names: &[&str]) -> Result<Vec<(String, Task, TaskState)>, ClusterError> {
         let mut found = vec![];
         for some in names.chunks(MAX_ARGUMENTS) {
-            let args = ["--noheader", "--array", "--format=%j|%F|%K|%T|%N|%r"].map(str::to_owned).to_vec();
-            let printed =
-                run_command("squeue", &[args, vec![format!("--name={}", some.join(","))]].concat())?;
+            let printed = run_command("squeue", &squeue(some))?;
             found.extend(tasks(&printed).map_err(|problem| failed("squeue", &[], problem))?);
         }
         Ok(found)
@@ -271,6 +277,11 @@ mod tests {
             [0, 119, 120, 121, 149, 151, 86_401].map(in_minutes),
             [60, 120, 120, 120, 120, 180, 86_400]
         );
+    }
+
+    #[test]
+    fn only_jobs_of_this_user_are_asked_for() {
+        assert!(squeue(&["b", "c"]).contains(&format!("--user={}", geteuid())));
     }
 
     #[test]

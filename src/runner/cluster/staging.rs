@@ -1,10 +1,13 @@
 //! Copies disks to the local storage of a node: once per node, for all jobs and campaigns.
 
 use super::ClusterError;
-use mcc_base::OnFile;
-use mcc_base::digest;
+use mcc_base::{OnFile, digest, files};
 use mcc_vm::HeldFile;
-use std::fs::{self, File};
+use nix::libc::O_NOFOLLOW;
+use nix::unistd::geteuid;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A folder of disks by digest: `SHA256`, and beside it the lock file `SHA256.lock`.
@@ -13,13 +16,25 @@ pub struct StagingFolder {
 }
 
 impl StagingFolder {
-    /// Opens the folder; creates it if it does not exist.
+    /// Opens the folder; creates it with this mode if it does not exist. Other users of the node must not be able to write to
+    /// it: they could replace the disks, and lead what is written here to other files of this user.
     ///
     /// # Errors
-    /// The folder cannot be created.
-    pub fn open(folder: &Path) -> Result<Self, ClusterError> {
-        fs::create_dir_all(folder).on("create", folder)?;
-        Ok(Self { folder: folder.to_owned() })
+    /// The folder cannot be created, or others can write to it.
+    pub fn open(folder: &Path, mode: u32) -> Result<Self, ClusterError> {
+        folder.parent().map_or(Ok(()), fs::create_dir_all).on("create", folder)?;
+        match DirBuilder::new().mode(mode).create(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => created.on("create", folder)?,
+        }
+        let found = fs::symlink_metadata(folder).on("read", folder)?;
+        if found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
+            return Ok(Self { folder: folder.to_owned() });
+        }
+        let problem = "the key `stage` of [cluster] must name a folder, not a link, that belongs to the user of the jobs \
+                       and to which no other can write: change its owner or mode (0700), or submit the campaign again \
+                       with another folder";
+        Err(ClusterError::Bad { path: folder.to_owned(), problem: problem.to_owned() })
     }
 
     /// Returns the path of a copy of `source` on this node, and the open file whose digest this call verified. A missing or damaged
@@ -31,16 +46,32 @@ impl StagingFolder {
     pub fn disk(&self, source: &Path, sha256: &str) -> Result<(PathBuf, HeldFile), ClusterError> {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
-        let lock = File::create(&lock_path).on("create", &lock_path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600).custom_flags(O_NOFOLLOW);
+        let lock = options.open(&lock_path).on("open", &lock_path)?;
         lock.lock().on("lock", &lock_path)?;
-        if let Ok((file, found, _)) = HeldFile::open_digested(&place)
+        // The owner of a file can change it later.
+        let is_own = fs::symlink_metadata(&place).is_ok_and(|found| found.uid() == geteuid().as_raw());
+        if is_own
+            && let Ok((file, found, _)) = HeldFile::open_digested(&place)
             && found == sha256
         {
             return Ok((place, file));
         }
         let beside = self.folder.join(format!(".{sha256}"));
-        fs::copy(source, &beside).on("copy to this node", source)?;
-        let (found, _) = digest::file(&beside).on("read", &beside)?;
+        // Of a job that was killed.
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.on("remove", &beside)?,
+        }
+        let copied = || -> io::Result<()> {
+            let mut from = files::open(source)?;
+            let mut copy = File::create_new(&beside)?;
+            io::copy(&mut from, &mut copy)?;
+            copy.set_permissions(from.metadata()?.permissions())
+        };
+        copied().on("copy to this node", source)?;
+        let (found, _) = digest::own_file(&beside).on("read", &beside)?;
         if found != sha256 {
             fs::remove_file(&beside).on("remove", &beside)?;
             let problem = format!(
@@ -60,13 +91,13 @@ impl StagingFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn a_disk_is_copied_once_and_again_if_the_copy_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let (source, stage) =
-            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node"), 0o700).unwrap());
         fs::write(&source, "a disk").unwrap();
         let sha256 = digest::bytes("a disk");
         let (place, _) = stage.disk(&source, &sha256).unwrap();
@@ -78,10 +109,39 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_or_file_that_others_prepared_leads_to_no_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        StagingFolder::open(&at("new/node"), 0o700).unwrap();
+        assert_eq!(fs::metadata(at("new/node")).unwrap().mode() & 0o777, 0o700);
+        symlink(at("new/node"), at("link")).unwrap();
+        mode(&at("new"), 0o777);
+        for refused in ["link", "new"] {
+            let error = StagingFolder::open(&at(refused), 0o700).err().unwrap().to_string();
+            assert!(error.contains("no other can write"), "{error}");
+        }
+        // Links that were made before the folder was private.
+        let (stage, sha256) = (StagingFolder::open(&at("new/node"), 0o700).unwrap(), digest::bytes("a disk"));
+        fs::write(at("disk"), "a disk").unwrap();
+        fs::write(at("victim"), "kept").unwrap();
+        mode(&at("victim"), 0o600);
+        symlink(at("victim"), at(&format!("new/node/.{sha256}"))).unwrap();
+        let (place, _) = stage.disk(&at("disk"), &sha256).unwrap();
+        assert_eq!(fs::read_to_string(place).unwrap(), "a disk");
+        let lock = at(&format!("new/node/{sha256}.lock"));
+        fs::remove_file(&lock).unwrap();
+        symlink(at("victim"), &lock).unwrap();
+        assert!(stage.disk(&at("disk"), &sha256).is_err());
+        assert_eq!(fs::read_to_string(at("victim")).unwrap(), "kept");
+        assert_eq!(fs::metadata(at("victim")).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
     fn a_disk_that_changed_since_the_submission_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (source, stage) =
-            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node")).unwrap());
+            (folder.path().join("disk"), StagingFolder::open(&folder.path().join("node"), 0o700).unwrap());
         fs::write(&source, "another").unwrap();
         let error = stage.disk(&source, &digest::bytes("a disk")).unwrap_err().to_string();
         assert!(error.contains("put the disk back"), "{error}");

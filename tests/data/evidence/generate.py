@@ -8,6 +8,7 @@ is not generated.
 """
 import copy
 import csv
+import itertools
 import json
 import pathlib
 import sys
@@ -1379,6 +1380,54 @@ def deep_invariants():
     add("text-invariant-depth", good, "unreadable", "a number with a fraction", json.dumps(changed(good, (depth, 2.0)), separators=(",", ":")))
 
 
+def products_net():
+    """A tuple of a multiple, a colour that two ranges have, and nodes in a name and in graphics, which are no part of the net."""
+    usersort = lambda sort: f"<usersort declaration='{sort}'/>"
+    constant = lambda value: f"<finiteintrangeconstant value='{value}'><finiteintrange start='2' end='5'/></finiteintrangeconstant>"
+    place = lambda name, sort, marking: (
+        f"<place id='{name}'><name><transition id='spook'/></name>{element('type', element('structure', usersort(sort)))}"
+        + element("hlinitialMarking", element("structure", marking)) + "<graphics><place id='ghost'/></graphics></place>")
+    sorts = "".join(f"<namedsort id='{name}' name='{name}'>{sort}</namedsort>" for name, sort in {
+        "C": "<finiteenumeration><feconstant id='a' name='a'/></finiteenumeration>",
+        "P": element("productsort", usersort("C"), usersort("C")),
+        "R": "<finiteintrange start='1' end='3'/>", "S": "<finiteintrange start='2' end='5'/>"}.items())
+    guard = of_terms("greaterthan", variable("s"), constant(3))
+    return "\n".join([
+        "<pnml><net id='Products-COL-1' type='symmetricnet'>", f"<declaration><structure><declarations>{sorts}"
+        f"<variabledecl id='s' name='s'>{usersort('S')}</variabledecl></declarations></structure></declaration>", "<page id='g'>",
+        place("pairs", "P", of_terms("tuple", times(3, CONSTANT["a"]), CONSTANT["a"])),
+        place("at", "S", of_terms("successor", constant(3))),
+        f"<transition id='take'>{element('condition', element('structure', guard))}</transition>",
+        f"<arc id='a0' source='at' target='take'>{element('hlinscription', element('structure', variable('s')))}</arc>", "</page></net></pnml>"])
+
+
+MODELS["Products-COL-1"], FORMULAS["Products-COL-1"] = products_net(), {}
+
+
+def products():
+    witness("products-tuple", "Products-COL-1", "StateSpace", "MAX_TOKEN_IN_PLACE", "3", "a tuple has the multiple of its component", run())
+    witness("products-range", "Products-COL-1", "QuasiLiveness", "QuasiLiveness", "TRUE", "4 follows 3 in the range of the term", run(step("take", s="4")))
+
+
+# One token, which t takes away and u keeps. In CTL and reachability a path operator below no quantifier has no meaning.
+MODELS["Fork-PT-1"] = plain_net("Fork-PT-1", {"p": 1, "q": 0}, {"t": ([("p", 1)], [("q", 1)]), "u": ([("p", 1)], [("p", 1)]), "v": ([("q", 1)], [("q", 1)])})
+FREE = {"f0": always(le(1, tokens("p"))), "f1": no(later(le(1, tokens("q")))), "f2": both(reachable(le(1, tokens("q"))), until(le(1, tokens("p")), le(1, tokens("q"))))}
+FORMULAS["Fork-PT-1"] = {"ReachabilityCardinality": FREE, "CTLCardinality": FREE, "LTLCardinality": FREE}
+
+
+def free_path_operators():
+    by = {True: run("t", "v", loop=1), False: run("u", loop=0)}
+    for logic in ("Reachability", "CTL"):
+        for key, value in itertools.product(FREE, (True, False)):
+            for name, leaves in (("t", True), ("u", False)):
+                not_shown(f"fork-{logic.lower()}-{key}-{value}-{name}".lower(), "Fork-PT-1", f"{logic}Cardinality", key, str(value).upper(),
+                          "a path operator below no quantifier", by[leaves])
+    fork = lambda key: ("Fork-PT-1", "LTLCardinality", key, "FALSE")
+    witness("fork-ltl-globally", *fork("f0"), "LTL: on all paths", run("t"))
+    witness("fork-ltl-not-finally", *fork("f1"), "LTL: on all paths", run("t"))
+    witness("fork-ltl-until", *fork("f2"), "LTL: on all paths", by[False])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1403,6 +1452,8 @@ def main():
     sharper()
     undecided()
     deep_invariants()
+    free_path_operators()
+    products()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:
