@@ -11,6 +11,7 @@ use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
 use mcc_base::suggest::with_suggestion;
+use mcc_base::text::visible;
 use mcc_base::{FileError, OnFile};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -141,7 +142,9 @@ impl Source<'_> {
     fn name(&self, key: &str, value: &Spanned<String>) -> Result<(), CampaignError> {
         match check_name(value.get_ref()) {
             Ok(()) => Ok(()),
-            Err(problem) => Err(self.wrong(value, format!("{key} = {:?} {problem}", value.get_ref()))),
+            Err(problem) => {
+                Err(self.wrong(value, format!("{key} = \"{}\" {problem}", visible(value.get_ref()))))
+            }
         }
     }
 

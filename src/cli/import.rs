@@ -68,11 +68,13 @@ fn is_archive(path: &Path) -> bool {
 
 /// Refuses an archive or a folder where a campaign file is expected.
 pub fn refuse_no_campaign(campaign: &Path) -> Result<(), Failure> {
-    if campaign.is_dir() {
-        let shown = campaign.display();
-        return Err(Failure::usage(anyhow!("{shown} is a folder; give the campaign file (campaign.toml)")));
-    }
     if !is_archive(campaign) {
+        if campaign.is_dir() {
+            let shown = campaign.display();
+            return Err(Failure::usage(anyhow!(
+                "{shown} is a folder; give the campaign file (campaign.toml)"
+            )));
+        }
         return Ok(());
     }
     Err(Failure::usage(anyhow!(

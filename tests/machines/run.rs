@@ -453,20 +453,19 @@ const CLIMBER: &str = "climber/DiningTable-PT-03/StateSpace";
 fn nothing_on_a_disk_has_more_rights_than_the_tool() {
     let script = "#!/bin/bash\n\
         echo \"mode=$(stat -c %u:%a \"$BIN_DIR/id-of-root\") users=$(\"$BIN_DIR/id-of-root\" -u):$(id -u)\"\n\
-        echo x > \"$BIN_DIR/null\" && echo \"a device was written\"\n\
+        echo x > /null && echo \"a device was written\"\n\
         printf '\\1\\2\\3\\4' > /tmp/unknown; chmod +x /tmp/unknown; /tmp/unknown\n\
         sleep 1; test -e /helper && echo \"the kernel started $(cat /helper)\"\n\
         unshare -U echo \"a user namespace was made\"\n\
         echo end\n";
     let helper = "#!/bin/bash\necho \"$0 as $UID\" > /helper\n";
     let id = "set_inode_field /home/mcc/BenchKit/bin/id-of-root";
-    let device = "/home/mcc/BenchKit/bin/null";
     let commands = [
         format!("{id} uid 0"),
         format!("{id} gid 0"),
         format!("{id} mode 0104755"),
-        format!("mknod {device} c 1 3"),
-        format!("set_inode_field {device} mode 020666"),
+        "mknod null c 1 3".to_owned(),
+        "set_inode_field /null mode 020666".to_owned(),
         "set_inode_field /usr/sbin/modprobe mode 0100755".to_owned(),
     ];
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();

@@ -63,9 +63,11 @@ fn the_shown_settings_are_a_complete_edition_file() {
     let json: serde_json::Value =
         serde_json::from_str(&edition(&["show", "mcc-2025", "--format", "json"])).unwrap();
     assert_eq!(json["podium"][1]["category"], "GlobalProperties");
-    let wrong =
-        Command::cargo_bin("mcc-harness").unwrap().args(["edition", "show", "mcc-2052"]).assert().code(2);
-    assert!(stderr(&wrong).contains("did you mean `mcc-2025`?"), "{}", stderr(&wrong));
+    for (name, hint) in [("mcc-202", "did you mean `mcc-2025`?"), ("mcc-2052", "the newest is `mcc-")] {
+        let wrong =
+            Command::cargo_bin("mcc-harness").unwrap().args(["edition", "show", name]).assert().code(2);
+        assert!(stderr(&wrong).contains(hint), "{}", stderr(&wrong));
+    }
 }
 
 /// Judges a table of answers in a temporary folder and returns podiums.csv.

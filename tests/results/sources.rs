@@ -126,5 +126,5 @@ fn an_archive_is_a_source_with_its_record_s_judgement() {
     assert!(!folder.path().join("together").exists());
     // A record that does not state it.
     state("");
-    all(0);
+    assert!(all(2).contains("a digest does not have 64 hexadecimal digits"));
 }

@@ -98,7 +98,7 @@ fn five_real_contests_are_shown_side_by_side() {
     assert!(philosophers.contains(&format!("<td>{solved}\u{a0}%</td>")), "{solved}: {philosophers}");
     assert!(philosophers.contains("href=\"../tools/tedd.html\">tedd</a></th><td>2018</td>"));
     let tedd = page("tools/tedd.html");
-    let names = "Submitted as TINA.tedd in 2018; as tedd in ";
+    let names = "Submitted as TINA.tedd in 2018, 2019, 2020; as tedd in 2022, 2025.";
     assert!(tedd.contains(names) && !tedd.contains("Other names"), "{tedd}");
     let greatspn = page("tools/GreatSPN.html");
     assert!(greatspn.contains("the contests published only a few totals"), "{greatspn}");

@@ -209,9 +209,7 @@ fn read_recorded(
     for instance in &facts.instances {
         let facts = InstanceFacts { family: instance.family.clone(), status: instance.status.clone() };
         results.describe_instance(&instance.name, facts);
-        if !instance.sha256.is_empty() {
-            results.archives.insert(instance.name.to_string(), instance.sha256.clone());
-        }
+        results.archives.insert(instance.name.to_string(), instance.sha256.clone());
     }
     for examination in edition.examinations.iter().filter(|examination| examination.values == 0) {
         let name = &examination.name;

@@ -38,7 +38,7 @@ pub fn make(results: &Path, count: usize, seed: u64) {
                 family: format!("Synthetic{}", n / 8),
                 status: "known".to_owned(),
                 questions: examinations.iter().map(|x| (x.parse().unwrap(), ids(n, x))).collect(),
-                sha256: String::new(),
+                sha256: "33".repeat(32),
             })
             .collect(),
         retries: 0,
