@@ -199,7 +199,7 @@ struct CommonArgs {
     /// The archive of the instance (.tgz), its unpacked folder, or a folder of archives (NAME.tgz).
     #[arg(long, value_name = "DIR|ARCHIVE")]
     instances: PathBuf,
-    /// Check a file of any size: without the limits of steps, bits and time for evidence of tools.
+    /// Check a file without the limits of steps, bits and time for evidence of tools.
     #[arg(long)]
     no_limits: bool,
     /// How results are printed.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// A and B run one after the other on the same cores, with one run at a time. The report lists values that differ, and
 /// tests whether instructions (if they can be counted), times and memory differ. Exits with 1 if a value differs. A against A (twice
-/// the same image) shows how much the values of this host differ by chance.
+/// the same image) shows how much measurements on this host differ by chance.
 #[derive(clap::Args)]
 pub struct Args {
     /// The first disk image, such as the version before a change.

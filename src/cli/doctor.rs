@@ -22,7 +22,7 @@ pub struct Args {
     /// Exit with 0 also if the host can run only degraded campaigns.
     #[arg(long)]
     allow_degraded: bool,
-    /// Show for each step of a tool's author what this computer lacks.
+    /// Show what this computer lacks for each step of a tool's author.
     #[arg(long, conflicts_with_all = ["accept", "measure"])]
     author: bool,
     /// Check and measure this host, run the small campaign of --campaign, and write all results to this file, to send it to the

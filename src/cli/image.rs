@@ -74,7 +74,7 @@ enum Command {
         #[arg(long, alias = "accept")]
         accept_errors: bool,
         /// Replace the names of instances, nets, places and transitions by pseudonyms from this seed (rule T-5).
-        /// FOLDER.names.csv lists them; `judge --names` restores the names of instances.
+        /// FOLDER.names.csv lists them; `judge --names` restores the names of instances and property ids.
         #[arg(long, value_name = "SEED")]
         obfuscate: Option<String>,
     },

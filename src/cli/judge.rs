@@ -40,12 +40,11 @@ const WITHOUT_COMPARISON: [&str; 15] = [
 /// `tedd,Net-PT-1,StateSpace,2046 X ? 30,01` and `tedd,Net-PT-1,CTLFireability,TTF?TTTTTFFFTT?T,02 07`: answers by
 /// position (`?`: none; X: a number that was not published), and the positions, from 00, that the contest judged wrong.
 /// Writes judgement.json and its tables (docs/judgement.md).
-/// With --compare, shows the differences between two judgements of one contest (MCC, SV-COMP or CRV) and year that have runs in
-/// common;
-/// `compare-campaigns` tests whether two versions of a tool differ.
+/// With --compare, shows the differences between two judgements of one contest (MCC, SV-COMP or CRV) that have runs in
+/// common; `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
 /// A folder with the judgement of another record is refused; the judgement of a table of answers is replaced.
-/// Exits with 1 if the judgement is provisional: a run ended as an infrastructure failure or has not run yet.
+/// Exits with 1 if no entry competes, or the judgement is provisional: a run is open or an infrastructure failure.
 #[derive(clap::Args)]
 pub struct Args {
     /// The sources: folders of records (RESULTS), archives, tables of answers, or folders of BenchKit's results (CSV and
@@ -72,7 +71,7 @@ pub struct Args {
         conflicts_with = "input"
     )]
     time_ratio: u64,
-    /// Judge again without each competing tool in turn (sensitivity.csv), and list the ranks that could change if fewer than
+    /// Judge again without each competing tool in turn (sensitivity.csv), and mark the ranks that could change if fewer than
     /// N trusted values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     sensitivity: Option<u64>,

@@ -37,8 +37,8 @@ pub struct JudgeInputs {
     /// read: title, date, organizers, licence and DOI of the judgement [default for a record: its own].
     #[arg(long, value_name = "TOML")]
     pub publication: Option<PathBuf>,
-    /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures, so the
-    /// judgement is provisional.
+    /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures that exclude no
+    /// block, so the judgement is provisional.
     #[arg(long)]
     unfinished: bool,
     /// Count one vote for every competing variant or one for every tool; this replaces the setting of the edition.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// Check a tool's output against the answer protocol.
 ///
-/// Prints the value that counts at every position, and every line that violates the protocol with the fix.
+/// Prints the value that counts at every position, and every line that violates the protocol, with a fix.
 /// Exits with 1 if there is an error or no answer. `qualify` makes the same checks on every run of a tool.
 #[derive(clap::Args)]
 pub struct Args {
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME|FILE")]
     edition: Option<String>,
     /// Known answers: trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files (INSTANCE-SHORT.out, such
-    /// as TokenRing-PT-005-CTLC.out). Needs --instance, whose ids of properties it is compared by.
+    /// as TokenRing-PT-005-CTLC.out). Needs --instance: answers are matched by its ids of properties.
     #[arg(long, value_name = "FILE|FOLDER", requires = "instance")]
     oracle: Option<PathBuf>,
     /// Reject values without TECHNIQUES.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Runs on the formulas of another year are refused. They are recognized by their property ids. Without ids, they are
 /// recognized if less than 70 % of their values are right and at least 90 % agree with the answers of another year. These
-/// are searched in folders named by years, such as 2022/answers.csv.gz beside the given 2025/answers.csv.gz.
+/// are looked for in folders named by years, such as 2022/answers.csv.gz beside the given 2025/answers.csv.gz.
 #[derive(clap::Args)]
 pub struct Args {
     /// The author's runs: the folder of a record (RESULTS), an archive, a table of answers, or a folder of BenchKit's

@@ -167,12 +167,13 @@ fn flag_detail(detail: &str) -> String {
         Some(("", rest)) if rest.contains(DID_NOT_COMPETE) => rest,
         _ => detail,
     };
-    let counts_shown = |part: &str| match part.split_at(part.trim_end_matches([';', ',']).len()) {
-        (count, end) => match count.parse() {
+    let counts_shown = |part: &str| {
+        let (count, end) = part.split_at(part.trim_end_matches([';', ',']).len());
+        match count.parse() {
             // Other flags have values and positions.
             Ok(count) if detail.contains("other tools ran: ") => show::thousands(count) + end,
             _ => part.to_owned(),
-        },
+        }
     };
     let words: Vec<String> =
         detail.replace(DID_NOT_COMPETE, "did not compete on ").split(' ').map(counts_shown).collect();
