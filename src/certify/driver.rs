@@ -344,7 +344,8 @@ mod tests {
         {
             let findings = findings(name, &["UpperBounds", "StateSpace", "OneSafe"]);
             let known = |id: &str| &findings.iter().find(|finding| finding.id == id).unwrap().known;
-            for id in ["MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"].into_iter().chain(unbounded) {
+            let metrics = ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"];
+            for id in metrics.into_iter().chain(unbounded) {
                 let Known::Exactly(Value::Infinite, accepted) = known(id) else {
                     panic!("{id}: {:?}", known(id))
                 };
