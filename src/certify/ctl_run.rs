@@ -222,6 +222,8 @@ pub(crate) fn target(
             (!targets.is_empty()).then_some(Pred::Or(targets))
         }
         (Ctl::ExistsUntil(before, reach), true) if is_true(before, preds) => Some(sure(reach, true, preds)),
+        // It holds if `reach` does initially.
+        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => target(reach, true, preds, initially),
         _ => None,
     }
 }
