@@ -181,7 +181,7 @@ impl Runs<'_> {
 }
 
 /// A predicate of markings in each of which the marking alone shows that the formula has this truth.
-fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
+pub(crate) fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
     let all = |parts: &[Ctl]| parts.iter().map(|part| sure(part, truth, preds)).collect();
     match (formula, truth) {
         (Ctl::Pred(number), true) => preds[*number].clone(),
