@@ -572,7 +572,8 @@ class Instance:
         value = int(file["value"]) if value is None else value
         number = not isinstance(value, bool)
         if examination == "StateSpace" and number:
-            demand(name in ("MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING"), "an unknown property")
+            known = ("MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING", *(("STATES", "TRANSITIONS") if value == math.inf else ()))
+            demand(name in known, "an unknown property")
             return ("Bound", list(self.net.places), value) if name.endswith("MARKING") else ("MostInPlace", None, value)
         if examination in ("OneSafe", "QuasiLiveness", "StableMarking", "Liveness") and not number:
             demand(name == examination, "an unknown property")

@@ -181,7 +181,7 @@ impl Runs<'_> {
 }
 
 /// A predicate of markings in each of which the marking alone shows that the formula has this truth.
-fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
+pub(crate) fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
     let all = |parts: &[Ctl]| parts.iter().map(|part| sure(part, truth, preds)).collect();
     match (formula, truth) {
         (Ctl::Pred(number), true) => preds[*number].clone(),
@@ -222,6 +222,8 @@ pub(crate) fn target(
             (!targets.is_empty()).then_some(Pred::Or(targets))
         }
         (Ctl::ExistsUntil(before, reach), true) if is_true(before, preds) => Some(sure(reach, true, preds)),
+        // It holds if `reach` does initially.
+        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => target(reach, true, preds, initially),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 //! does not end.
 
 use crate::budget::{Budget, Limits, Stop};
+use crate::constants::Constants;
 use crate::ctl_run;
 use crate::dead_parts::without_dead_parts;
 use crate::explore::explore;
@@ -32,6 +33,8 @@ pub struct Answer {
     pub initially: Option<u128>,
     /// For a largest number without a witness: a lower bound with its witness.
     pub at_least: Option<(u128, Trace)>,
+    /// The number of comparisons in the formula that were left out because they are constant; they are not part of a witness.
+    pub constants: u64,
 }
 
 /// Whether a value was found.
@@ -135,6 +138,7 @@ pub(crate) fn decide_with_parts(
         items: Vec::new(),
         stop: None,
         order: None,
+        constants: Constants::default(),
     };
     for name in examinations {
         engine.add(questions::read(archive, name, &names)?);
@@ -168,6 +172,7 @@ pub(crate) struct Engine<'a> {
     stop: Option<Stop>,
     /// The order of places in which a decision diagram was found.
     pub(crate) order: Option<Vec<usize>>,
+    pub(crate) constants: Constants,
 }
 
 /// A question, or a part of one.
@@ -181,7 +186,9 @@ pub(crate) struct Item {
     /// How the parts decide the whole formula.
     tree: Option<Tree>,
     /// The runs that show a value of a CTL formula.
-    searches: Vec<RunSearch>,
+    pub(crate) searches: Vec<RunSearch>,
+    /// The number of constant comparisons that were left out of the formula.
+    pub(crate) conditions: u64,
     pub(crate) decided: Option<(Value, Evidence)>,
     at_least: Option<(u128, Trace)>,
     /// A value by a decision diagram. It counts when the search ends without a better one, and a largest number also when a run
@@ -203,7 +210,20 @@ impl Item {
             _ => None,
         };
         let (decided, at_least, by_diagram) = (None, None, None);
-        Self { examination, id, part, kind, whole, tree, searches, decided, at_least, by_diagram, reason }
+        Self {
+            examination,
+            id,
+            part,
+            kind,
+            whole,
+            tree,
+            searches,
+            conditions: 0,
+            decided,
+            at_least,
+            by_diagram,
+            reason,
+        }
     }
 
     /// The runs that show a value alone.
@@ -329,12 +349,13 @@ impl Engine<'_> {
             let _ended = self.decide_by_part(&mut graph, &part);
         }
         self.compose();
-        let methods: [&dyn Fn(&mut Self); 5] = [
+        let methods: [&dyn Fn(&mut Self); 6] = [
             &|engine| engine.decide_unbounded(11 + round, &limits.share(UNBOUNDED, 0.0)),
             &|engine| engine.decide_by_search(largest, round, &limits.share(SEARCH, 1.0)),
             &|engine| engine.runs_beyond(largest, &limits.share(RUNS, 1.0)),
             &|engine| engine.decide_by_diagram(&limits.share(DIAGRAM, 1.0)),
-            &|engine| engine.exclude_runs(&limits.share(1.0, 0.0)),
+            &|engine| engine.exclude_runs(&limits.share(0.9, 0.0)),
+            &|engine| engine.leave_out_constants(&limits.share(1.0, 0.0)),
         ];
         for method in methods {
             if all.is_over() {
@@ -387,9 +408,16 @@ impl Engine<'_> {
         let Self { named, examinations, items, stop, .. } = self;
         let stop = stop.unwrap_or(Stop::Time).to_string();
         let answer = |item: Item| {
-            let Item { examination, id, part, kind, decided, at_least, by_diagram, reason, .. } = item;
+            let Item {
+                examination, id, part, kind, conditions, decided, at_least, by_diagram, reason, ..
+            } = item;
             let outcome = match decided.or(by_diagram) {
-                Some((value, evidence)) => Outcome::Decided { value, evidence },
+                Some((value, mut evidence)) => {
+                    if let Evidence::Explored(statistics) = &mut evidence {
+                        statistics.conditions += conditions;
+                    }
+                    Outcome::Decided { value, evidence }
+                }
                 None => Outcome::Open { reason: reason.unwrap_or_else(|| stop.clone()) },
             };
             Answer {
@@ -399,6 +427,7 @@ impl Engine<'_> {
                 part,
                 outcome,
                 at_least,
+                constants: conditions,
             }
         };
         items.into_iter().map(answer).collect()

@@ -56,7 +56,19 @@ impl Engine<'_> {
     ) -> Result<(), Stop> {
         let found = survey(self.named, graph, &limits.share(0.2, 1.0))?;
         self.simple(graph, &found, &limits.share(0.3, 1.0))?;
-        graph.keep(PART_STATES);
+        // No more states than the predicates of the CTL formulas can be evaluated in.
+        let size = |examination: usize| -> u64 {
+            self.examinations[examination].preds.iter().map(|pred| pred.size(&self.named.net)).sum()
+        };
+        let mut examinations: Vec<usize> = self
+            .wanted(|item| matches!(item.kind, Kind::Ctl(_)))
+            .into_iter()
+            .map(|item| self.items[item].examination)
+            .collect();
+        examinations.dedup();
+        let cost: u64 = examinations.into_iter().map(|one| 1 + size(one) / SIZE_OF_STEP).sum();
+        let evaluated = limits.left() / (2 * cost.max(1));
+        graph.keep(PART_STATES.min(usize::try_from(evaluated).unwrap_or(PART_STATES)).max(1));
         let each = |share: f64, count: usize| (limits.left() as f64 * share) as u64 / count.max(1) as u64;
         let steps = each(0.7, self.wanted(|item| matches!(item.kind, Kind::Ctl(_))).len());
         self.ctl(graph, steps, &limits.share(0.7, 1.0)).or_else(ignore_time)?;

@@ -22,8 +22,8 @@ impl Engine<'_> {
             .filter(|item| self.is_wanted(*item))
             .filter_map(|item| match &self.items[item].kind {
                 Kind::Bound(sum) => Some((item, Value::Infinite, Some(sum.clone()))),
-                // Tokens that are added to one place are added to all.
-                Kind::Metric(Metric::InPlace | Metric::PerMarking) => Some((item, Value::Infinite, None)),
+                // Tokens that are added to one place are added to all, and each of these markings is another one.
+                Kind::Metric(_) => Some((item, Value::Infinite, None)),
                 Kind::OneSafe => Some((item, Value::Truth(false), None)),
                 _ => None,
             })

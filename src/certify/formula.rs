@@ -231,7 +231,7 @@ impl<'n> Names<'n> {
 }
 
 /// The number of a predicate in the list, to which it is added if it is new.
-fn number(pred: Pred, preds: &mut Vec<Pred>) -> usize {
+pub(crate) fn number(pred: Pred, preds: &mut Vec<Pred>) -> usize {
     let known = preds.iter().position(|known| *known == pred);
     known.unwrap_or_else(|| {
         preds.push(pred);

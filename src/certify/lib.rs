@@ -53,6 +53,7 @@ mod budget;
 mod closed_sets;
 pub mod command;
 mod composition;
+mod constants;
 mod convert;
 mod ctl;
 mod ctl_run;

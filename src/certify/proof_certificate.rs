@@ -20,6 +20,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A certificate of a property, or of a part of its formula.
@@ -228,14 +229,32 @@ impl Task<'_> {
 
     /// A place whose tokens never change.
     fn stable_place(&self, prover: &mut Prover<'_>) -> Option<Shown> {
-        for (range, id) in self.named.places.iter().zip(&self.named.place_ids) {
-            let tried = self.share(self.named.places.len())?;
-            let initial = |place: u32| i128::from(self.named.net.initial[place as usize]);
+        let net = &self.named.net;
+        let changes = |range: &Range<u32>| {
+            let initial = |place: u32| i128::from(net.initial[place as usize]);
             let cases = range.clone().flat_map(|place| {
                 let fewer = Linear::new([(place, -1)], 1 - initial(place));
                 [fewer, Linear::new([(place, 1)], 1 + initial(place))].map(Condition::Linear)
             });
-            if let Some(tree) = self.refute(Condition::One(cases.collect()), prover, tried) {
+            Condition::One(cases.collect())
+        };
+        let mut is_changed = vec![false; net.places()];
+        for transition in 0..net.transitions() as u32 {
+            net.changes(transition).iter().for_each(|change| is_changed[change.place as usize] = true);
+        }
+        // A place that no firing changes has one marking, whatever its size.
+        for (range, id) in self.named.places.iter().zip(&self.named.place_ids) {
+            let is_constant = range.clone().all(|place| !is_changed[place as usize]);
+            if let Some(fact) =
+                is_constant.then(|| closed_sets::exclude(net, &changes(range), self.until)).flatten()
+            {
+                (prover.facts, prover.siphons) = (vec![fact], false);
+                return Some((Value::Truth(true), Some(id.clone()), Tree::Closed(0)));
+            }
+        }
+        for (range, id) in self.named.places.iter().zip(&self.named.place_ids) {
+            let tried = self.share(self.named.places.len())?;
+            if let Some(tree) = self.refute(changes(range), prover, tried) {
                 return Some((Value::Truth(true), Some(id.clone()), tree));
             }
         }

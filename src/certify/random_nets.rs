@@ -2,6 +2,7 @@
 
 use crate::automaton::Automaton;
 use crate::budget::{Budget, Limits, Stop};
+use crate::constants::{Constants, Folding};
 use crate::ctl::{Checker, label};
 use crate::ctl_run::{Runs, searches};
 use crate::dead_parts::without_dead_parts;
@@ -302,6 +303,34 @@ proptest! {
             drop(checker);
             // Then the same with a part of the graph.
             graph.forget(keep);
+        }
+    }
+
+    #[test]
+    fn formulas_without_constant_comparisons_have_the_same_truth(
+        (net, preds) in nets(), formula in ctl(), path in ltl(), seed in any::<u64>()
+    ) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let named = Named { net: net.clone(), ..Named::default() };
+        let structure = Structure::from_net(&named);
+        let mut constants = Constants::default();
+        preds.iter().for_each(|pred| constants.examine(pred, &named, &structure, None, &limits(AN_HOUR)));
+        let labels = |preds: &[Pred]| -> Vec<Vec<bool>> {
+            let label = |pred: &Pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect();
+            preds.iter().map(label).collect()
+        };
+        let (mut of_formula, mut of_path) = (preds.clone(), preds.clone());
+        let shorter = Folding::new(&constants).ctl(&formula, &mut of_formula);
+        let before = truth(&formula, &expected, &labels(&preds));
+        prop_assert_eq!(truth(&shorter, &expected, &labels(&of_formula)), before, "{:?}", shorter);
+        let shorter = Folding::new(&constants).ltl(&path, &mut of_path);
+        let labels = labels(&of_path);
+        let mut random = SplitMix(seed);
+        for _ in 0..20 {
+            let (states, back) = random_run(&expected, &mut random);
+            let word: Vec<Vec<bool>> =
+                states.iter().map(|state| labels.iter().map(|label| label[*state]).collect()).collect();
+            prop_assert_eq!(on_word(&shorter, &word, back)[0], on_word(&path, &word, back)[0], "{:?}", shorter);
         }
     }
 

@@ -51,6 +51,11 @@ impl<'a> Skeleton<'a> {
         Some(Self { named, groups, structure })
     }
 
+    /// The steps of a linear program.
+    pub(crate) fn steps(&self) -> u64 {
+        self.structure.steps()
+    }
+
     /// Proves that no reachable marking satisfies a condition of the unfolding. Returns the facts of the proof too.
     pub(crate) fn refute(&self, condition: &Condition, until: Instant) -> Option<(Vec<Fact>, Tree)> {
         let mut prover = Prover::new(&self.structure, until);

@@ -85,7 +85,8 @@ impl Instance {
                 _ => return Err(wrong_kind()),
             },
             ("StateSpace", Value::Infinite) => match property {
-                "MAX_TOKEN_IN_PLACE" => Claim::Unbounded(None),
+                // An unbounded place has infinitely many markings, and each of them on the way has a firing.
+                "STATES" | "TRANSITIONS" | "MAX_TOKEN_IN_PLACE" => Claim::Unbounded(None),
                 "MAX_TOKEN_PER_MARKING" => Claim::Unbounded(Some((0..self.model.net.places.len()).collect())),
                 _ => return Err(wrong_kind()),
             },

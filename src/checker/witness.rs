@@ -18,7 +18,7 @@ pub struct Witness {
     /// The examination, such as `ReachabilityCardinality`.
     pub examination: String,
     /// The id of the property as in the file of the examination; `MAX_TOKEN_IN_PLACE` or `MAX_TOKEN_PER_MARKING` for
-    /// StateSpace; the examination for a global property.
+    /// StateSpace, with the value `inf` also `STATES` or `TRANSITIONS`; the examination for a global property.
     pub property: String,
     /// The value that is shown. A number is a lower bound: a reachable marking has at least this number of tokens.
     pub value: Value,

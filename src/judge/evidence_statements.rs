@@ -121,7 +121,8 @@ impl Evidenced<'_> {
         let is_number = NUMBERS.contains(&self.examination);
         let has_bounds = is_number && (self.examination != "StateSpace" || self.id.starts_with("MAX_TOKEN_"));
         match (self.value, self.method) {
-            (CertifiedValue::AtLeast(_) | CertifiedValue::Exactly(Value::Infinite), Witness) => has_bounds,
+            (CertifiedValue::AtLeast(_), Witness) => has_bounds,
+            (CertifiedValue::Exactly(Value::Infinite), Witness) => is_number,
             (CertifiedValue::Exactly(Value::Number(_)), Proof) => has_bounds,
             (CertifiedValue::Exactly(Value::Number(_)), ReExplored | Explored) => is_number,
             (CertifiedValue::Exactly(value @ (Value::True | Value::False)), method) => {

@@ -607,7 +607,22 @@ def unbounded_witnesses():
     not_shown("source-not-safe-by-other-part", *source("OneSafe", "OneSafe", "FALSE"), "the part adds no token", run("make", "take", repeat=0))
     not_shown("source-formula-by-part", *source("ReachabilityFireability", "e1", "TRUE"), "a formula is shown without a repeated part", run("make", repeat=0))
     not_shown("source-formula-inf", *source("ReachabilityFireability", "e1", "inf"), "a value of another kind", run("make", repeat=0))
-    not_shown("source-states-inf", *source("StateSpace", "STATES", "inf"), "no witness shows this property", run("make", repeat=0))
+    for key in ("STATES", "TRANSITIONS"):
+        claim, word = source("StateSpace", key, "inf"), key.lower()
+        good = witness(f"source-{word}-inf", *claim, "each repetition leads to another marking", run("make", repeat=0))
+        for name, path, value, reason in [
+            ("finite", ["value"], "2", "no witness shows a number of this property"), ("zero", ["value"], "0", "no witness shows a number of this property"),
+            ("truth", ["value"], "TRUE", "a value of another kind"), ("nothing", ["runs"], [run("make", "take", repeat=0)], "the part adds no token"),
+            ("lost", ["runs"], [run("make", "make", "take", repeat=2)], "the part takes a token away"), ("no-part", ["runs"], [run("make")], "no repeated part"),
+            ("loop", ["runs"], [run("make", "take", loop=0)], "a loop adds nothing"), ("two-runs", ["runs"], [run("make", repeat=0)] * 2, "exactly one run is allowed"),
+        ]:
+            add(f"source-{word}-{name}", changed(good, (path, value)), "refused", reason)
+        file = {"version": 1, "instance": "Source-PT-1", "examination": "StateSpace", "property": key, "lemmas": [], "proof": [closed([], [])]}
+        for value in ("inf", "2"):
+            add(f"source-{word}-certificate-{value}", {**file, "value": value}, "refused", "no certificate shows this property")
+        witness(f"pump-{word}-inf", "Pump-COL-1", "StateSpace", key, "inf", "after three steps `at` has its colour again",
+                run(*(step("pump", x=colour) for colour in "abc"), repeat=0))
+    not_shown("bare-states-inf", "Bare-PT-1", "StateSpace", "STATES", "inf", "no token is added", run("t", repeat=0))
     not_shown("source-global-inf", *source("OneSafe", "OneSafe", "inf"), "a value of another kind", run("make", repeat=0))
     not_shown("source-quasi-live-by-part", *source("QuasiLiveness", "QuasiLiveness", "TRUE"), "this value is shown without a repeated part",
               run("make", "take", "make", repeat=2))
