@@ -3,6 +3,7 @@
 use super::CertificationError;
 use super::results::{InstanceResult, ResultsFolder, ValueResult};
 use super::tool_evidence::ToolEvidence;
+use mcc_campaign::benchkit::Value;
 use mcc_judge::certified::{CERTIFIED_FILE, CertifiedValue, Method};
 use mcc_judge::judgement::{Basis, Block, Judgement};
 use mcc_judge::{CERTIFIED_HEADER, OVERRIDES_HEADER};
@@ -161,7 +162,8 @@ pub fn write(
             let refutes = trusted.value.as_ref().is_some_and(|trusted| known.contradicts(trusted));
             compared += usize::from(trusted.value.is_some());
             contradictions += usize::from(refutes);
-            if let Some(set) = overriding(&known, refutes, trusted.value.is_none(), trusted.basis) {
+            let is_unknown = trusted.value.is_none();
+            if let Some(set) = overriding(&known, examination, refutes, is_unknown, trusted.basis) {
                 let reason = format!("{}: {} ({})", method.word(), value.detail, value.evidence);
                 row(&mut overrides, [instance, examination, &position, &set, &reason])?;
                 summary.overrides += 1;
@@ -212,10 +214,20 @@ const MANY: usize = 4;
 
 /// The value that an organizer may set: the certified value where another one is trusted or votes gave none, and `unknown`
 /// where it is known only that the trusted value is wrong.
-fn overriding(known: &CertifiedValue, refutes: bool, is_unknown: bool, basis: Basis) -> Option<String> {
+fn overriding(
+    known: &CertifiedValue,
+    examination: &str,
+    refutes: bool,
+    is_unknown: bool,
+    basis: Basis,
+) -> Option<String> {
     match known {
         // Without an answer an override changes nothing.
         _ if is_unknown && basis == Basis::UnknownNone => None,
+        // `inf` as an answer in StateSpace stands for a number that is too large (`Value::Overflow`), which agrees with none.
+        CertifiedValue::Exactly(Value::Infinite) if examination == "StateSpace" => {
+            refutes.then(|| "unknown".to_owned())
+        }
         CertifiedValue::Exactly(value) if refutes || is_unknown => Some(value.to_string()),
         CertifiedValue::AtLeast(_) if refutes => Some("unknown".to_owned()),
         _ => None,
@@ -286,4 +298,19 @@ pub(super) fn row<const N: usize>(table: &mut Table, row: [&str; N]) -> Result<(
 pub(super) fn text(table: Table) -> Result<String, CertificationError> {
     let bytes = table.into_inner().map_err(|error| CertificationError::Json(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CertificationError::Json(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinite_number_of_state_space_is_set_to_unknown() {
+        let infinite = CertifiedValue::Exactly(Value::Infinite);
+        let set =
+            |examination, refutes| overriding(&infinite, examination, refutes, !refutes, Basis::Majority);
+        assert_eq!(set("StateSpace", true).as_deref(), Some("unknown"));
+        assert_eq!(set("StateSpace", false), None);
+        assert_eq!(set("UpperBounds", true).as_deref(), Some("inf"));
+    }
 }
