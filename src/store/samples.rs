@@ -58,7 +58,10 @@ impl<R: Read> Read for Rows<R> {
 
 pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
     let read = || -> io::Result<Vec<Sample>> {
-        let rows = csv::Reader::from_reader(Rows { source: GzDecoder::new(files::open_own(path)?), row: 0 });
+        let source = GzDecoder::new(files::open_own(path)?);
+        let mut rows = csv::Reader::from_reader(Rows { source, row: 0 });
+        // `into_deserialize` ignores an error in the header.
+        rows.headers()?;
         let mut samples = Vec::new();
         for sample in rows.into_deserialize() {
             let sample: Sample = sample?;
