@@ -677,6 +677,8 @@ fn signed_changed_foreign_and_unsigned_archives_differ() {
         // Complete in all other respects.
         harness(folder, &["verify", input]).success();
     }
+    // Machines of other users could enter and change it.
+    fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
     let unpacked = folder.join("forged");
     fs::create_dir(&unpacked).unwrap();
     unpack(&folder.join("signed.tar.zst"), &unpacked, ArchiveLimits::default()).unwrap();
