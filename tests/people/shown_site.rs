@@ -165,7 +165,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#a=walk&b=depth-first",
         &[
             "Compared runs: 9. Runs with a right value of both entries: 2",
-            "both right: 2</text>",
+            "both have a right value: 2</text>",
             ">Save as SVG</a>",
         ],
     ),
