@@ -1,5 +1,6 @@
 //! Machines: how they are built, started, used and measured.
 
+mod changed_disks;
 mod container;
 mod devices;
 mod disk_limit;

@@ -1,0 +1,92 @@
+//! Disks that were changed after they were built, as by the author of a tool.
+
+use crate::support::campaign;
+use crate::support::images;
+
+use campaign::Folder;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Changes files of a disk by commands of debugfs.
+fn change_disk(disk: &Path, commands: &[String]) {
+    let raw = disk.with_extension("raw");
+    let convert = |from: [&Path; 2], formats: [&str; 2]| {
+        let mut convert = Command::new("qemu-img");
+        convert.args(["convert", "-f", formats[0], "-O", formats[1]]).args(from);
+        assert!(convert.status().unwrap().success());
+    };
+    convert([disk, &raw], ["qcow2", "raw"]);
+    for command in commands {
+        let mut debugfs = Command::new("debugfs");
+        assert!(debugfs.args(["-w", "-R", command]).arg(&raw).status().unwrap().success());
+    }
+    convert([&raw, disk], ["raw", "qcow2"]);
+}
+
+/// A campaign with one run of one tool, whose disk is changed by commands of debugfs.
+fn with_changed_disk(script: &str, programs: &[(&str, &str)], commands: &[&str]) -> Folder {
+    let campaign = campaign::on_fixtures(&["DiningTable-PT-03"], &["StateSpace"], &[], "");
+    let folder = Folder::new(&format!(
+        "{campaign}[[tool]]\nentry = \"climber\"\nimage = \"climber\"\nkind = \"sequential\"\n"
+    ));
+    let tool = folder.path().join("tool");
+    fs::create_dir_all(tool.join("bin")).unwrap();
+    fs::write(tool.join("BenchKit_head.sh"), script).unwrap();
+    fs::copy("/usr/bin/id", tool.join("bin/id-of-root")).unwrap();
+    images::with_tool(&tool, &folder.path().join("climber"));
+    let write = |(place, text): &(&str, &str)| {
+        let file = folder.path().join(place.replace('/', "-"));
+        fs::write(&file, text).unwrap();
+        format!("write {} {place}", file.display())
+    };
+    let (removed, others): (Vec<&str>, Vec<&str>) = commands.iter().partition(|each| each.starts_with("rm "));
+    let commands: Vec<String> = removed
+        .into_iter()
+        .map(str::to_owned)
+        .chain(programs.iter().map(write))
+        .chain(others.into_iter().map(str::to_owned))
+        .collect();
+    change_disk(&folder.path().join("climber/disk.qcow2"), &commands);
+    folder.run(&[]).success();
+    folder
+}
+
+const CLIMBER: &str = "climber/DiningTable-PT-03/StateSpace";
+
+/// Set-uid programs, devices on the disk, programs that the kernel starts, and user namespaces.
+#[test]
+fn nothing_on_a_disk_has_more_rights_than_the_tool() {
+    let script = "#!/bin/bash\n\
+        echo \"mode=$(stat -c %u:%a \"$BIN_DIR/id-of-root\") users=$(\"$BIN_DIR/id-of-root\" -u):$(id -u)\"\n\
+        echo x > /null && echo \"a device was written\"\n\
+        printf '\\1\\2\\3\\4' > /tmp/unknown; chmod +x /tmp/unknown; /tmp/unknown\n\
+        sleep 1; test -e /helper && echo \"the kernel started $(cat /helper)\"\n\
+        unshare -U echo \"a user namespace was made\"\n\
+        echo end\n";
+    let helper = "#!/bin/bash\necho \"$0 as $UID\" > /helper\n";
+    let id = "set_inode_field /home/mcc/BenchKit/bin/id-of-root";
+    let commands = [
+        format!("{id} uid 0"),
+        format!("{id} gid 0"),
+        format!("{id} mode 0104755"),
+        "mknod null c 1 3".to_owned(),
+        "set_inode_field /null mode 020666".to_owned(),
+        "set_inode_field /usr/sbin/modprobe mode 0100755".to_owned(),
+    ];
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let folder = with_changed_disk(script, &[("/usr/sbin/modprobe", helper)], &commands);
+    assert_eq!(folder.output(CLIMBER, 1, "stdout"), "mode=0:4755 users=1000:1000\nend\n");
+}
+
+#[test]
+fn a_tool_that_would_be_root_is_not_started() {
+    let accounts = "root:x:0:0::/root:/bin/bash\nmcc:x:0:0::/home/mcc:/bin/bash\n";
+    let link = "symlink /etc/passwd /dev/console";
+    for (programs, link) in [(&[("/etc/passwd", accounts)][..], None), (&[], Some(link))] {
+        let commands: Vec<&str> = ["rm /etc/passwd"].into_iter().chain(link).collect();
+        let folder = with_changed_disk("#!/bin/bash\nid -u\n", programs, &commands);
+        assert_eq!(folder.runs()[CLIMBER].last.outcome.word(), "tool-crash");
+        assert_eq!(folder.output(CLIMBER, 1, "stdout"), "");
+    }
+}
