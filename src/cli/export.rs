@@ -34,7 +34,7 @@ const NO_JOB_FILE: [&str; 5] = ["archive", "csv", "summary", "oracle", "classes"
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
-    /// The folder of a record (RESULTS), an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
+    /// The folder of a record (RESULTS), an archive (not for --archive), a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS).
     input: PathBuf,
     #[command(flatten)]
     inputs: JudgeInputs,

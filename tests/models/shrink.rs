@@ -215,7 +215,7 @@ fn without_a_disagreement_nothing_is_written() {
         assert!(message.contains(expected), "{message}");
         assert!(!folder.join("report").exists());
     };
-    refused(&format!("--property {PROPERTY} --tool right"), "both programs give FALSE");
+    refused(&format!("--property {PROPERTY} --tool right"), "both give FALSE");
     refused("--property unknown --tool wrong --against right", "has no unknown; it has ");
     tool(folder, "silent", "exit 0");
     refused(&format!("--property {PROPERTY} --tool wrong --against silent"), "silent gives no value of ");

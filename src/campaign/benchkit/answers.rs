@@ -289,6 +289,8 @@ impl<'a> Reader<'a> {
                         Some(_) if keyword == FORMULA => {
                             format!("FORMULA {} CANNOT_COMPUTE", self.shown(known, subject))
                         }
+                        // Without STATES no other number is given.
+                        Some(_) if subject != "STATES" => format!("{STATE_SPACE} {subject} -1"),
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
                     let problem = "CANNOT_COMPUTE inside a result line: the value counts as not computed";
@@ -563,9 +565,13 @@ impl<'a> Reader<'a> {
             Some(declared) if answered => {
                 let keyword = declared.keyword();
                 self.line = self.declared_line;
+                let single = match self.questions.answers {
+                    AnswerKind::StateSpace => "write -1 for single numbers, or print no value",
+                    _ => "write FORMULA id CANNOT_COMPUTE for single values, or print no value",
+                };
                 self.error(
                     format!("{keyword} for the whole examination, but values are printed: the values count"),
-                    "write FORMULA id CANNOT_COMPUTE for single values, or print no value",
+                    single,
                 );
                 self.anomalies.sort_by_key(|anomaly| anomaly.line);
             }

@@ -372,7 +372,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip data/judgement.json.gz" : "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
+  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip --keep data/judgement.json.gz" : "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 
@@ -436,7 +436,7 @@ function verdictTiles(cell, block) {
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
   const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points}; `] : [];
-  const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "a complete run (" : "not a complete run (", ruleLink("E-4.3"), ")"]);
+  const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "complete: the run counts for time and memory (" : "not complete: the run does not count for time and memory (", ruleLink("E-4.3"), ")"]);
   return [tile("Verdict", text, `Ending of the run: ${names.endings[cell.ending][1]}`, kind), points];
 }
 

@@ -144,8 +144,9 @@ impl Dispute<'_> {
         }
         let known = match values(&start, None)? {
             Some([first, second]) if first == second => {
+                let [one, other] = [0, 1].map(|number: usize| self.programs[number].name());
                 return Err(QualifyError::Refused(format!(
-                    "both programs give {first} for {}; give programs that disagree",
+                    "{one} and {other} both give {first} for {}; give a tool that gives another value",
                     self.property
                 )));
             }
