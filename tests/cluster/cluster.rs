@@ -561,6 +561,6 @@ fn a_dry_run_prints_the_jobs_without_slurm_and_writes_nothing() {
 fn a_host_outside_of_a_cluster_is_named() {
     let folder = Folder::new(&campaign());
     fakes(&folder, &[("sinfo", "echo 'Could not establish a configuration source' >&2; exit 1"), ARRAYS]);
-    let printed = submit(&folder, 1);
+    let printed = submit(&folder, 69);
     assert!(printed.contains("configuration source") && printed.contains("`submit --dry-run`"), "{printed}");
 }
