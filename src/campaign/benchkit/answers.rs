@@ -290,7 +290,9 @@ impl<'a> Reader<'a> {
                             format!("FORMULA {} CANNOT_COMPUTE", self.shown(known, subject))
                         }
                         // Without STATES no other number is given.
-                        Some(_) if subject != "STATES" => format!("{STATE_SPACE} {subject} -1"),
+                        Some(_) if subject != b"STATES" => {
+                            format!("{STATE_SPACE} {} -1", self.shown(known, subject))
+                        }
                         _ => "CANNOT_COMPUTE".to_owned(),
                     };
                     let problem = "CANNOT_COMPUTE inside a result line: the value counts as not computed";
