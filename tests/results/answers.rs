@@ -96,6 +96,15 @@ fn state_space_has_its_own_lines_and_minus_one_is_not_given() {
         read_as(b"FORMULA x TRUE TECHNIQUES A\nSTATE_SPACE EDGES 3 TECHNIQUES A", &q, Reading::default());
     assert!(answers.is_empty());
     assert!(anomalies(&answers)[1].contains("the examination has no id EDGES"), "{answers:?}");
+    // The proposed line is accepted above.
+    for (lines, proposed) in [
+        ("STATE_SPACE TRANSITIONS CANNOT_COMPUTE", "write STATE_SPACE TRANSITIONS -1 and nothing else"),
+        ("CANNOT_COMPUTE", "write -1 for single numbers"),
+    ] {
+        let output = format!("STATE_SPACE STATES 3 TECHNIQUES A\n{lines}\n");
+        let answers = read_as(output.as_bytes(), &q, Reading::default());
+        assert!(answers.anomalies[0].fix.contains(proposed), "{answers:?}");
+    }
 }
 
 #[test]
