@@ -186,14 +186,28 @@ impl Drop for LockedFile {
 /// # Errors
 /// The file cannot be opened or locked.
 pub fn lock(path: &Path) -> io::Result<Option<LockedFile>> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
-    let file = options.open(path)?;
+    let file = open_lock(path, 0o666)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(LockedFile { file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
+}
+
+/// As `lock`, but waits for the lock. Only this user may open a lock file that is created: another could hold it.
+///
+/// # Errors
+/// As `lock`.
+pub fn wait_for_lock(path: &Path) -> io::Result<LockedFile> {
+    let file = open_lock(path, 0o600)?;
+    file.lock()?;
+    Ok(LockedFile { file })
+}
+
+fn open_lock(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(mode).custom_flags(libc::O_NOFOLLOW);
+    options.open(path)
 }
 
 /// Checks that a path is a regular file, if it exists, for programs that open it themselves.

@@ -68,6 +68,19 @@ impl Constants {
     }
 }
 
+/// A conjunction or disjunction of parts: `decisive` if a part is that, otherwise without the parts that are `neutral`.
+fn joined<T: PartialEq>(mut parts: Vec<T>, neutral: T, decisive: T, join: fn(Vec<T>) -> T) -> T {
+    if parts.contains(&decisive) {
+        return decisive;
+    }
+    parts.retain(|part| *part != neutral);
+    match parts.len() {
+        0 => neutral,
+        1 => parts.remove(0),
+        _ => join(parts),
+    }
+}
+
 /// Replaces constant comparisons in formulas.
 pub(crate) struct Folding<'a> {
     constants: &'a Constants,
@@ -91,18 +104,11 @@ impl<'a> Folding<'a> {
             Pred::Not(inner) => self.pred(inner).not(),
             Pred::And(parts) | Pred::Or(parts) => {
                 let is_and = matches!(pred, Pred::And(_));
-                let (neutral, decisive) =
-                    if is_and { (Pred::True, Pred::True.not()) } else { (Pred::True.not(), Pred::True) };
-                let mut parts: Vec<Pred> = parts.iter().map(|part| self.pred(part)).collect();
-                if parts.contains(&decisive) {
-                    return decisive;
-                }
-                parts.retain(|part| *part != neutral);
-                match (parts.len(), is_and) {
-                    (0, _) => neutral,
-                    (1, _) => parts.remove(0),
-                    (_, true) => Pred::And(parts),
-                    (_, false) => Pred::Or(parts),
+                let parts = parts.iter().map(|part| self.pred(part)).collect();
+                if is_and {
+                    joined(parts, Pred::True, Pred::True.not(), Pred::And)
+                } else {
+                    joined(parts, Pred::True.not(), Pred::True, Pred::Or)
                 }
             }
             Pred::True | Pred::Fireable(_) | Pred::Dead => pred.clone(),
@@ -113,26 +119,15 @@ impl<'a> Folding<'a> {
     pub(crate) fn ctl(&mut self, formula: &Ctl, preds: &mut Vec<Pred>) -> Ctl {
         let always = Ctl::Pred(number(Pred::True, preds));
         let never = always.clone().negated();
-        let mut all = |parts: &[Ctl], neutral: &Ctl, decisive: &Ctl, join: fn(Vec<Ctl>) -> Ctl| {
-            let mut parts: Vec<Ctl> = parts.iter().map(|part| self.ctl(part, preds)).collect();
-            if parts.contains(decisive) {
-                return decisive.clone();
-            }
-            parts.retain(|part| part != neutral);
-            match parts.len() {
-                0 => neutral.clone(),
-                1 => parts.remove(0),
-                _ => join(parts),
-            }
-        };
+        let mut all = |parts: &[Ctl]| parts.iter().map(|part| self.ctl(part, preds)).collect();
         match formula {
             Ctl::Pred(old) => match self.pred(&preds[*old].clone()) {
                 Pred::Not(inner) if *inner == Pred::True => never,
                 pred => Ctl::Pred(number(pred, preds)),
             },
             Ctl::Not(inner) => self.ctl(inner, preds).negated(),
-            Ctl::And(parts) => all(parts, &always, &never, Ctl::And),
-            Ctl::Or(parts) => all(parts, &never, &always, Ctl::Or),
+            Ctl::And(parts) => joined(all(parts), always, never, Ctl::And),
+            Ctl::Or(parts) => joined(all(parts), never, always, Ctl::Or),
             Ctl::ExistsNext(inner) => match self.ctl(inner, preds) {
                 inner if inner == never => never,
                 inner if inner == always => Ctl::Pred(number(Pred::Dead, preds)).negated(),
@@ -169,18 +164,11 @@ impl<'a> Folding<'a> {
             }
             Ltl::And(parts) | Ltl::Or(parts) => {
                 let is_and = matches!(formula, Ltl::And(_));
-                let (neutral, decisive) =
-                    if is_and { (Ltl::True, Ltl::False) } else { (Ltl::False, Ltl::True) };
-                let mut parts: Vec<Ltl> = parts.iter().map(|part| self.ltl(part, preds)).collect();
-                if parts.contains(&decisive) {
-                    return decisive;
-                }
-                parts.retain(|part| *part != neutral);
-                match (parts.len(), is_and) {
-                    (0, _) => neutral,
-                    (1, _) => parts.remove(0),
-                    (_, true) => Ltl::And(parts),
-                    (_, false) => Ltl::Or(parts),
+                let parts = parts.iter().map(|part| self.ltl(part, preds)).collect();
+                if is_and {
+                    joined(parts, Ltl::True, Ltl::False, Ltl::And)
+                } else {
+                    joined(parts, Ltl::False, Ltl::True, Ltl::Or)
                 }
             }
             Ltl::Next(inner) => match self.ltl(inner, preds) {

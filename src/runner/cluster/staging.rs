@@ -3,11 +3,10 @@
 use super::ClusterError;
 use mcc_base::{OnFile, digest, files};
 use mcc_vm::HeldFile;
-use nix::libc::O_NOFOLLOW;
 use nix::unistd::geteuid;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A folder of disks by digest: `SHA256`, and beside it the lock file `SHA256.lock`.
@@ -46,10 +45,7 @@ impl StagingFolder {
     pub fn disk(&self, source: &Path, sha256: &str) -> Result<(PathBuf, HeldFile), ClusterError> {
         let place = self.folder.join(sha256);
         let lock_path = self.folder.join(format!("{sha256}.lock"));
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600).custom_flags(O_NOFOLLOW);
-        let lock = options.open(&lock_path).on("open", &lock_path)?;
-        lock.lock().on("lock", &lock_path)?;
+        let _lock = files::wait_for_lock(&lock_path).on("lock", &lock_path)?;
         // The owner of a file can change it later.
         let is_own = fs::symlink_metadata(&place).is_ok_and(|found| found.uid() == geteuid().as_raw());
         if is_own
@@ -60,10 +56,7 @@ impl StagingFolder {
         }
         let beside = self.folder.join(format!(".{sha256}"));
         // Of a job that was killed.
-        match fs::remove_file(&beside) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            removed => removed.on("remove", &beside)?,
-        }
+        files::clear_own_place(&self.folder, &beside).on("remove", &beside)?;
         let copied = || -> io::Result<()> {
             let mut from = files::open(source)?;
             let mut copy = File::create_new(&beside)?;
