@@ -43,10 +43,10 @@ impl Failure {
 
     /// An error of usage for the first path of options that cannot be read; its message names the option.
     pub fn if_unreadable<'p>(
-        given: impl IntoIterator<Item = (&'static str, &'p Option<PathBuf>)>,
+        given: impl IntoIterator<Item = (&'static str, Option<&'p PathBuf>)>,
     ) -> Result<(), Self> {
         for (option, path) in given {
-            if let Some((path, Err(error))) = path.as_ref().map(|path| (path, path.metadata())) {
+            if let Some((path, Err(error))) = path.map(|path| (path, path.metadata())) {
                 return Err(Self::usage(anyhow::anyhow!(
                     "{option}: cannot read {}: {error}",
                     path.display()

@@ -97,13 +97,10 @@ pub fn refuse_archive_to_certify(judgement: &Path) -> Result<(), Failure> {
 }
 
 fn from_archive(args: &Args) -> Result<Exit, Failure> {
-    Failure::if_unreadable([("--allowed-signers", &args.allowed_signers)])?;
-    let given = args.disk.iter().map(|path| ("--disk", path));
-    let given = given.chain(args.instances.iter().map(|path| ("--instances", path)));
-    for (option, path) in given {
-        let error = |error: std::io::Error| Failure::usage(anyhow!("{option} {}: {error}", path.display()));
-        path.metadata().map_err(error)?;
-    }
+    let disks = args.disk.iter().map(|path| ("--disk", Some(path)));
+    let others =
+        [("--instances", args.instances.as_ref()), ("--allowed-signers", args.allowed_signers.as_ref())];
+    Failure::if_unreadable(disks.chain(others))?;
     let source = ImportSource {
         archive: &args.input,
         disks: &args.disk,

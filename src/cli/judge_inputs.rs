@@ -108,11 +108,11 @@ impl JudgeInputs {
     pub fn sources(&self, inputs: &[PathBuf]) -> Result<(Edition, Vec<Source>), Failure> {
         let opened = inputs.iter().map(|path| Opened::open(path)).collect::<Result<Vec<_>, _>>()?;
         Failure::if_unreadable([
-            ("--models", &self.models),
-            ("--tools", &self.tools),
-            ("--names", &self.names),
-            ("--overrides", &self.overrides),
-            ("--publication", &self.publication),
+            ("--models", self.models.as_ref()),
+            ("--tools", self.tools.as_ref()),
+            ("--names", self.names.as_ref()),
+            ("--overrides", self.overrides.as_ref()),
+            ("--publication", self.publication.as_ref()),
         ])?;
         let edition = match self.edition.as_deref() {
             Some(name) => Edition::load(name).map_err(Failure::usage)?,

@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
-    Failure::if_unreadable([("--allowed-signers", &args.allowed_signers)])?;
+    Failure::if_unreadable([("--allowed-signers", args.allowed_signers.as_ref())])?;
     let record_source = open(&args.input)?;
     if args.judgement.is_some() && is_archive(&record_source.folder) {
         return Err(Failure::usage(anyhow!(
