@@ -19,8 +19,10 @@ impl DiskFinder {
     pub fn add_folder(&mut self, place: &Path) {
         let found = WalkDir::new(place).max_depth(1).sort_by_file_name().into_iter().flatten();
         for file in found.filter(|file| !file.path_is_symlink() || file.path() == place) {
-            if let Some(facts) = file.path().metadata().ok().filter(std::fs::Metadata::is_file) {
-                self.files.push((file.into_path(), facts.len()));
+            let facts = file.path().metadata().ok().filter(std::fs::Metadata::is_file);
+            // A record of others can name files of /proc, which have no size. To read them can have effects.
+            if let Some(bytes) = facts.map(|facts| facts.len()).filter(|bytes| *bytes > 0) {
+                self.files.push((file.into_path(), bytes));
             }
         }
     }

@@ -582,15 +582,24 @@ fn a_number_of_a_year_is_no_position_of_a_partial_oracle() {
     let line = |id: &str| format!("FORMULA F-PT-1-CTLFireability-{id} TRUE TECHNIQUES ORACLE\n");
     let file = folder.path().join("F-PT-1-CTLF.out");
     let read = || oracle::read(folder.path(), "F-PT-1", examination, &[]).unwrap().unwrap();
-    fs::write(&file, line("12") + &line("03")).unwrap();
+    let names = "./runatest.sh oracle/F-PT-1 CTLFireability\n";
+    let write = |lines: String| fs::write(&file, names.to_owned() + &lines).unwrap();
+    write(line("12") + &line("03"));
     let (values, bad) = read();
     assert!(bad.is_empty(), "{bad:?}");
     let known: Vec<usize> = (0..16).filter(|at| values[*at].is_some()).collect();
     assert_eq!(known, [3, 12]);
-    fs::write(&file, line("2023-12") + &line("2025-03")).unwrap();
+    write(line("2023-12") + &line("2025-03"));
     let (values, bad) = read();
     assert!(values.iter().all(Option::is_none) && bad.len() == 2, "{values:?} {bad:?}");
     assert!(bad[0].to_string().contains("2023-12 does not state its position"), "{bad:?}");
+    // The names are those of another instance, of another examination, or not there.
+    for names in ["F-PT-10 CTLFireability\n", "F-PT-1 CTLCardinality\n", ""] {
+        fs::write(&file, names.to_owned() + &line("03")).unwrap();
+        let (values, bad) = read();
+        assert!(values.iter().all(Option::is_none) && bad.len() == 1, "{values:?} {bad:?}");
+        assert!(bad[0].to_string().contains("F-PT-1-CTLF.out:1: the names F-PT-1 and CTLF"), "{bad:?}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// The short names of examinations in file names.
@@ -92,13 +93,19 @@ pub fn read(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.on("read", &path)?,
     };
-    if let Some(total) = Total::named(&examination.name) {
+    let total = Total::named(&examination.name);
+    let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
+    if !has_names(&file, instance, &examination.name).on("read", &path)? {
+        let values = if total.is_some() { ids.len() } else { examination.values };
+        let message = format!("the names {instance} and {} are missing, so no value counts", examination.name);
+        return Ok(Some((vec![None; values], vec![bad_line(1, message)])));
+    }
+    if let Some(total) = total {
         return vector::read(file, &path, total, ids.len()).map(Some);
     }
     let questions = Questions::as_printed(examination);
     let reading = Reading { published: true, ..Reading::default() };
     let answers = Answers::read_file(&file, &questions, reading).on("read", &path)?;
-    let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     let mut bad: Vec<_> =
         answers.anomalies.iter().map(|anomaly| bad_line(anomaly.line, anomaly.to_string())).collect();
     let mut values = vec![None; examination.values];
@@ -132,6 +139,16 @@ pub fn read(
         }
     }
     Ok(Some((values, bad)))
+}
+
+/// Whether the first line has both names, such as `./runatest.sh oracle/INSTANCE StateSpace`. Other files could be those of
+/// other instances.
+fn has_names(file: &fs::File, instance: &str, examination: &str) -> io::Result<bool> {
+    let mut start = [0; 4096];
+    let length = file.read_at(&mut start, 0)?;
+    let start = String::from_utf8_lossy(&start[..length]);
+    let words: Vec<&str> = start.lines().next().unwrap_or_default().split([' ', '\t', '/']).collect();
+    Ok(words.contains(&instance) && words.contains(&examination))
 }
 
 /// The number at the end of an id as its position. None: it has none, or a number of one of several years (`-2023-12`).
