@@ -282,6 +282,7 @@ class Net:
             marking = child(node, "initialMarking")
             tokens = {"dot": int(child(marking, "text").text)} if marking is not None else {}
         for colour, count in tokens.items():
+            demand(colour in self.places[place], f"{place} has no colour {colour}")
             if count:
                 self.initial[place, colour] = count
 
@@ -328,7 +329,11 @@ class Net:
         if kind == "tuple":
             parts = [self.bag(part, binding).items() for part in inside(node)]
             return {tuple(colour for colour, _ in chosen): math.prod(n for _, n in chosen) for chosen in itertools.product(*parts)}
-        return {self.term(node, binding): 1}
+        name = self.term(node, binding)
+        if kind == "useroperator":
+            elements = (colour for classes in self.classes.values() for colour, element in classes.items() if element == name)
+            return dict.fromkeys(elements, 1) or {name: 1}
+        return {name: 1}
 
     def guard(self, node, binding):
         kind = tag(node)
@@ -357,6 +362,7 @@ class Net:
         for place, bag in transition[side]:
             bag = self.bag(bag, binding) if self.coloured else {"dot": bag}
             for colour, count in bag.items():
+                demand(colour in self.places[place], f"{place} has no colour {colour}")
                 if count:
                     tokens[place, colour] = tokens.get((place, colour), 0) + count
         places = [place for place, _ in transition[side]]

@@ -1,25 +1,10 @@
 //! Folders that other users of the host can change while they are read: what is read is then not what was verified.
 
 use super::ArchiveError;
-use mcc_base::OnFile;
-use nix::unistd::geteuid;
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use mcc_base::{OnFile, files};
+use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
-
-const OTHERS_WRITE: u32 = 0o022;
-const STICKY: u32 = 0o1000;
-
-/// Whether no user but this one and root can change what has these metadata. A link cannot be changed.
-fn is_own(found: &Metadata) -> bool {
-    [0, geteuid().as_raw()].contains(&found.uid()) && (found.mode() & OTHERS_WRITE == 0 || found.is_symlink())
-}
-
-/// Whether no user but this one and root can rename a file of theirs in this folder.
-fn keeps_names(found: &Metadata) -> bool {
-    is_own(found) || found.mode() & STICKY != 0 && [0, geteuid().as_raw()].contains(&found.uid())
-}
 
 /// Checks that only this user and root can change an unpacked archive, and returns its path without links. A signature
 /// says nothing about content that another user can change after its digest was compared.
@@ -33,14 +18,12 @@ pub fn own_folder(folder: &Path) -> Result<PathBuf, ArchiveError> {
                       archive, or a copy in a folder that only you can write to";
         ArchiveError::Bad { path: path.to_owned(), reason: reason.to_owned() }
     };
-    for above in folder.ancestors().skip(1) {
-        if !keeps_names(&fs::symlink_metadata(above).on("read", above)?) {
-            return Err(others(above));
-        }
+    if let Some(above) = files::first_shared_above(&folder).on("read", &folder)? {
+        return Err(others(&above));
     }
     for file in WalkDir::new(&folder) {
         let file = file.on("read", &folder)?;
-        if !is_own(&file.metadata().on("read", file.path())?) {
+        if !files::is_own(&file.metadata().on("read", file.path())?) {
             return Err(others(file.path()));
         }
     }

@@ -3,7 +3,7 @@
 use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of the folder, in the image of an inputs disk, with the archives that are packed on the disk (E-5.6: they are
 /// published with the results).
@@ -152,6 +152,16 @@ pub fn create_own_folders(base: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Copies a regular file with its permissions to `to`, where nothing is yet.
+///
+/// # Errors
+/// A file cannot be read or written, or something is at `to`.
+pub fn copy_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut from, mut copy) = (open(from)?, File::create_new(to)?);
+    io::copy(&mut from, &mut copy)?;
+    copy.set_permissions(from.metadata()?.permissions())
+}
+
 /// Removes what is at `path` below `base`, and creates the folders above it as `create_own_folders` does: nothing is removed
 /// through a link.
 ///
@@ -165,6 +175,36 @@ pub fn clear_own_place(base: &Path, path: &Path) -> io::Result<()> {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),
     }
+}
+
+const OTHERS_WRITE: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+
+/// Whether no user but this one and root can change what has these metadata. A link cannot be changed.
+pub fn is_own(found: &Metadata) -> bool {
+    has_own_user(found) && (found.mode() & OTHERS_WRITE == 0 || found.is_symlink())
+}
+
+fn has_own_user(found: &Metadata) -> bool {
+    // SAFETY: it has no arguments, and cannot fail.
+    [0, unsafe { libc::geteuid() }].contains(&found.uid())
+}
+
+/// Returns the first folder above `path` in which another user can put something else in the place of a name. `path` has no
+/// symbolic links.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn first_shared_above(path: &Path) -> io::Result<Option<PathBuf>> {
+    for above in path.ancestors().skip(1) {
+        let found = fs::symlink_metadata(above)?;
+        // In a folder with the sticky bit only the owner of a file can rename it.
+        let keeps_names = is_own(&found) || found.mode() & STICKY != 0 && has_own_user(&found);
+        if !keeps_names {
+            return Ok(Some(above.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// A file with a lock of the kernel (flock), which ends when this is dropped, or with the process.

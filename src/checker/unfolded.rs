@@ -6,7 +6,8 @@ use mcc_model::{Colour, ColourName, MAX_COLOURS};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Largest number of bindings that are tried, and of places, which limits time and memory for untrusted nets.
+/// Largest sum of the numbers of places, of bindings that are tried, and of places from which bindings take and on which they
+/// put tokens. It limits time and memory for untrusted nets.
 const MAX_NODES: u64 = 20_000_000;
 
 /// A transition with a binding.
@@ -35,7 +36,9 @@ pub(crate) struct Unfolded {
 impl Unfolded {
     pub fn new(model: &Model) -> Result<Unfolded, CheckError> {
         let too_large = || {
-            CheckError::NotChecked(format!("the unfolded net has more than {MAX_NODES} places or bindings"))
+            CheckError::NotChecked(format!(
+                "the unfolded net has more than {MAX_NODES} places, bindings and arcs"
+            ))
         };
         let (net, mut unfolded) = (&model.net, Unfolded::default());
         for place in &net.places {
@@ -49,19 +52,23 @@ impl Unfolded {
         }
         unfolded.changed_by = vec![Vec::new(); unfolded.initial.len()];
         unfolded.needed_by = vec![Vec::new(); unfolded.initial.len()];
-        let mut tried: u64 = 0;
+        let mut nodes = unfolded.initial.len() as u64;
         for (number, transition) in net.transitions.iter().enumerate() {
             let colours = |variable: &usize| net.sorts[net.variables[*variable].sort].colours;
             let sizes: Vec<u64> = transition.variables.iter().map(colours).collect();
             let bindings = sizes.iter().try_fold(1, |product: u64, size| product.checked_mul(*size));
-            tried = bindings.and_then(|bindings| tried.checked_add(bindings)).ok_or_else(too_large)?;
-            if tried > MAX_NODES {
+            nodes = bindings.and_then(|bindings| nodes.checked_add(bindings)).ok_or_else(too_large)?;
+            if nodes > MAX_NODES {
                 return Err(too_large());
             }
             let start = unfolded.flats.len();
             let mut binding: Vec<Colour> = vec![0; sizes.len()];
             loop {
                 if let Some(firing) = model.firing(number, &binding, &mut { MAX_COLOURS })? {
+                    nodes += (firing.takes.len() + firing.puts.len()) as u64;
+                    if nodes > MAX_NODES {
+                        return Err(too_large());
+                    }
                     unfolded.add(&firing)?;
                 }
                 // The next binding in lexicographic order.

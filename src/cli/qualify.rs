@@ -58,8 +58,8 @@ pub struct Args {
     /// Largest number of simultaneous runs [default: as many as cores and memory allow].
     #[arg(long, value_name = "N", conflicts_with = "native")]
     jobs: Option<NonZero<u32>>,
-    /// Boot a machine for each run. Without this flag, if the host has twice the memory of a machine, machines start from a
-    /// saved state, which is faster. One run is then repeated in a machine that boots, to compare the answers.
+    /// Boot a machine for each run. Without this flag, machines start from a saved state, which is faster. One run is then
+    /// repeated in a machine that boots, to compare the answers.
     #[arg(long, conflicts_with = "native")]
     boot: bool,
     /// Run although this host does not meet the contest's machine requirements.

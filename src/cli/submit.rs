@@ -3,13 +3,12 @@ use super::run::no_entry;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
-use mcc_campaign::{Campaign, LostNode, Start};
+use mcc_campaign::{Campaign, LostNode};
 use mcc_edition::Edition;
 use mcc_runner::cluster::{
     Batch, BatchSystem, Cluster, ClusterError, ClusterFacts, ModelDemand, ModelState, ModelStatus, Reason,
     Task, batch_system, batches, model_statuses, time_limit,
 };
-use mcc_runner::executor::leased_memory_mib;
 use mcc_runner::{PreparedCampaign, history_of};
 use mcc_store::{Record, RecordSummary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,8 +228,7 @@ fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
 
 fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<ModelDemand>, Failure> {
     let PreparedCampaign { campaign, edition, plan, .. } = prepared;
-    let memory_mib = leased_memory_mib(edition.machine.memory_mib, campaign.start == Start::Restore);
-    let history = history_of(history)?;
+    let (history, memory_mib) = (history_of(history)?, edition.machine.memory_mib);
     Ok(ModelDemand::of_runs(plan.runs(), plan.longest_run_s, memory_mib, &campaign.cluster, &history))
 }
 

@@ -1,15 +1,15 @@
 //! Instances as distributed: `<Instance>.tgz` with one folder `<Instance>/`, or that folder unpacked.
 
+use super::tar_entries::each_entry;
 use super::verdict::{GenericVerdict, read_verdicts};
 use super::{
     BadInstanceName, InstanceName, ModelError, Net, NetKind, Nupn, Property, SymmetricNet, Total,
     position_order,
 };
-use flate2::bufread::GzDecoder;
 use mcc_base::{FileError, OnFile, files};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Take};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tar::EntryType;
@@ -20,13 +20,11 @@ pub const MODEL: &str = "model.pnml";
 pub const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
 /// Largest sum of the unpacked bytes of an archive. The largest contest models take some hundreds of MB.
-const MAX_ARCHIVE_BYTES: u64 = 8 << 30;
+pub(super) const MAX_ARCHIVE_BYTES: u64 = 8 << 30;
 /// Largest sum of the bytes of all files except the model; these are kept in memory.
 const MAX_REST_BYTES: u64 = 1 << 30;
 /// Largest number of entries.
 const MAX_ENTRIES: usize = 1000;
-/// Largest header in bytes, as headers are kept in memory: a long path and some attributes.
-const MAX_HEADER_BYTES: u64 = 64 << 10;
 
 /// An error of an archive, with the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +67,13 @@ pub enum ArchiveError {
     /// The model or another XML file is not valid.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl ArchiveError {
+    /// The error of an entry with this name.
+    pub(super) fn entry(path: &Path, name: &str, why: &str) -> Self {
+        Self::Entry { path: path.to_owned(), entry: name.chars().take(200).collect(), why: why.to_owned() }
+    }
 }
 
 /// An opened instance. Its small files are in memory; the model is streamed for each use.
@@ -253,95 +258,6 @@ impl Archive {
     }
 }
 
-type Packed = Take<GzDecoder<BufReader<File>>>;
-
-/// Calls `each` with the name of every entry and the entry, until it breaks; returns the value of the break.
-///
-/// Reads headers with long names itself, with a limit: the library would keep headers of gigabytes in memory. An archive that
-/// other programs unpack to other files, as the guest agent or GNU tar, is refused.
-fn each_entry<T>(
-    path: &Path,
-    mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
-) -> Result<Option<T>, ArchiveError> {
-    let bytes = GzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
-    let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
-    let mut long_name: Option<PathBuf> = None;
-    for entry in tar.entries().on("read", path)?.raw(true) {
-        let mut entry = entry.on("read", path)?;
-        let name = entry.path().on("read", path)?.into_owned();
-        let entry_type = entry.header().entry_type();
-        let refuse = |why: &str| Err(Contents::new(path).refuse(&name.to_string_lossy(), why));
-        match entry_type {
-            EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader => {
-                if entry.size() > MAX_HEADER_BYTES {
-                    return refuse(&format!("is a header longer than {MAX_HEADER_BYTES} bytes"));
-                }
-                let mut header = Vec::new();
-                entry.read_to_end(&mut header).on("read", path)?;
-                let new_name = match entry_type {
-                    EntryType::GNULongName => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
-                    _ => match pax_path(&header, entry_type).on("read", path)? {
-                        Ok(new_name) => new_name,
-                        Err(key) => return refuse(&format!("is a header with the key \"{key}\"")),
-                    },
-                };
-                if long_name.is_some() && new_name.is_some() {
-                    return refuse("is a second header with the name of a file");
-                }
-                long_name = new_name.or(long_name);
-            }
-            _ => {
-                let name = long_name.take().unwrap_or(name);
-                if let ControlFlow::Break(found) = each(name, entry)? {
-                    return Ok(Some(found));
-                }
-            }
-        }
-    }
-    // What follows the end of the archive is read by some programs only.
-    let mut rest = tar.into_inner();
-    let mut buffer = [0; 8192];
-    loop {
-        match rest.read(&mut buffer).on("read", path)? {
-            0 => break,
-            read if buffer[..read].iter().all(|byte| *byte == 0) => {}
-            _ => Err(io::Error::other("there are data after the end of the archive")).on("read", path)?,
-        }
-    }
-    if !rest.into_inner().into_inner().fill_buf().on("read", path)?.is_empty() {
-        Err(io::Error::other("there are data after the end of the first compressed part"))
-            .on("read", path)?;
-    }
-    Ok(None)
-}
-
-/// The keys of PAX headers that change neither the content nor the kind of a file, or of further ones with a prefix.
-const PAX_KEYS: [&str; 8] = ["atime", "comment", "ctime", "gid", "gname", "mtime", "uid", "uname"];
-const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
-
-/// Returns the path in a PAX header, or a key that is refused. Programs treat the others differently: `size` and
-/// `GNU.sparse.*` give a file another content.
-fn pax_path(header: &[u8], entry_type: EntryType) -> io::Result<Result<Option<PathBuf>, String>> {
-    let mut path = None;
-    for extension in tar::PaxExtensions::new(header) {
-        let extension = extension?;
-        let key = String::from_utf8_lossy(extension.key_bytes()).into_owned();
-        // The names in a global header would be those of all following files.
-        let is_path = key == "path" && entry_type == EntryType::XHeader && path.is_none();
-        if is_path {
-            path = Some(path_of(extension.value_bytes()));
-        } else if !PAX_KEYS.contains(&&*key) && !PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
-            return Ok(Err(key));
-        }
-    }
-    Ok(Ok(path))
-}
-
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
 fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
     let mut folder: Option<String> = None;
     let mut contents = Contents::new(path);
@@ -359,7 +275,12 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
                 _ => return Err(refuse("leads out of its folder")),
             }
         }
-        let Some((top, inside)) = parts.split_first() else { return Ok(ControlFlow::Continue(())) };
+        let Some((top, inside)) = parts.split_first() else {
+            if entry_type == EntryType::Directory && !raw.as_os_str().is_empty() {
+                return Ok(ControlFlow::Continue(()));
+            }
+            return Err(refuse("has no name"));
+        };
         match &folder {
             None => folder = Some((*top).to_owned()),
             Some(folder) if folder == top => {}
@@ -417,8 +338,7 @@ impl<'a> Contents<'a> {
     }
 
     fn refuse(&self, entry: &str, why: &str) -> ArchiveError {
-        let entry = entry.chars().take(200).collect();
-        ArchiveError::Entry { path: self.path.to_owned(), entry, why: why.to_owned() }
+        ArchiveError::entry(self.path, entry, why)
     }
 
     fn add(&mut self, name: &str, size: u64, content: &mut impl Read) -> Result<(), ArchiveError> {
@@ -464,7 +384,10 @@ impl<'a> Contents<'a> {
 mod tests {
     use super::*;
     use flate2::Compression;
+    use flate2::bufread::GzDecoder;
     use flate2::write::GzEncoder;
+    use std::fs::File;
+    use std::io;
     use tempfile::TempDir;
 
     const NET: &str = "<pnml><net id='N-PT-1' type='ptnet'><page><place id='p'/></page></net></pnml>";
@@ -494,6 +417,9 @@ mod tests {
         tar.into_inner().unwrap().finish().unwrap();
         path
     }
+
+    /// A change of a header.
+    type Change = fn(&mut [u8; 512]);
 
     const FILE: EntryType = EntryType::Regular;
     const PAX: EntryType = EntryType::XHeader;
@@ -588,6 +514,41 @@ mod tests {
         for (entries, message) in cases {
             let folder = TempDir::new().unwrap();
             let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}\nexpected: {message}");
+        }
+        let changes: [(&str, EntryType, Change, &str); 8] = [
+            ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
+            (".", EntryType::Directory, |_| {}, "\".\" is a folder with content"),
+            ("./", FILE, |_| {}, "\"./\" has no name"),
+            ("", FILE, |_| {}, "\"\" has no name"),
+            (
+                "N-PT-1/x",
+                FILE,
+                |header| header[124..136].copy_from_slice(b"\x80\0\x01\0\0\0\0\0\0\0\x04\0"),
+                "\"N-PT-1/x\" has a size that programs read differently",
+            ),
+            ("N-PT-1/x", FILE, |header| header[124..136].fill(0), "has a size that"),
+            ("N-PT-1/x", FILE, |header| header[345] = b'p', "has a header of an unknown format"),
+            ("N-PT-1/x", FILE, |header| header[257..265].copy_from_slice(b"ustar\x0001"), "unknown format"),
+        ];
+        for (name, kind, change, message) in changes {
+            let folder = TempDir::new().unwrap();
+            let path = folder.path().join("N-PT-1.tgz");
+            let mut tar =
+                tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
+            // A second net where some programs look for the next entry.
+            for (name, kind, change) in [(MODEL_ENTRY.0, FILE, (|_| {}) as Change), (name, kind, change)] {
+                let mut header = tar::Header::new_gnu();
+                header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+                header.set_entry_type(kind);
+                header.set_mode(0o644);
+                header.set_size(NET.len() as u64);
+                change(header.as_mut_bytes());
+                header.set_cksum();
+                tar.append(&header, NET.as_bytes()).unwrap();
+            }
+            tar.into_inner().unwrap().finish().unwrap();
+            let error = Archive::open(&path).unwrap_err().to_string();
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let folder = TempDir::new().unwrap();

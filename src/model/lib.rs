@@ -18,6 +18,7 @@ mod repack;
 mod symmetric;
 mod symmetric_read;
 mod symmetric_xml;
+mod tar_entries;
 mod total;
 mod validate;
 mod verdict;

@@ -169,7 +169,8 @@ pub enum MemorySource {
     GuestCgroup,
     /// Largest sample of that cgroup: the tool was stopped before its peak was reported.
     GuestCgroupSamples,
-    /// Largest sample of the memory in use in the whole guest, as its kernel reported to QEMU's balloon.
+    /// Largest sample of the memory in use in the whole guest, as its kernel reported to QEMU's balloon: the cgroup is not
+    /// known, or had 512 MiB less.
     Balloon,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Memory, device state and what the guest wrote to its disk are in files without a name (memfd), sealed by the kernel:
 //! no machine can change what another one starts from, no other user can open them, and nothing remains of them after
-//! the controller. A restored machine maps the memory privately and shares with the others what it only reads.
+//! the controller. Each restored machine gets a copy of the memory. If machines mapped the same file, the kernel would add
+//! each empty page that one of them reads, and others could measure that it is there.
 
 use super::held_files::reopen;
 use super::memory_file::{self, in_memory};
@@ -13,8 +14,7 @@ use nix::unistd::{Whence, lseek};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A saved state. It lasts as long as a copy of this value.
 #[derive(Clone, Debug)]
@@ -25,8 +25,6 @@ struct StateFiles {
     memory: File,
     devices: File,
     overlay: File,
-    /// The parts of the memory that were not empty when it was sealed.
-    saved: OnceLock<Vec<Range<u64>>>,
 }
 
 impl PartialEq for SavedState {
@@ -45,41 +43,31 @@ impl SavedState {
         let bytes = memory_mib.checked_mul(1 << 20).ok_or(io::ErrorKind::FileTooLarge)?;
         memory.set_len(bytes)?;
         overlay::write(&overlay, disk_bytes)?;
-        Ok(Self(Arc::new(StateFiles { memory, devices, overlay, saved: OnceLock::new() })))
-    }
-
-    /// The memory that machines added since the state was sealed, in bytes. The kernel adds an empty page when a machine that
-    /// maps the file touches it, and keeps it as long as the file.
-    pub(super) fn growth(&self) -> io::Result<u64> {
-        let saved = self.0.saved.get().into_iter().flatten().map(|part| part.end - part.start).sum();
-        Ok((self.0.memory.metadata()?.blocks() * 512).saturating_sub(saved))
-    }
-
-    /// The same state without the pages that were added. The memory of this one is free when its last machine has ended.
-    pub(super) fn without_growth(&self) -> io::Result<Self> {
-        let StateFiles { memory, devices, overlay, saved } = &*self.0;
-        let copy = in_memory(c"mcc-memory")?;
-        copy.set_len(memory.metadata()?.len())?;
-        let (mut from, mut to) = (reopen(memory)?, &copy);
-        for part in saved.get().into_iter().flatten() {
-            from.seek(SeekFrom::Start(part.start))?;
-            to.seek(SeekFrom::Start(part.start))?;
-            io::copy(&mut Read::by_ref(&mut from).take(part.end - part.start), &mut to)?;
-        }
-        seal(&copy)?;
-        let (devices, overlay, saved) = (devices.try_clone()?, overlay.try_clone()?, saved.clone());
-        Ok(Self(Arc::new(StateFiles { memory: copy, devices, overlay, saved })))
+        Ok(Self(Arc::new(StateFiles { memory, devices, overlay })))
     }
 
     /// Makes every later change of the files impossible, also for this process. QEMU must have ended.
     pub(super) fn seal(&self) -> io::Result<()> {
-        self.0.saved.set(parts(&self.0.memory)?).map_err(|_| io::ErrorKind::AlreadyExists)?;
         [&self.0.memory, &self.0.devices, &self.0.overlay].into_iter().try_for_each(seal)
     }
 
-    /// The file for QEMU to map: shared by the machine that is saved, private by a restored one.
+    /// The memory, to be mapped by the machine that is saved.
     pub(super) fn memory(&self) -> io::Result<File> {
         self.0.memory.try_clone()
+    }
+
+    /// A copy of the memory, to be mapped by one restored machine. It has the length of the memory, and takes the space of what
+    /// is not empty, also if `memory` is read meanwhile.
+    pub(super) fn copy_memory(&self) -> io::Result<File> {
+        let (mut from, mut to) = (reopen(&self.0.memory)?, in_memory(c"mcc-memory")?);
+        to.set_len(from.metadata()?.len())?;
+        for part in parts(&from)? {
+            from.seek(SeekFrom::Start(part.start))?;
+            to.seek(SeekFrom::Start(part.start))?;
+            io::copy(&mut Read::by_ref(&mut from).take(part.end - part.start), &mut to)?;
+        }
+        memory_file::seal(&to, SealFlag::empty())?;
+        Ok(to)
     }
 
     /// The overlay, to be written by the machine that is saved.
@@ -125,9 +113,7 @@ fn parts(file: &File) -> io::Result<Vec<Range<u64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::libc;
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::FileExt;
+    use std::os::unix::fs::{FileExt, MetadataExt};
 
     #[test]
     fn a_sealed_state_cannot_be_changed_and_is_read() {
@@ -146,25 +132,19 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_a_machine_adds_is_not_in_a_copy() {
+    fn a_copy_of_the_memory_is_independent_of_it_and_of_other_copies() {
         let saved = SavedState::new(1, 1 << 20).unwrap();
         saved.memory().unwrap().write_all_at(b"booted", 8192).unwrap();
         saved.seal().unwrap();
-        assert_eq!(saved.growth().unwrap(), 0);
-        let (memory, protection) = (saved.memory().unwrap(), libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a private mapping of a file of this length, which nothing else uses.
-        unsafe {
-            let fd = memory.as_raw_fd();
-            let mapped = libc::mmap(std::ptr::null_mut(), 1 << 20, protection, libc::MAP_PRIVATE, fd, 0);
-            assert_ne!(mapped, libc::MAP_FAILED);
-            mapped.cast::<u8>().add(1 << 19).write(1);
+        let [copy, other] = [saved.copy_memory().unwrap(), saved.copy_memory().unwrap()];
+        copy.write_all_at(b"change", 8192).unwrap();
+        copy.write_all_at(b"more", 65536).unwrap();
+        assert!(copy.set_len(1 << 21).is_err(), "its length is fixed");
+        for unchanged in [saved.memory().unwrap(), other, saved.copy_memory().unwrap()] {
+            let content = &mut [0; 6];
+            unchanged.read_exact_at(content, 8192).unwrap();
+            let found = unchanged.metadata().unwrap();
+            assert_eq!((&*content, found.len(), found.blocks() * 512), (b"booted", 1 << 20, 4096));
         }
-        assert!(saved.growth().unwrap() >= 4096, "the kernel adds the page");
-        let copy = saved.without_growth().unwrap();
-        assert_eq!(copy.growth().unwrap(), 0);
-        let content = &mut [0; 6];
-        copy.memory().unwrap().read_exact_at(content, 8192).unwrap();
-        assert_eq!((&*content, copy.memory().unwrap().metadata().unwrap().len()), (b"booted", 1 << 20));
-        assert!(copy.memory().unwrap().write_at(b"x", 0).is_err(), "sealed");
     }
 }

@@ -212,18 +212,13 @@ pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
         // The machine type for which original disks were made.
         Guest::Ssh(_) => "pc",
     };
-    // A machine that is saved shares its memory with the file; a restored one maps it privately.
-    let memory = match spec.start {
-        Start::Boot => None,
-        Start::Save(_) => Some("on"),
-        Start::Restore(_) => Some("off"),
-    };
-    let backend = if memory.is_some() { ",memory-backend=memory" } else { "" };
+    let has_memory_file = !matches!(spec.start, Start::Boot);
+    let backend = if has_memory_file { ",memory-backend=memory" } else { "" };
     // Pages of two machines are never merged: the time of a write would tell what another machine has in memory.
     arg("-machine", &format!("{machine},usb=off,vmport=off,mem-merge=off{backend}"));
-    if let Some(share) = memory {
+    if has_memory_file {
         let (size, fd) = (spec.memory_mib, &qemu_sockets.saved[0]);
-        let file = format!("size={size}M,mem-path=/dev/fd/{fd},share={share}");
+        let file = format!("size={size}M,mem-path=/dev/fd/{fd},share=on");
         arg("-object", &format!("memory-backend-file,id=memory,{file}"));
     }
     arg("-accel", spec.accelerator.word());
@@ -447,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_machine_maps_the_saved_memory_privately() {
+    fn saved_and_restored_machines_keep_their_memory_in_a_file() {
         let saved = SavedState::new(1, 512).unwrap();
         let restored = MachineSpec { start: Start::Restore(saved.clone()), ..spec() };
         let found = nodes(&restored);
@@ -460,10 +455,10 @@ mod tests {
             (&json!("/dev/fdset/1"), &json!(true))
         );
         let to_save = MachineSpec { start: Start::Save(saved), ..spec() };
-        for (spec, share) in [(restored, "off"), (to_save, "on")] {
+        for spec in [restored, to_save] {
             let args = argv(&spec, &QemuSockets::placeholder()).join(" ");
-            let memory = format!("size=16384M,mem-path=/dev/fd/<memory>,share={share} ");
-            assert!(args.contains(&memory) && args.contains(",memory-backend=memory "), "{args}");
+            let memory = "size=16384M,mem-path=/dev/fd/<memory>,share=on ";
+            assert!(args.contains(memory) && args.contains(",memory-backend=memory "), "{args}");
         }
         assert!(!argv(&spec(), &QemuSockets::placeholder()).join(" ").contains("memory-backend"));
     }

@@ -31,11 +31,7 @@ pub enum SavedError {
     Machine(#[from] VmError),
 }
 
-/// Bytes of memory that machines may add to a saved state; then it is copied without them, in some tenths of a second.
-const MAX_GROWTH: u64 = 1 << 30;
-
-/// The saved states of a controller, one for each specification of a machine. Each takes about 460 MiB of memory, and what
-/// restored machines add to it: each page that one of them is the first to touch.
+/// The saved states of a controller, one for each specification of a machine. Each takes about 460 MiB of memory.
 pub struct SavedStates {
     folder: PathBuf,
     made: Mutex<BTreeMap<String, Place>>,
@@ -66,10 +62,7 @@ impl SavedStates {
         // Locked while the state is made, so that two threads do not make the same one. Others can make theirs meanwhile.
         let place = self.place(key);
         let mut made = lock(&place);
-        if let Some(saved) = &mut *made {
-            if saved.growth().map_err(SavedError::Memory)? > MAX_GROWTH {
-                *saved = saved.without_growth().map_err(SavedError::Memory)?;
-            }
+        if let Some(saved) = &*made {
             return Ok(saved.clone());
         }
         fs::create_dir_all(&self.folder).on("create", &self.folder)?;

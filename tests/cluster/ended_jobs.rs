@@ -54,7 +54,7 @@ impl Size {
         if !self.restored {
             return Folder::new(&campaign);
         }
-        // A restored machine may need twice its memory, and there are two.
+        // There are two machines, and the saved state.
         let folder =
             Folder::new(&campaign.replace("\"mcc-2018\"", "\"./small.toml\"")).starting_by("restore");
         let small = "base = 'mcc-2018'\nname = 'small'\n[machine]\nmemory_mib = 2048\n";

@@ -94,7 +94,6 @@ fn qualify_finds_all_mistakes_of_a_faulty_tool() {
     let arguments =
         ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "12", "--oracle"];
     let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", EXAMINATIONS]].concat();
-    // The host has twice this memory, so machines are restored.
     let edition = "base = \"mcc-2018\"\nname = \"small\"\n[machine]\nmemory_mib = 2048\n";
     std::fs::write(folder.path().join("small.toml"), edition).unwrap();
     let more =

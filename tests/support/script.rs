@@ -87,7 +87,7 @@ pub fn attempt(
         hosts: &hosts,
         policy: Policy::AllowDegraded,
         job,
-        crash_is_by_tool: false,
+        fails_always: false,
         folder,
     };
     executor::attempt(attempt_spec, enter)

@@ -2,7 +2,7 @@
 
 use crate::boot;
 use crate::port::Control;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
 use mcc_base::{evidence, guest_kernel_log};
 use nix::fcntl::{AT_FDCWD, FcntlArg, OFlag, OpenHow, ResolveFlag, fcntl, openat2};
@@ -131,6 +131,10 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     fs::create_dir(GROUP).context(GROUP)?;
     let memory_limit_kib = limit_group(job.memory_reserve_kib)?;
     for disk in &job.mounts {
+        // Only the tool's disk can lack the folder.
+        if !Path::new(&disk.at).is_dir() {
+            return Err(anyhow!("{} is not a folder", disk.at).context(ToolsDisk));
+        }
         let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some(&*disk.device), &*disk.at, Some(&*disk.fs), flags, None::<&str>)
             .with_context(|| format!("mounting {} at {}", disk.device, disk.at))?;

@@ -97,7 +97,8 @@ pub fn read(
     let bad_line = |line, message| OracleError::Line { path: path.clone(), line, message };
     if !has_names(&file, instance, &examination.name).on("read", &path)? {
         let values = if total.is_some() { ids.len() } else { examination.values };
-        let message = format!("the names {instance} and {} are missing, so no value counts", examination.name);
+        let message =
+            format!("the names {instance} and {} are missing, so no value counts", examination.name);
         return Ok(Some((vec![None; values], vec![bad_line(1, message)])));
     }
     if let Some(total) = total {

@@ -106,6 +106,8 @@ fn read_net<'a>(document: &'a Document<'a>, graph: &Net) -> Result<SymmetricNet,
 #[derive(Default)]
 struct Reader<'a> {
     sorts: Vec<Sort>,
+    /// By number of a sort: the number of simple names in the name of a colour.
+    name_lengths: Vec<u64>,
     /// The number of each sort.
     sort_numbers: HashMap<SortKind, usize>,
     variables: Vec<Variable>,

@@ -7,6 +7,9 @@ use crate::symmetric::{Sort, SortKind, Variable};
 use crate::symmetric_xml::{Xml, attribute, integer, name, repeated, structure, unknown, unsupported};
 use std::collections::HashMap;
 
+/// Most simple names in the name of a colour.
+const MAX_NAME_LENGTH: u64 = 1000;
+
 impl<'a> Reader<'a> {
     pub(super) fn declare(&mut self, declarations: impl Iterator<Item = Xml<'a>>) -> Result<(), Fault<'a>> {
         let (mut sorts, mut variables) = (Vec::new(), Vec::new());
@@ -131,11 +134,21 @@ impl<'a> Reader<'a> {
                 parts.iter().try_fold(1, |product: u64, part| product.checked_mul(self.sorts[*part].colours))
             }
         };
-        match colours {
-            None => {
-                let what = "the number of colours of a sort".to_owned();
-                Err((node, Problem::TooLarge { what, text: "too much".to_owned() }))
+        let too_large = |what: &str, text: &str| {
+            Err((node, Problem::TooLarge { what: what.to_owned(), text: text.to_owned() }))
+        };
+        // Of nested products, a sort with one colour can have a name that no memory holds.
+        let name_length = match &kind {
+            SortKind::Product(parts) => {
+                parts.iter().fold(0, |sum: u64, part| sum.saturating_add(self.name_lengths[*part]))
             }
+            _ => 1,
+        };
+        if name_length > MAX_NAME_LENGTH {
+            return too_large("the number of names in a tuple", &name_length.to_string());
+        }
+        match colours {
+            None => too_large("the number of colours of a sort", "too much"),
             Some(0) => Err(missing(node, "colours")),
             Some(colours) => {
                 let number = self.sorts.len();
@@ -147,6 +160,7 @@ impl<'a> Reader<'a> {
                     _ => HashMap::new(),
                 };
                 self.sorts.push(Sort { id: String::new(), kind, colours, numbers });
+                self.name_lengths.push(name_length);
                 Ok(number)
             }
         }

@@ -197,6 +197,26 @@ fn subtractions_and_counts_never_wrap() {
 }
 
 #[test]
+fn a_colour_has_at_most_a_thousand_names() {
+    // Each product has one colour, whose name is twice as long as the one before.
+    let pairs = (1..=10).map(|n| {
+        let part = format!("<usersort declaration='s{}'/>", n - 1);
+        format!("<namedsort id='s{n}' name='s'><productsort>{part}{part}</productsort></namedsort>\n")
+    });
+    let one = "<namedsort id='s0' name='s'><dot/></namedsort>\n";
+    let net = |sorts: &str| {
+        format!(
+            "<pnml><net id='n' type='symmetricnet'>\n<declaration><structure><declarations>\n{one}{sorts}\
+             </declarations></structure></declaration></net></pnml>"
+        )
+    };
+    let pairs: Vec<String> = pairs.collect();
+    assert!(read(&net(&pairs[..9].concat())).is_ok());
+    let error = read(&net(&pairs.concat())).unwrap_err();
+    assert!(error.contains("the number of names in a tuple") && error.contains("1024"), "{error}");
+}
+
+#[test]
 fn the_colours_of_all_initial_markings_have_one_limit() {
     let range = |end: u64| format!("<finiteintrange start='1' end='{end}'/>");
     let place = |id: &str, end: u64| {

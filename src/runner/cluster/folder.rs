@@ -1,13 +1,14 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
 use super::{Batch, ClusterError, ModelDemand};
+use mcc_base::files::{self, LockedFile};
 use mcc_base::text::shell_quoted;
 use mcc_base::{OnFile, clock, random};
 use mcc_campaign::ClusterSettings;
 use mcc_store::SealKey;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -136,13 +137,15 @@ impl Cluster {
     pub fn create(results: &Path, facts: ClusterFacts) -> Result<Self, ClusterError> {
         let cluster = Self { results: absolute(results)?, facts };
         for folder in [cluster.logs(), cluster.folder().join("batches"), cluster.results.join("shards")] {
-            fs::create_dir_all(&folder).on("create", &folder)?;
+            files::create_own_folders(&cluster.results, &folder).on("create", &folder)?;
         }
-        cluster.create_keys()?;
+        let facts = cluster.folder().join("cluster.json");
+        cluster.create_keys(facts.is_file())?;
         // A copy: the program may be rebuilt while the campaign runs, and nodes may not have its folder.
         let program = std::env::current_exe().on("find", "mcc-harness")?;
         let (beside, place) = (cluster.folder().join(".program"), cluster.program());
-        fs::copy(&program, &beside).on("copy", &program)?;
+        files::clear_own_place(&cluster.results, &beside).on("remove", &beside)?;
+        files::copy_to_new(&program, &beside).on("copy", &program)?;
         fs::rename(&beside, &place).on("rename", &place)?;
         let script = format!(
             "#!/bin/sh\n# A job: the runs of one model. The argument is the name of the batch.\n\
@@ -153,7 +156,7 @@ impl Cluster {
             shell_quoted(&cluster.results.to_string_lossy())
         );
         mcc_base::text::write(&cluster.script(), &script).on("write", cluster.script())?;
-        write(&cluster.folder().join("cluster.json"), &cluster.facts)?;
+        write(&facts, &cluster.facts)?;
         Ok(cluster)
     }
 
@@ -219,17 +222,23 @@ impl Cluster {
         if hosts.nodes.last().is_none_or(|last| last != node) {
             hosts.nodes.push(node.to_owned());
             let shard = self.shard(model);
-            fs::create_dir_all(&shard).on("create", &shard)?;
+            files::create_own_folders(&self.results, &shard).on("create", &shard)?;
             write(&shard.join("host.json"), &hosts)?;
         }
         Ok(())
     }
 
-    /// Creates the keys that do not exist yet, readable by this user only.
-    fn create_keys(&self) -> Result<(), ClusterError> {
+    /// Creates the keys that do not exist yet, readable by this user only. Before the first submission none is kept: who made
+    /// the folder could know it.
+    fn create_keys(&self, is_submitted: bool) -> Result<(), ClusterError> {
         let folder = self.folder().join("keys");
-        let made = fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder);
-        made.on("create", &folder)?;
+        if !is_submitted {
+            files::clear_own_place(&self.results, &folder).on("remove", &folder)?;
+        }
+        if !folder.exists() {
+            fs::DirBuilder::new().mode(0o700).create(&folder).on("create", &folder)?;
+        }
+        files::create_own_folders(&self.results, &folder).on("create", &folder)?;
         for need in &self.facts.needs {
             let path = self.key_path(&need.model);
             let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
@@ -281,7 +290,7 @@ impl Cluster {
         let free = (1..).map(|n| self.superseded(model, n)).find(|folder| !folder.exists());
         let place = free.expect("some number is free");
         let folder = self.results.join("superseded");
-        fs::create_dir_all(&folder).on("create", &folder)?;
+        files::create_own_folders(&self.results, &folder).on("create", &folder)?;
         Ok(fs::rename(&shard, &place).on("rename", &shard)?)
     }
 
@@ -355,11 +364,11 @@ impl Cluster {
 impl Cluster {
     /// Waits until `submissions_per_minute` of `[cluster]` permits a submission. Until the returned file is dropped, no
     /// other process submits for this campaign.
-    fn wait_for_turn(&self) -> Result<Option<File>, ClusterError> {
+    fn wait_for_turn(&self) -> Result<Option<LockedFile>, ClusterError> {
         let Some(most) = self.facts.settings.submissions_per_minute else { return Ok(None) };
         let path = self.folder().join("last-submission");
-        let file = File::options().create(true).truncate(false).write(true).open(&path).on("open", &path)?;
-        file.lock().on("lock", &path)?;
+        let lock = files::wait_for_lock(&path).on("lock", &path)?;
+        let mut file = &lock.file;
         let empty = file.metadata().on("read", &path)?.len() == 0;
         let last = file.metadata().and_then(|metadata| metadata.modified()).on("read", &path)?;
         let distance = Duration::from_secs(60) / most.get();
@@ -368,8 +377,8 @@ impl Cluster {
         if !empty {
             std::thread::sleep(distance.saturating_sub(since));
         }
-        (&file).write_all(b".").on("write", &path)?;
-        Ok(Some(file))
+        file.write_all(b".").on("write", &path)?;
+        Ok(Some(lock))
     }
 }
 
@@ -386,4 +395,75 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {
     Ok(std::path::absolute(path).on("find", path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Resources;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn facts(model: &str) -> ClusterFacts {
+        let resources = Resources { cores: 1, memory_mib: 1 };
+        let need =
+            ModelDemand { model: model.to_owned(), resources, planned: 1, worst_case_s: 1, expected_s: 0 };
+        ClusterFacts {
+            format: FORMAT,
+            id: "id".to_owned(),
+            campaign: PathBuf::new(),
+            allow_degraded: false,
+            longest_run_s: 1,
+            settings: ClusterSettings::default(),
+            history: Vec::new(),
+            released: Vec::new(),
+            needs: vec![need],
+        }
+    }
+
+    #[test]
+    fn no_link_in_a_folder_that_others_made_is_followed() {
+        for link in [".program", "last-submission", "keys", "batches", "logs", "../shards", "../cluster"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (results, other) = (folder.path().join("results"), folder.path().join("other"));
+            fs::create_dir_all(results.join("cluster")).unwrap();
+            let is_file = [".program", "last-submission"].contains(&link);
+            if is_file {
+                fs::write(&other, "kept").unwrap()
+            } else {
+                fs::create_dir(&other).unwrap()
+            }
+            let place = results.join("cluster").join(link);
+            if link == "../cluster" {
+                fs::remove_dir(&place).unwrap();
+            }
+            symlink(&other, &place).unwrap();
+            let created = Cluster::create(&results, facts("M"));
+            if is_file {
+                let mut cluster = created.unwrap();
+                assert_eq!(fs::read_to_string(&other).unwrap(), "kept", "{link}");
+                cluster.facts.settings.submissions_per_minute = Some(std::num::NonZero::<u32>::MAX);
+                assert_eq!(cluster.wait_for_turn().is_err(), link == "last-submission");
+                assert_eq!(fs::read_to_string(&other).unwrap(), "kept", "{link}");
+            } else {
+                // The folder of keys is made anew.
+                assert_eq!(created.is_ok(), link == "keys");
+                assert_eq!(fs::read_dir(&other).unwrap().count(), 0, "{link}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_kept_only_after_a_submission() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("cluster/keys");
+        fs::create_dir_all(&keys).unwrap();
+        let known = "0".repeat(64);
+        fs::write(keys.join("M"), &known).unwrap();
+        fs::set_permissions(keys.join("M"), fs::Permissions::from_mode(0o600)).unwrap();
+        let create = || Cluster::create(folder.path(), facts("M")).unwrap().key("M").unwrap().0;
+        let first = create();
+        assert_ne!(first, known);
+        assert_eq!(create(), first);
+        assert_eq!(fs::metadata(keys).unwrap().mode() & 0o777, 0o700);
+    }
 }

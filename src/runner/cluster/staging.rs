@@ -4,7 +4,7 @@ use super::ClusterError;
 use mcc_base::{OnFile, digest, files};
 use mcc_vm::HeldFile;
 use nix::unistd::geteuid;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct StagingFolder {
 
 impl StagingFolder {
     /// Opens the folder; creates it with this mode if it does not exist. Other users of the node must not be able to write to
-    /// it: they could replace the disks, and lead what is written here to other files of this user.
+    /// it, or to rename a folder above it: they could replace the disks, and lead what is written here to other files of this user.
     ///
     /// # Errors
     /// The folder cannot be created, or others can write to it.
@@ -26,14 +26,18 @@ impl StagingFolder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => created.on("create", folder)?,
         }
-        let found = fs::symlink_metadata(folder).on("read", folder)?;
-        if found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
-            return Ok(Self { folder: folder.to_owned() });
+        let is_link = folder.is_symlink();
+        let folder = fs::canonicalize(folder).on("read", folder)?;
+        let found = fs::symlink_metadata(&folder).on("read", &folder)?;
+        let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && files::is_own(&found);
+        let shared = files::first_shared_above(&folder).on("read", &folder)?;
+        if is_own && !is_link && shared.is_none() {
+            return Ok(Self { folder });
         }
-        let problem = "the key `stage` of [cluster] must name a folder, not a link, that belongs to the user of the jobs \
-                       and to which no other can write: change its owner or mode (0700), or submit the campaign again \
-                       with another folder";
-        Err(ClusterError::Bad { path: folder.to_owned(), problem: problem.to_owned() })
+        let problem = "the key `stage` of [cluster] must name a folder, not a link, that belongs to the user of the jobs. \
+                       Other users must not be able to write to it, or to rename what is in this folder: change its \
+                       owner or mode (0700), or submit the campaign again with another folder";
+        Err(ClusterError::Bad { path: shared.unwrap_or(folder), problem: problem.to_owned() })
     }
 
     /// Returns the path of a copy of `source` on this node, and the open file whose digest this call verified. A missing or damaged
@@ -57,13 +61,7 @@ impl StagingFolder {
         let beside = self.folder.join(format!(".{sha256}"));
         // Of a job that was killed.
         files::clear_own_place(&self.folder, &beside).on("remove", &beside)?;
-        let copied = || -> io::Result<()> {
-            let mut from = files::open(source)?;
-            let mut copy = File::create_new(&beside)?;
-            io::copy(&mut from, &mut copy)?;
-            copy.set_permissions(from.metadata()?.permissions())
-        };
-        copied().on("copy to this node", source)?;
+        files::copy_to_new(source, &beside).on("copy to this node", source)?;
         let (found, _) = digest::own_file(&beside).on("read", &beside)?;
         if found != sha256 {
             fs::remove_file(&beside).on("remove", &beside)?;
@@ -110,10 +108,12 @@ mod tests {
         assert_eq!(fs::metadata(at("new/node")).unwrap().mode() & 0o777, 0o700);
         symlink(at("new/node"), at("link")).unwrap();
         mode(&at("new"), 0o777);
-        for refused in ["link", "new"] {
+        // In `new`, others can put another folder in the place of `node`.
+        for refused in ["link", "new", "new/node"] {
             let error = StagingFolder::open(&at(refused), 0o700).err().unwrap().to_string();
-            assert!(error.contains("no other can write"), "{error}");
+            assert!(error.contains("Other users must not be able to write to it"), "{error}");
         }
+        mode(&at("new"), 0o1777);
         // Links that were made before the folder was private.
         let (stage, sha256) = (StagingFolder::open(&at("new/node"), 0o700).unwrap(), digest::bytes("a disk"));
         fs::write(at("disk"), "a disk").unwrap();

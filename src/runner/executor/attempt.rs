@@ -15,9 +15,10 @@ use mcc_campaign::{Disturbance, Hosts};
 use mcc_edition::{CpuFlags, Edition};
 use mcc_store::{Arrivals, Environment, Instructions, Outcome, RunFacts};
 use mcc_vm::host::Policy;
-use mcc_vm::{Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{DiskFile, Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -64,9 +65,9 @@ pub struct AttemptSpec<'a> {
     pub policy: Policy,
     /// The job of the guest agent.
     pub job: Job,
-    /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
-    /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
-    pub crash_is_by_tool: bool,
+    /// Whether a crash of QEMU or a failure of a disk after the tool's start is an outcome of the tool, because all earlier
+    /// attempts ended so. Otherwise it is an infrastructure failure with the mark `qemu-crash` or `disk-error`.
+    pub fails_always: bool,
     /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
     pub folder: &'a Path,
 }
@@ -138,6 +139,22 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
 /// The largest number of characters that are recorded of the reason of a failure.
 const MAX_REASON: usize = 4000;
 
+/// The mark of a failure that the tool can cause in each attempt: a fault of QEMU that it uses, or a part of its disk that QEMU
+/// cannot read, although the host can read the file and write to the folder of the overlay.
+fn repeated_failure(error: &VmError, spec: &MachineSpec, folder: &Path) -> Option<Mark> {
+    let read = |disk: DiskFile| io::copy(&mut spec.held_files.open(&disk.path)?, &mut io::sink());
+    let host_works = || -> io::Result<()> {
+        let mut file = tempfile::tempfile_in(folder)?;
+        file.write_all(&[0; 1 << 20])?;
+        file.sync_all()?;
+        spec.disks().into_iter().try_for_each(|disk| read(disk).map(drop))
+    };
+    match error {
+        VmError::Disk { full: false, .. } => host_works().is_ok().then_some(Mark::DISK_ERROR),
+        error => error.is_crash().then_some(Mark::QEMU_CRASH),
+    }
+}
+
 struct AttemptRunner<'a> {
     state: State,
     enter: &'a mut dyn FnMut(State),
@@ -163,8 +180,7 @@ impl AttemptRunner<'_> {
     }
 
     fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
-        let AttemptSpec { machine: spec, edition, hosts, policy, job, crash_is_by_tool, folder } =
-            attempt_spec;
+        let AttemptSpec { machine: spec, edition, hosts, policy, job, fails_always, folder } = attempt_spec;
         let (output_cap, budget) = (edition.limits.output_bytes, Budget::new(&edition.limits, spec.vcpus));
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
         let host_watch = HostWatch::new(&spec.vcpu_cpus);
@@ -209,16 +225,16 @@ impl AttemptRunner<'_> {
         let mut phases = Phases::default();
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
-            Err(error)
-                if phases.tool_can_act && (error.is_by_guest() || crash_is_by_tool && error.is_crash()) =>
-            {
-                self.ended_by_guest(&mut tool, &mut phases, &error)?
-            }
             Err(error) => {
-                if phases.tool_can_act && error.is_crash() {
-                    self.mark(Mark::QEMU_CRASH);
+                let repeated =
+                    if phases.tool_can_act { repeated_failure(&error, spec, folder) } else { None };
+                let is_by_tool =
+                    phases.tool_can_act && error.is_by_guest() || fails_always && repeated.is_some();
+                repeated.into_iter().for_each(|mark| self.mark(mark));
+                if !is_by_tool {
+                    return Err(error);
                 }
-                return Err(error);
+                self.ended_by_guest(&mut tool, &mut phases, &error)?
             }
         };
         let counted = phases.instructions.take().unwrap_or_else(|| tool.machine.instructions());
@@ -455,6 +471,7 @@ impl AttemptRunner<'_> {
         }
         self.mark(match error {
             VmError::Crashed(_) => Mark::QEMU_CRASH,
+            VmError::Disk { .. } => Mark::DISK_ERROR,
             VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
             VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
             VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,

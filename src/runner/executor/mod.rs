@@ -138,7 +138,8 @@ impl<'a> Executor<'a> {
     pub fn jobs(&self, leases: &Leases) -> usize {
         let RunSettings { record, edition, jobs, .. } = &self.settings;
         let vcpus = record.facts().entries.iter().map(|entry| entry.kind.cores(&edition.machine));
-        let capacity = || leases.capacity(vcpus.max().unwrap_or(1), self.leased_memory_mib()).max(1) as usize;
+        let memory_mib = edition.machine.memory_mib;
+        let capacity = || leases.capacity(vcpus.max().unwrap_or(1), memory_mib).max(1) as usize;
         jobs.unwrap_or_else(capacity).min(self.free_disk.machines().max(1))
     }
 
@@ -168,7 +169,7 @@ impl<'a> Executor<'a> {
         // A lease that is not possible is an error before the first run starts.
         let sizes: BTreeSet<u32> = open.iter().filter(|run| run.competes).map(|run| run.vcpus).collect();
         for vcpus in sizes {
-            if let Some(lease) = leases.lease(vcpus, self.leased_memory_mib(), host.policy)? {
+            if let Some(lease) = leases.lease(vcpus, self.settings.edition.machine.memory_mib, host.policy)? {
                 leases.release(lease);
             }
         }
@@ -270,7 +271,8 @@ impl Scheduler<'_> {
         if !self.executor.has_space(shared.running)? {
             return Ok(None);
         }
-        let (memory_mib, policy) = (self.executor.leased_memory_mib(), self.executor.settings.host.policy);
+        let (memory_mib, policy) =
+            (self.executor.settings.edition.machine.memory_mib, self.executor.settings.host.policy);
         let lease = shared.leases.lease(vcpus, memory_mib, policy)?;
         shared.running += usize::from(lease.is_some());
         Ok(lease)
@@ -437,12 +439,6 @@ impl Scheduler<'_> {
     }
 }
 
-/// The memory that the run of a machine leases, in MiB. A restored machine may need twice the memory of its guest: a page
-/// that it is the first to touch is added to the saved memory too, before it is copied (see [`mcc_vm::SavedStates`]).
-pub fn leased_memory_mib(machine_mib: u64, restored: bool) -> u64 {
-    if restored { machine_mib.saturating_mul(2) } else { machine_mib }
-}
-
 impl Executor<'_> {
     /// The machine of a run of `entry`, without cores.
     fn machine(&self, entry: &EntryName, vcpus: u32, disk_limit: Option<u64>) -> MachineSpec {
@@ -472,10 +468,6 @@ impl Executor<'_> {
     fn check_disks(&self) -> Result<(), ExecutorError> {
         let changed = |(path, what)| ExecutorError::DiskChanged { path, what };
         self.settings.disks.held_files.check_unchanged().map_err(changed)
-    }
-
-    fn leased_memory_mib(&self) -> u64 {
-        leased_memory_mib(self.settings.edition.machine.memory_mib, self.states.is_some())
     }
 
     /// Sets the machine to start from a saved state, if the campaign restores states.
@@ -524,7 +516,7 @@ impl Executor<'_> {
             hosts,
             policy: host.policy,
             job,
-            crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
+            fails_always: self.has_failed_in_each_attempt(run, dir.number())?,
             folder: &dir.outputs(),
         };
         Ok(run_attempt(attempt_spec, enter))
@@ -547,16 +539,18 @@ impl Executor<'_> {
         Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{}", reasons.join("; "))))
     }
 
-    /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there
-    /// are retries. Without retries one crash can have another cause, so it is never the tool's.
-    fn has_crashed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
+    /// Whether QEMU or a disk failed after the tool's start in each of the last attempts before attempt `number`, as many as
+    /// there are retries. Without retries one failure can have another cause, so it is never the tool's.
+    fn has_failed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
         let retries = self.settings.record.facts().retries;
         if retries == 0 || number <= retries {
             return Ok(false);
         }
         let attempts = self.settings.record.attempts(&run.id())?;
         let mut last = attempts.iter().rev().take(retries as usize);
-        Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
+        Ok(last.all(|attempt| {
+            attempt.marks.contains(&Mark::QEMU_CRASH) || attempt.marks.contains(&Mark::DISK_ERROR)
+        }))
     }
 }
 

@@ -5,7 +5,6 @@ use super::{
     AttemptOutputs, Oracle, PerTool, QualificationReport, QualifyError, RunLimits, RunQuestions,
     campaign_file, counted, native,
 };
-use crate::executor::leased_memory_mib;
 use crate::{CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings, RunnerError};
 use mcc_base::OnFile;
 use mcc_base::names::{EntryName, ExaminationName};
@@ -233,12 +232,9 @@ impl Qualification {
     ) -> Result<QualificationReport, QualifyError> {
         let Machines { image, ssh_key, jobs, .. } = *machines;
         let prepared = self.prepare(image, ssh_key, jobs, out)?;
-        let PreparedCampaign { campaign, edition, .. } = &prepared;
-        let host = Host::prepare(campaign.hosts.backend, machines.allow_degraded)?;
+        let host = Host::prepare(prepared.campaign.hosts.backend, machines.allow_degraded)?;
         // Original disks cannot be restored.
-        let may_restore = !machines.boot && ssh_key.is_none();
-        let needed_mib = leased_memory_mib(edition.machine.memory_mib, true);
-        let restore = may_restore && needed_mib <= host.survey.memory.available_mib;
+        let restore = !machines.boot && ssh_key.is_none();
         let run_open = |reopen: &dyn Fn(&Record) -> Result<(), QualifyError>, restore| {
             let (record, disks) =
                 prepared.record(out, false, Record::create_or_open, machines.show_inputs)?;

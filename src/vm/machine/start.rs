@@ -48,7 +48,7 @@ impl Machine {
             Start::Save(saved) => vec![saved.memory().map_err(VmError::Start)?],
             Start::Restore(saved) => {
                 vec![
-                    saved.memory().map_err(VmError::Start)?,
+                    saved.copy_memory().map_err(VmError::Start)?,
                     saved.overlay_to_read().map_err(VmError::Start)?,
                 ]
             }

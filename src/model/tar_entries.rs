@@ -1,0 +1,128 @@
+//! Reads the entries of a packed instance, and refuses what other programs may unpack to other files.
+
+use super::archive::{ArchiveError, MAX_ARCHIVE_BYTES};
+use flate2::bufread::GzDecoder;
+use mcc_base::{OnFile, files};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Take};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use tar::EntryType;
+
+/// Largest header in bytes, as headers are kept in memory: a long path and some attributes.
+const MAX_HEADER_BYTES: u64 = 64 << 10;
+
+type Packed = Take<GzDecoder<BufReader<File>>>;
+
+/// Calls `each` with the name of every entry and the entry, until it breaks; returns the value of the break.
+///
+/// Reads headers with long names itself, with a limit: the library would keep headers of gigabytes in memory. An archive that
+/// other programs unpack to other files, as the guest agent or GNU tar, is refused.
+pub(super) fn each_entry<T>(
+    path: &Path,
+    mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
+    let bytes = GzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
+    let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
+    let mut long_name: Option<PathBuf> = None;
+    for entry in tar.entries().on("read", path)?.raw(true) {
+        let mut entry = entry.on("read", path)?;
+        let name = entry.path().on("read", path)?.into_owned();
+        let entry_type = entry.header().entry_type();
+        let refuse = |why: &str| Err(ArchiveError::entry(path, &name.to_string_lossy(), why));
+        if !has_plain_size(entry.header()) {
+            return refuse("has a size that programs read differently");
+        }
+        if !has_known_format(entry.header()) {
+            return refuse("has a header of an unknown format");
+        }
+        if entry_type == EntryType::Directory && entry.size() > 0 {
+            return refuse("is a folder with content");
+        }
+        match entry_type {
+            EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader => {
+                if entry.size() > MAX_HEADER_BYTES {
+                    return refuse(&format!("is a header longer than {MAX_HEADER_BYTES} bytes"));
+                }
+                let mut header = Vec::new();
+                entry.read_to_end(&mut header).on("read", path)?;
+                let new_name = match entry_type {
+                    EntryType::GNULongName => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
+                    _ => match pax_path(&header, entry_type).on("read", path)? {
+                        Ok(new_name) => new_name,
+                        Err(key) => return refuse(&format!("is a header with the key \"{key}\"")),
+                    },
+                };
+                if long_name.is_some() && new_name.is_some() {
+                    return refuse("is a second header with the name of a file");
+                }
+                long_name = new_name.or(long_name);
+            }
+            _ => {
+                let name = long_name.take().unwrap_or(name);
+                if let ControlFlow::Break(found) = each(name, entry)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+    }
+    // What follows the end of the archive is read by some programs only.
+    let mut rest = tar.into_inner();
+    let mut buffer = [0; 8192];
+    loop {
+        match rest.read(&mut buffer).on("read", path)? {
+            0 => break,
+            read if buffer[..read].iter().all(|byte| *byte == 0) => {}
+            _ => Err(io::Error::other("there are data after the end of the archive")).on("read", path)?,
+        }
+    }
+    if !rest.into_inner().into_inner().fill_buf().on("read", path)?.is_empty() {
+        Err(io::Error::other("there are data after the end of the first compressed part"))
+            .on("read", path)?;
+    }
+    Ok(None)
+}
+
+/// The keys of PAX headers that change neither the content nor the kind of a file, or of further ones with a prefix.
+const PAX_KEYS: [&str; 8] = ["atime", "comment", "ctime", "gid", "gname", "mtime", "uid", "uname"];
+const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
+
+/// Returns the path in a PAX header, or a key that is refused. Programs treat the others differently: `size` and
+/// `GNU.sparse.*` give a file another content.
+fn pax_path(header: &[u8], entry_type: EntryType) -> io::Result<Result<Option<PathBuf>, String>> {
+    let mut path = None;
+    for extension in tar::PaxExtensions::new(header) {
+        let extension = extension?;
+        let key = String::from_utf8_lossy(extension.key_bytes()).into_owned();
+        // The names in a global header would be those of all following files.
+        let is_path = key == "path" && entry_type == EntryType::XHeader && path.is_none();
+        if is_path {
+            path = Some(path_of(extension.value_bytes()));
+        } else if !PAX_KEYS.contains(&&*key) && !PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
+            return Ok(Err(key));
+        }
+    }
+    Ok(Ok(path))
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// Whether the size is octal digits, possibly between blanks. Of a binary size the library and GNU tar read different bits.
+fn has_plain_size(header: &tar::Header) -> bool {
+    let size = header.as_old().size.trim_ascii_start();
+    let digits = size.iter().take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+    digits > 0 && size[digits..].iter().all(|byte| matches!(byte, b' ' | b'\0'))
+}
+
+/// Whether the header is of POSIX, or of GNU or Unix V7 without a prefix of the name, which some programs read there.
+fn has_known_format(header: &tar::Header) -> bool {
+    let bytes = header.as_bytes();
+    match &bytes[257..265] {
+        b"ustar\x0000" => true,
+        b"ustar  \0" | [0, 0, 0, 0, 0, 0, 0, 0] => bytes[345..500].iter().all(|byte| *byte == 0),
+        _ => false,
+    }
+}
