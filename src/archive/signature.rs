@@ -7,6 +7,7 @@ use super::verify::Verified;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::{OnFile, files};
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -15,6 +16,8 @@ pub const NAMESPACE: &str = "mcc-harness-archive";
 const PROGRAM: &str = "ssh-keygen";
 /// A signature with the longest RSA key has some 3 KiB.
 const MAX_SIGNATURE_BYTES: u64 = 64 << 10;
+/// The part of a file of signers that is checked line by line.
+const MAX_SIGNERS_BYTES: u64 = 16 << 20;
 
 /// Signs the text of a file with an SSH key: a private key, or the public key of one that the agent has.
 ///
@@ -40,15 +43,16 @@ impl Verified {
     /// ssh-keygen(1)). The content is as signed only if `verify` finds no other difference.
     ///
     /// # Errors
-    /// A file cannot be read, or ssh-keygen cannot be started. A wrong or missing signature is a difference.
+    /// A file cannot be read, `allowed` has another line, or ssh-keygen cannot be started. A wrong or missing signature is a difference.
     pub(super) fn signature(&mut self, folder: &Path, allowed: &Path) -> Result<(), ArchiveError> {
-        files::open(allowed).on("read", allowed)?;
+        is_list_of_signers(allowed)?;
         let paths = ArchivePaths(folder);
         let place = "SHA256SUMS.sig";
         let (sums, signature) = (paths.sums(), folder.join(place));
         match files::open_own(&signature).and_then(|file| file.metadata()) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.differs(place, "is missing: the archive is not signed");
+                self.not_accepted = true;
                 return Ok(());
             }
             facts if facts.as_ref().is_ok_and(|facts| facts.len() > MAX_SIGNATURE_BYTES) => {
@@ -86,6 +90,7 @@ impl Verified {
         if !signers.status.success() || names.is_empty() {
             let allowed = allowed.display();
             self.differs(place, format!("was made by {key}, which is the key of no signer in {allowed}"));
+            self.not_accepted = true;
             return Ok(());
         }
         let mut refusal = String::new();
@@ -102,8 +107,33 @@ impl Verified {
             place,
             format!("was made by {key}, whose entry in {allowed} does not permit it ({refusal})"),
         );
+        self.not_accepted = true;
         Ok(())
     }
+}
+
+/// Checks that every line of a file is that of a signer, empty, or a comment.
+fn is_list_of_signers(allowed: &Path) -> Result<(), ArchiveError> {
+    let mut text = Vec::new();
+    let file = files::open(allowed).on("read", allowed)?;
+    file.take(MAX_SIGNERS_BYTES).read_to_end(&mut text).on("read", allowed)?;
+    for (number, line) in (1..).zip(String::from_utf8_lossy(&text).lines()) {
+        let line = line.trim();
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        // Between name and type of the key there can be options. The Base64 text of a key begins with the length of its type.
+        let has_key = words.windows(3).any(|words| {
+            ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| words[1].starts_with(kind))
+                && words[2].starts_with("AAAA")
+        });
+        if !(line.is_empty() || line.starts_with('#') || has_key) {
+            return Err(ArchiveError::Bad {
+                path: format!("{}:{number}", allowed.display()).into(),
+                reason: "not a line `NAME KEYTYPE KEY`; give a file of accepted signers (ALLOWED SIGNERS in ssh-keygen(1))"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The last line of what the program printed.

@@ -55,6 +55,9 @@ pub struct Verified {
     /// Who signed the archive, with the key; None: not checked, or a difference says why there is no valid signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
+    /// Whether no accepted signer signed the archive: it has no signature, or one that fits, of another key.
+    #[serde(skip)]
+    pub not_accepted: bool,
     /// What the verification showed, as statements.
     pub proved: Vec<String>,
     /// What it did not show: where it found differences, and what the files cannot show.
@@ -83,6 +86,11 @@ impl Verified {
         } else {
             self.more += 1;
         }
+    }
+
+    /// Whether the only difference is that no accepted signer signed the archive.
+    pub fn differs_in_signer_only(&self) -> bool {
+        self.not_accepted && self.differences.len() == 1
     }
 
     /// Makes a check, and notes its statement as proved if it found no difference and no error.

@@ -103,7 +103,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// `folder`: the verified record or unpacked archive.
 fn text(verified: &Verified, folder: &Path) -> String {
-    let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more } = verified;
+    let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more, .. } = verified;
     let mut text = String::new();
     for difference in differences {
         text += &format!("{}: {}\n", difference.place, difference.what);
@@ -128,6 +128,10 @@ fn text(verified: &Verified, folder: &Path) -> String {
     if let Some(signer) = signer {
         text += &format!("signed by {signer}\n");
     }
-    let verdict = if differences.is_empty() { "complete" } else { "INCOMPLETE OR CHANGED" };
+    let verdict = match differences.len() {
+        0 => "complete",
+        _ if verified.differs_in_signer_only() => "complete, but not signed by an accepted signer",
+        _ => "INCOMPLETE OR CHANGED",
+    };
     text + &format!("{verdict}; runs: {runs}; digests compared: {files}; {points}\n")
 }

@@ -112,6 +112,28 @@ fn an_archive_of_version_0_1_0_is_complete_and_signed() {
     }
 }
 
+#[test]
+fn an_archive_of_another_signer_is_complete_and_a_file_that_is_no_list_of_signers_is_refused() {
+    let archive = archive();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    let verify = |content: &str, code: i32| {
+        fs::write(&file, content).unwrap();
+        printed(&["verify", text(&archive), "--allowed-signers", text(&file)], code)
+    };
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBfdnC5Ipz5YJm2DwGHFFNd3ZyNSC4A5jYbcFEjwm0M7";
+    for signers in ["", &format!("# people\n\nx@y.example namespaces=\"a b\" {key} comment\n")] {
+        let said = verify(signers, 1);
+        assert!(said.contains("SHA256SUMS.sig: was made by ED25519 key "), "{said}");
+        assert!(said.contains("\ncomplete, but not signed by an accepted signer; runs: 36; "), "{said}");
+    }
+    for (content, line) in [("base = \"mcc-2018\"\n", 1), (&*format!("x@y.example {key}\n{key}\n"), 2)] {
+        let said = verify(content, 2);
+        let message = format!("file:{line}: not a line `NAME KEYTYPE KEY`; give a file of accepted signers");
+        assert!(said.contains(&message), "{said}");
+    }
+}
+
 /// Makes a write-ahead log of SQLite with which `record.db` has another content and the same bytes.
 fn log_of(folder: &Path, change: &str) -> Vec<u8> {
     let beside = tempfile::tempdir().unwrap();

@@ -695,6 +695,7 @@ fn signed_changed_foreign_and_unsigned_archives_differ() {
     fs::remove_file(unpacked.join("SHA256SUMS.sig")).unwrap();
     assert!(plain.current_dir(&unpacked).status().unwrap().success());
     let foreign = stdout(&verify("forged").code(1));
+    assert!(foreign.contains("\nINCOMPLETE OR CHANGED; "), "{foreign}");
     assert!(foreign.contains("which is the key of no signer in allowed"), "{foreign}");
     assert!(foreign.starts_with("SHA256SUMS.sig: was made by "), "before the other differences: {foreign}");
     let record = harness(folder, &["verify", "results", "--allowed-signers", "allowed"]).code(2);
