@@ -234,8 +234,20 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
         let _ = writeln!(out, "{}", row.trim_end());
     }
     page.lines(&out);
-    if let Some(declared) = answers.declared {
-        page.line(&format!("declared: {}", declared.keyword()));
+    match answers.declared {
+        Some(_) if answers.declared_by_position => {
+            let given_up = answers.cannot_compute.iter().filter(|is_given_up| **is_given_up).count();
+            let rest = match answers.ids.len() - given_up {
+                0 => String::new(),
+                rest => format!("; not answered: {rest}"),
+            };
+            page.line(&format!(
+                "no value computed; CANNOT_COMPUTE: {given_up} of {}{rest}",
+                answers.ids.len()
+            ));
+        }
+        Some(declared) => page.line(&format!("declared: {}", declared.keyword())),
+        None => {}
     }
     for Finding { line, severity, rule, problem, fix, .. } in findings {
         let place = line.map_or(String::new(), |line| format!("line {line}: "));
@@ -264,7 +276,7 @@ fn as_json(answers: &Answers, findings: &[Finding], examination: &str) -> String
         .collect();
     let report = serde_json::json!({
         "examination": examination,
-        "declared": answers.declared,
+        "declared": answers.declared.filter(|_| !answers.declared_by_position),
         "values": values,
         "findings": findings,
     });

@@ -173,6 +173,7 @@ fn not_competing_not_computing_and_no_answer_are_distinct() {
         let answers = ctl(output);
         assert_eq!(answers.declared, declared, "{output}");
         assert_eq!(answers.is_empty(), declared.is_none());
+        assert_eq!(answers.declared_by_position, output.starts_with("FORMULA x-"), "{output}");
         assert_eq!(text(&answers), "? ?");
     }
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-01 CANNOT_COMPUTE");
@@ -619,6 +620,16 @@ fn lint_prints_values_and_wrong_lines() {
     let (code, out, _) = lint(&["-", "--examination", "UpperBounds", "--format", "json"], "DO_NOT_COMPETE");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, report["declared"].as_str()), (0, Some("do-not-compete")));
+
+    let instance = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-05.tgz");
+    let of_instance = ["-", "--examination", "CTLCardinality", "--instance", instance];
+    let one = "FORMULA DiningTable-PT-05-CTLCardinality-01 CANNOT_COMPUTE\n";
+    let (code, out, _) = lint(&of_instance, one);
+    assert!(out.contains("\nno value computed; CANNOT_COMPUTE: 1 of 16; not answered: 15\n"), "{out}");
+    assert!(out.contains("warning: no answer for 15 of 16 values"), "{out}");
+    assert!(code == 0 && !out.contains("declared"), "{out}");
+    let (_, out, _) = lint(&of_instance, "CANNOT_COMPUTE\n");
+    assert!(out.contains("\ndeclared: CANNOT_COMPUTE") && !out.contains("warning"), "{out}");
 }
 
 #[test]

@@ -83,6 +83,8 @@ pub struct Answers {
     pub intervals: Vec<Option<Interval>>,
     /// The last declaration. It is `CannotCompute` for a tool without values that printed CANNOT_COMPUTE for single positions.
     pub declared: Option<Declaration>,
+    /// Whether `declared` follows from CANNOT_COMPUTE of single positions: no line declares it.
+    pub declared_by_position: bool,
     /// The first `MAX_ANOMALIES` anomalies, by line.
     pub anomalies: Vec<Anomaly>,
     /// Number of further anomalies.
@@ -563,6 +565,7 @@ impl<'a> Reader<'a> {
             self.positions.sort_by(|a, b| position_order(&a.id, &b.id));
         }
         let answered = self.positions.iter().any(|position| position.given.is_some());
+        let mut declared_by_position = false;
         match self.declared {
             Some(declared) if answered => {
                 let keyword = declared.keyword();
@@ -579,11 +582,13 @@ impl<'a> Reader<'a> {
             }
             None if !answered && self.positions.iter().any(|position| position.cannot_compute) => {
                 self.declared = Some(Declaration::CannotCompute);
+                declared_by_position = true;
             }
             _ => {}
         }
         let mut answers = Answers {
             declared: self.declared,
+            declared_by_position,
             anomalies: self.anomalies,
             anomalies_dropped: self.dropped,
             ..Answers::default()

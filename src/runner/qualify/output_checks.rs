@@ -138,7 +138,7 @@ fn impossible_value(answers: &Answers, run_questions: &RunQuestions, position: u
     }
 }
 
-/// Values that are neither given nor CANNOT_COMPUTE although others are given (E-1.7).
+/// Values that are neither given nor CANNOT_COMPUTE although others are (E-1.7).
 fn missing(answers: &Answers) -> Option<Finding> {
     let given = |position: usize| answers.values[position].is_some();
     let missing = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
@@ -150,13 +150,17 @@ fn missing(answers: &Answers) -> Option<Finding> {
         !answers.anomalies.iter().any(reports)
     };
     let missing: Vec<_> = (0..answers.ids.len()).filter(missing).filter(unreported).collect();
-    let first = missing
-        .first()
-        .filter(|_| answers.declared.is_none() && answers.values.iter().any(Option::is_some))?;
+    let is_state_space = answers.ids.len() == 4 && answers.ids.iter().all(|id| !id.contains('-'));
+    let others = match answers.declared {
+        None => answers.values.iter().any(Option::is_some),
+        // Without STATES no other number is given.
+        Some(_) => answers.declared_by_position && !is_state_space,
+    };
+    let first = missing.first().filter(|_| others)?;
     let (n, all, id) = (missing.len(), answers.ids.len(), &answers.ids[*first]);
     let problem = format!("no answer for {n} of {all} values; the first is {id}");
     let fix = format!("print for each of them: FORMULA {id} CANNOT_COMPUTE");
-    let fix = if id == "STATES" || !id.contains('-') && all == 4 {
+    let fix = if is_state_space {
         "print every metric, with -1 if the tool does not compute it".to_owned()
     } else {
         fix
