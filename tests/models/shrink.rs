@@ -218,7 +218,12 @@ fn without_a_disagreement_nothing_is_written() {
     refused(&format!("--property {PROPERTY} --tool right"), "both give FALSE");
     refused("--property unknown --tool wrong --against right", "has no unknown; it has ");
     tool(folder, "silent", "exit 0");
-    refused(&format!("--property {PROPERTY} --tool wrong --against silent"), "silent gives no value of ");
+    let without = format!("silent ended without a value of {PROPERTY} after ");
+    refused(&format!("--property {PROPERTY} --tool wrong --against silent"), &without);
+    tool(folder, "broken", "exit 3");
+    refused(&format!("--property {PROPERTY} --tool broken"), "s (finished with exit code 3); correct it");
+    tool(folder, "slow", "sleep 60");
+    refused(&format!("--property {PROPERTY} --tool slow --limit 1"), "within 1 s; give a higher --limit");
     refused(&format!("--property {PROPERTY} --tool {INSTANCE}"), "contains no BenchKit_head.sh");
 }
 

@@ -2,8 +2,9 @@
 //! difference, and writes a report for the author of a program. Programs are tools' folders, which are run natively, or
 //! this program's own `certify`.
 
+use super::native::{self, NativeRun};
 use super::qualification::head_script;
-use super::{QualifyError, RunLimits, native};
+use super::{QualifyError, RunLimits};
 use mcc_base::OnFile;
 use mcc_base::suggest::hint;
 use mcc_base::temporary::{self, folder_beside};
@@ -11,6 +12,7 @@ use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
 use mcc_model::{Archive, MODEL, NetKind};
+use mcc_store::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -158,15 +160,28 @@ impl Dispute<'_> {
                 )));
             }
             None => {
-                let has_value = |program| -> Result<bool, QualifyError> {
-                    Ok(self.value(program, archive, folder.path(), Some(until))?.is_some())
+                let (first, ended) =
+                    self.value_and_ending(&self.programs[0], archive, folder.path(), Some(until))?;
+                let (program, ended) = match first {
+                    None => (&self.programs[0], ended),
+                    Some(_) => {
+                        let second = &self.programs[1];
+                        (second, self.value_and_ending(second, archive, folder.path(), Some(until))?.1)
+                    }
                 };
-                let program =
-                    if has_value(&self.programs[0])? { &self.programs[1] } else { &self.programs[0] };
                 let (name, limit_s) = (program.name(), self.limit_s);
-                return Err(QualifyError::Refused(format!(
-                    "{name} gives no value of {property} within {limit_s} s; give a higher --limit, or another program"
-                )));
+                return Err(QualifyError::Refused(match ended.map(|run| (run.outcome, run.facts.wall_ms)) {
+                    Some((outcome, wall_ms)) if outcome != Outcome::WallLimit => {
+                        let s = Duration::from_millis(wall_ms).as_secs_f64();
+                        format!(
+                            "{name} ended without a value of {property} after {s:.1} s ({outcome}); correct it, or give another \
+                             program"
+                        )
+                    }
+                    _ => format!(
+                        "{name} gives no value of {property} within {limit_s} s; give a higher --limit, or another program"
+                    ),
+                }));
             }
         };
         let is_truth = |value: &str| ["TRUE", "FALSE"].contains(&value);
@@ -194,6 +209,18 @@ impl Dispute<'_> {
         outputs: &Path,
         until: Option<Instant>,
     ) -> Result<Option<String>, QualifyError> {
+        Ok(self.value_and_ending(program, archive, outputs, until)?.0)
+    }
+
+    /// As `value`, with the last run of a tool that gave no value.
+    fn value_and_ending(
+        &self,
+        program: &Program,
+        archive: &Archive,
+        outputs: &Path,
+        until: Option<Instant>,
+    ) -> Result<(Option<String>, Option<NativeRun>), QualifyError> {
+        let mut without = None;
         let runs = if let Program::Certify = program { 1 } else { self.runs };
         let agreeing = self.agreeing.min(runs);
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
@@ -202,26 +229,30 @@ impl Dispute<'_> {
             let limit =
                 until.map_or(limit, |until| limit.min(until.saturating_duration_since(Instant::now())));
             if limit.is_zero() {
-                return Ok(None);
+                break;
             }
-            let Some(value) = self.value_of_run(program, archive, outputs, limit)? else { continue };
+            let (value, run) = self.value_of_run(program, archive, outputs, limit)?;
+            let Some(value) = value else {
+                without = run;
+                continue;
+            };
             let count = counts.entry(value.clone()).or_default();
             *count += 1;
             if *count >= agreeing {
-                return Ok(Some(value));
+                return Ok((Some(value), without));
             }
         }
-        Ok(None)
+        Ok((None, without))
     }
 
-    /// The value that one run gives within `limit`; None: it gives none. Leaves `stdout` and `stderr` of a tool in `outputs`.
+    /// The value that one run gives within `limit`; None: it gives none. Of a tool also the run. Leaves `stdout` and `stderr` of a tool in `outputs`.
     fn value_of_run(
         &self,
         program: &Program,
         archive: &Archive,
         outputs: &Path,
         limit: Duration,
-    ) -> Result<Option<String>, QualifyError> {
+    ) -> Result<(Option<String>, Option<NativeRun>), QualifyError> {
         let (examination, instance) = (self.examination.name.as_str(), archive.instance.as_str());
         match program {
             Program::Certify => {
@@ -231,15 +262,16 @@ impl Dispute<'_> {
                     memory_bytes: u64::from(self.memory_mib) << 20,
                     cancel: &AtomicBool::new(false),
                 };
-                let Ok(findings) = certify(archive, &[examination], &budget) else { return Ok(None) };
+                let Ok(findings) = certify(archive, &[examination], &budget) else { return Ok((None, None)) };
                 let known = findings.into_iter().find(|finding| finding.id == self.property);
-                Ok(known.and_then(|finding| match finding.known {
+                let value = known.and_then(|finding| match finding.known {
                     Known::Exactly(mcc_certify::Value::Truth(true), _) => Some("TRUE".to_owned()),
                     Known::Exactly(mcc_certify::Value::Truth(false), _) => Some("FALSE".to_owned()),
                     Known::Exactly(mcc_certify::Value::Number(number), _) => Some(number.to_string()),
                     Known::Exactly(mcc_certify::Value::Infinite, _) => Some("inf".to_owned()),
                     Known::AtLeast(..) | Known::Open(_) => None,
-                }))
+                });
+                Ok((value, None))
             }
             Program::Tool(folder) => {
                 let memory_mib = self.memory_mib.into();
@@ -257,7 +289,7 @@ impl Dispute<'_> {
                 };
                 let home = outputs.join("home");
                 let ran = native::run(&home, folder, archive, &invocation, &limits, Duration::ZERO, outputs);
-                ran.on("run", folder)?;
+                let ran = ran.on("run", folder)?;
                 let questions = Questions::read(archive, self.examination)?;
                 let stdout = outputs.join("stdout");
                 let answers = File::open(&stdout)
@@ -265,11 +297,12 @@ impl Dispute<'_> {
                     .on("read", &stdout)?;
                 let position = answers.ids.iter().position(|id| id == self.property);
                 let value = position.and_then(|position| answers.values[position].as_ref());
-                Ok(value.map(|value| match value {
+                let value = value.map(|value| match value {
                     mcc_campaign::benchkit::Value::True => "TRUE".to_owned(),
                     mcc_campaign::benchkit::Value::False => "FALSE".to_owned(),
                     number => number.to_string(),
-                }))
+                });
+                Ok((value, Some(ran)))
             }
         }
     }
