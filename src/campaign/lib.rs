@@ -23,7 +23,7 @@ pub use facts::{EntryFacts, InstanceFacts, Kind};
 pub use history::{History, Remaining, duration};
 pub use instances::archives_in;
 pub use jobs::{CampaignFromJobFile, JobFileOptions, JobsError};
-pub use load::CampaignError;
+pub use load::{CampaignError, has_key};
 pub use models::ModelRow;
 pub use plan::{Plan, Run, RunFilter};
 pub use publication::{EntryPublication, Licence, Publication};

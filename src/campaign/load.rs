@@ -157,6 +157,15 @@ impl Source<'_> {
     }
 }
 
+/// Whether a line of a file in TOML sets a key, or begins a table of this name.
+pub fn has_key(text: &str, key: &str) -> bool {
+    let is_key = |line: &str| {
+        let rest = line.trim_start_matches('[').strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
+    };
+    text.lines().any(is_key)
+}
+
 /// Checks a name that is used as the name of a folder; the error is a part of a message. The folders are published, so
 /// names that other systems reserve are refused too.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
@@ -195,7 +204,15 @@ impl Campaign {
             let line = source.line(error.span().map_or(0, |span| span.start));
             let written: String =
                 text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(100).collect();
-            let message = format!("`{written}`: {}", with_suggestion(&error.message().replace('\n', " ")));
+            let message = error.message().replace('\n', " ");
+            // Keys that only an edition has.
+            let message = match ["base", "judging", "podium"].iter().find(|key| has_key(&text, key)) {
+                Some(key) if message.starts_with("unknown field ") => {
+                    format!("this looks like an edition (key `{key}`); give a campaign file")
+                }
+                _ => with_suggestion(&message),
+            };
+            let message = format!("`{written}`: {message}");
             CampaignError::Wrong { file: path.to_owned(), line, message }
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -206,7 +223,7 @@ impl Campaign {
         let inputs = folder.join(raw.inputs.get_ref());
         if !inputs.is_dir() {
             let message = format!(
-                "inputs: no folder {}; give the folder of the instance archives (NAME.tgz)",
+                "inputs: no folder {}; give the folder of the instance archives (NAME.tgz), or the one that `image inputs` made",
                 inputs.display()
             );
             return Err(source.wrong(&raw.inputs, message));

@@ -1,9 +1,12 @@
 use super::{Exit, Failure, Format, print};
+use anyhow::anyhow;
 use clap::Subcommand;
+use mcc_campaign::has_key;
 use mcc_edition::{Edition, Rules, known, other_edition_names, setting_words_and_key};
 use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;
+use std::path::Path;
 
 /// List the editions (the rules of each year), or show one.
 #[derive(clap::Args)]
@@ -34,12 +37,25 @@ enum Command {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     match args.command {
         Command::List { format } => list(format)?,
-        Command::Show { edition, format } => match Rules::load(&edition).map_err(Failure::usage)? {
+        Command::Show { edition, format } => match load(&edition)? {
             Rules::Mcc(edition) => show(&edition, format)?,
             Rules::Other(edition) => show(&edition, format)?,
         },
     }
     Ok(Exit::Done)
+}
+
+/// Loads an edition. A file with a key that only a campaign has is refused as such.
+fn load(edition: &str) -> Result<Rules, Failure> {
+    Rules::load(edition).map_err(|error| {
+        let text = mcc_base::text::read(Path::new(edition)).unwrap_or_default();
+        match ["edition", "inputs"].iter().find(|key| has_key(&text, key)) {
+            Some(key) => Failure::usage(anyhow!(
+                "{edition}: this looks like a campaign file (key `{key}`); give the file of an edition"
+            )),
+            None => Failure::usage(error),
+        }
+    })
 }
 
 fn show(edition: &impl Serialize, format: Format) -> Result<(), Failure> {

@@ -2,6 +2,7 @@ use super::record_source::open_judgement;
 use super::terminal::{argument, next};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
+use mcc_base::suggest::hint;
 use mcc_campaign::benchkit::STATE_SPACE;
 use mcc_judge::explain::{ExplainError, Explanation, PositionAnswer, ToolExplanation, explain, explain_tool};
 use mcc_judge::judgement::{Judgement, ValueVerdict};
@@ -37,7 +38,8 @@ pub struct Args {
 
 fn position(text: &str) -> Result<usize, String> {
     let named = STATE_SPACE.iter().position(|name| *name == text);
-    let problem = || format!("it is neither a whole number nor one of {}", STATE_SPACE.join(", "));
+    let near = hint(text, STATE_SPACE.iter().copied());
+    let problem = || format!("it is neither a whole number nor one of {}{near}", STATE_SPACE.join(", "));
     named.or_else(|| text.parse().ok()).ok_or_else(problem)
 }
 

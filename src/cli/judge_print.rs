@@ -44,6 +44,12 @@ pub fn judgement(
     }
     let mut page = Page::new();
     page.lines(&table(header, totals));
+    if judge.set_by_organizers() > 0 {
+        page.line(&format!(
+            "trusted values set by the organizers (overrides.csv): {}",
+            judge.set_by_organizers()
+        ));
+    }
     for warning in header.edition.warnings() {
         page.line(&warning);
     }

@@ -100,10 +100,12 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     let overrides = campaign.overrides(&edition);
     let mut warnings = missing_images(&campaign);
     let changed = |limit: &str| overrides.iter().any(|change| change.limit == limit);
-    if changed("cpu_s") && !changed("wall_s") {
+    let limits = &effective.limits;
+    let is_far_below = limits.cpu_limit_s(1).is_some_and(|cpu_s| cpu_s <= limits.wall_limit_s() / 10);
+    if (changed("cpu_s") || is_far_below) && !changed("wall_s") {
         warnings.push(format!(
-            "only cpu_s is changed: the longest possible duration follows from wall_s, which is still {} s; set wall_s too",
-            effective.limits.wall_s
+            "cpu_s is {} s, but the longest possible duration follows from wall_s, which is still {} s; set wall_s too",
+            limits.cpu_s, limits.wall_s
         ));
     }
     let history = History::default();

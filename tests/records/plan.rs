@@ -162,6 +162,30 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}[limits]\ncpu_s = 50\n"));
     let warnings = folder.json(&[])["warnings"].to_string();
     assert!(warnings.contains("follows from wall_s, which is still 4500 s"), "{warnings}");
+    // The same in an edition.
+    let edition = "base = \"mcc-2018\"\nname = \"x\"\n[limits]\ncpu_s = 12\n";
+    fs::write(folder.0.path().join("own.toml"), edition).unwrap();
+    assert!(CAMPAIGN.contains("edition = \"mcc-2018\""));
+    fs::write(folder.campaign(), CAMPAIGN.replace("edition = \"mcc-2018\"", "edition = \"own.toml\""))
+        .unwrap();
+    let warnings = folder.json(&[])["warnings"].to_string();
+    assert!(
+        warnings.contains("cpu_s is 12 s, but the longest possible duration follows from wall_s"),
+        "{warnings}"
+    );
+    let shown =
+        Command::cargo_bin("mcc-harness").unwrap().args(["edition", "show"]).arg(folder.campaign()).assert();
+    let said = String::from_utf8_lossy(&shown.code(2).get_output().stderr).into_owned();
+    assert!(
+        said.contains("this looks like a campaign file (key `edition`); give the file of an edition"),
+        "{said}"
+    );
+    // An edition in place of a campaign.
+    let own = folder.0.path().join("own.toml");
+    let refused = plan(&own, &[]).code(2).get_output().stderr.clone();
+    let message =
+        "own.toml:1: `base = \"mcc-2018\"`: this looks like an edition (key `base`); give a campaign file";
+    assert!(String::from_utf8_lossy(&refused).contains(message), "{}", String::from_utf8_lossy(&refused));
 }
 
 #[test]

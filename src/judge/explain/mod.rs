@@ -465,7 +465,9 @@ impl Position {
         let id = if self.id.is_empty() { self.name } else { &self.id };
         let id = if id.is_empty() { String::new() } else { format!(" ({id})") };
         let value = self.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
-        writeln!(out, "\nPosition {:02}{id}: trusted value {value}", self.position)?;
+        let is_rounded = self.value.as_deref().is_some_and(|value| value.contains("E+"));
+        let rounded = if is_rounded { " (rounded to 5 digits in the published table)" } else { "" };
+        writeln!(out, "\nPosition {:02}{id}: trusted value {value}{rounded}", self.position)?;
         let cite = if self.basis == Basis::Override { "" } else { " (E-3.1)" };
         let (backing, voting) = (approximate(&self.backing), approximate(&self.voting));
         let sums =

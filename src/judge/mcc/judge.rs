@@ -198,6 +198,11 @@ impl Judge {
         self.results.rows.iter().any(|row| self.results.has_value(row))
     }
 
+    /// The number of trusted values that the organizers set.
+    pub fn set_by_organizers(&self) -> usize {
+        self.results.overrides.len()
+    }
+
     /// Prepares the same contest without a tool and all its variants, as if they had resigned (P-4).
     ///
     /// # Errors

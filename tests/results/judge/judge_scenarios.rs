@@ -299,7 +299,9 @@ fn an_override_decides_and_is_shown_with_its_reason() {
     write(
         "F-PT-1,ReachabilityDeadlock,00,F,\"checked by hand, see minutes\"\nG-PT-1,ReachabilityDeadlock,0,unknown,the model is broken\n",
     );
-    judge(&dir, &["--overrides", "overrides.csv"]).success();
+    let judged = judge(&dir, &["--overrides", "overrides.csv"]).success();
+    let said = String::from_utf8_lossy(&judged.get_output().stdout).into_owned();
+    assert!(said.contains("trusted values set by the organizers (overrides.csv): 2\n"), "{said}");
     let out = dir.path().join("out");
     let trusted = rows(&out.join("trusted.csv"));
     let shown: Vec<[&str; 4]> = trusted
