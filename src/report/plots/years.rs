@@ -32,7 +32,7 @@ const SHAPES: [&str; 6] = [
 const APART: i32 = 11;
 
 /// A picture with one line for each of `lines`. A line is interrupted where it has no point; one with a single point is
-/// this point, with a shape. `csv` has the same values.
+/// this point. Colours repeat after 8 lines, so that each line also has a shape for its points. `csv` has the same values.
 pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: String) -> Picture {
     let mut drawing = Drawing::new(LEFT + WIDTH + 220, TOP + HEIGHT + 44);
     let y =
@@ -51,15 +51,19 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
     }
     let is_point = |line: &&Line| line.points.iter().flatten().count() == 1;
     let mut entry = 0;
-    let mut in_legend = |drawing: &mut Drawing, class: &str, sign: &str, name: &str| {
+    // The class of the line is empty for a point.
+    let mut in_legend = |drawing: &mut Drawing, line: &str, (class, shape): (&str, &str), name: &str| {
         let (left, base) = (LEFT + WIDTH + 16, TOP + 8 + 18 * entry);
-        drawing.path(class, &format!("M{left} {}{sign}", base - 4));
+        if !line.is_empty() {
+            drawing.path(line, &format!("M{left} {}h20", base - 4));
+        }
+        drawing.path(class, &format!("M{left} {}m10 0{shape}", base - 4));
         drawing.text((left + 27, base), "", &fitting(name, 24));
         entry += 1;
     };
     let mut number = 0;
     for line in lines.iter().filter(|line| !is_point(line)) {
-        let class = line_class(number);
+        let (class, shape) = (line_class(number), SHAPES[number % SHAPES.len()]);
         let (mut data, mut dots, mut pen_down) = (String::new(), String::new(), false);
         for (at, percent) in line.points.iter().enumerate() {
             let Some(percent) = percent else {
@@ -68,18 +72,19 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
             };
             let (x, y) = (x(at), y(*percent));
             let _ = write!(data, "{}{x} {y}", if pen_down { 'L' } else { 'M' });
-            let _ = write!(dots, "M{} {y}h6", x - 3);
+            let _ = write!(dots, "M{x} {y}{shape}");
             pen_down = true;
         }
         drawing.path(&class, &data);
-        drawing.path(&format!("{} p", colour_class(number)), &dots);
-        in_legend(&mut drawing, &class, "h20", &line.name);
+        let points = format!("{} q", colour_class(number));
+        drawing.path(&points, &dots);
+        in_legend(&mut drawing, &class, (&points, shape), &line.name);
         number += 1;
     }
     // Year, height, and place beside the line of the year of each drawn point.
     let mut drawn: Vec<(usize, i32, i32)> = Vec::new();
-    for (line, shape) in lines.iter().filter(is_point).zip(SHAPES.iter().cycle()) {
-        let class = format!("{} q", colour_class(number));
+    for line in lines.iter().filter(is_point) {
+        let (class, shape) = (format!("{} q", colour_class(number)), SHAPES[number % SHAPES.len()]);
         for (at, percent) in line.points.iter().enumerate() {
             let Some(percent) = percent else { continue };
             let height = y(*percent);
@@ -90,7 +95,7 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
             let inwards = if at > 0 && at + 1 == years.len() { -1 } else { 1 };
             drawing.path(&class, &format!("M{} {height}{shape}", x(at) + inwards * place * (APART + 3)));
         }
-        in_legend(&mut drawing, &class, &format!("m10 0{shape}"), &line.name);
+        in_legend(&mut drawing, "", (&class, shape), &line.name);
         number += 1;
     }
     let description = format!(
@@ -124,12 +129,24 @@ mod tests {
             line("near", [None, Some(51.0)]),
         ];
         let svg = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new()).svg;
-        let [circle, square, triangle] = [SHAPES[0], SHAPES[1], SHAPES[2]];
-        for data in [format!("M72 198{circle}"), format!("M560 198{square}"), format!("M546 195{triangle}")] {
+        let [circle, square, triangle, diamond] = [SHAPES[0], SHAPES[1], SHAPES[2], SHAPES[3]];
+        for data in [format!("M72 198{square}"), format!("M560 198{triangle}"), format!("M546 195{diamond}")]
+        {
             assert!(svg.contains(&data), "{data}: {svg}");
         }
-        // In the legend the line has a dash, and the points have their shapes.
+        // In the legend, only the line has a dash, and each has its shape.
         assert_eq!(svg.matches("h20\"").count(), 1);
-        assert_eq!([circle, square, triangle].map(|shape| svg.matches(shape).count()), [2; 3]);
+        let shown = [circle, square, triangle, diamond].map(|shape| svg.matches(shape).count());
+        assert_eq!(shown, [3, 2, 2, 2]);
+    }
+
+    #[test]
+    fn no_two_of_24_lines_look_the_same() {
+        let line = |number: usize| Line { name: number.to_string(), points: vec![Some(1.0), Some(2.0)] };
+        let all: Vec<Line> = (0..24).map(line).collect();
+        let svg = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new()).svg;
+        let in_legend = svg.lines().filter(|line| line.contains("m10 0"));
+        let looks = in_legend.filter_map(|line| Some((line.split('"').nth(1)?, line.split("m10 0").nth(1)?)));
+        assert_eq!(looks.collect::<std::collections::BTreeSet<_>>().len(), 24, "{svg}");
     }
 }
