@@ -96,9 +96,10 @@ pub struct AlarmRow {
     /// The certified value.
     pub certified: String,
     pub method: &'static str,
-    /// The evidence in words, and its files.
+    /// The evidence in words.
     pub detail: String,
-    pub evidence: String,
+    /// Name and path of each file; the path is empty if the site does not have the file.
+    pub evidence: Vec<(String, String)>,
 }
 
 /// None if the judgement was made without certified values.
@@ -170,7 +171,14 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
         },
         method: certified.method.word(),
         detail: visible(&certified.detail),
-        evidence: visible(&certified.evidence),
+        evidence: {
+            let names = certified.evidence.split(' ').filter(|name| !name.is_empty());
+            let path = |name: &str| match contest.input.certified {
+                Some(_) => contest.evidence_path(block.instance, name),
+                None => String::new(),
+            };
+            names.map(|name| (visible(name), path(name))).collect()
+        },
     })
 }
 

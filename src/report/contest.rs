@@ -241,6 +241,13 @@ impl<'a> Contest<'a> {
         format!("tools/{}.{ending}", self.file_names.entries[entry])
     }
 
+    /// The shown entries that are not `among` those of a table, joined by commas.
+    pub fn left_out(&self, among: impl Iterator<Item = usize>) -> String {
+        let among: BTreeSet<usize> = among.collect();
+        let left_out = self.entries.iter().filter(|entry| !among.contains(entry));
+        left_out.map(|&entry| visible(&self.entry(entry).entry)).collect::<Vec<_>>().join(", ")
+    }
+
     pub fn podium_path(&self, podium: usize) -> String {
         format!("podiums/{}.html", self.file_names.podiums[podium])
     }

@@ -26,7 +26,10 @@ pub fn rows(state: Option<&HostState>) -> Vec<(&'static str, String)> {
         let names: Vec<String> = state.unknown.iter().map(|name| visible(name)).collect();
         rows.push(("Unknown on this host", names.join(", ")));
     }
-    rows.extend(state.disturbed.iter().map(|reason| ("Disturbed", visible(reason))));
+    if !state.disturbed.is_empty() {
+        let reasons: Vec<String> = state.disturbed.iter().map(|reason| visible(reason)).collect();
+        rows.push(("Disturbed", reasons.join("; ")));
+    }
     rows
 }
 

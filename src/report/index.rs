@@ -247,9 +247,14 @@ pub fn write(
     let is_competing = |entry: &&usize| contest.entry(**entry).status == Status::Competing;
     let competing = contest.entries.iter().filter(is_competing).count();
     let mut size = vec![number(competing, "competing entry", "competing entries")];
-    let others = contest.entries.len() - competing;
+    let is_virtual = |entry: &&usize| contest.entry(**entry).status == Status::Virtual;
+    let virtuals = contest.entries.iter().filter(is_virtual).count();
+    let others = contest.entries.len() - competing - virtuals;
     if others > 0 {
-        size.push(format!("{others} without rank"));
+        size.push(format!("{others} not competing"));
+    }
+    if virtuals > 0 {
+        size.push(number(virtuals, "virtual entry", "virtual entries"));
     }
     size.extend([
         number(contest.instances.len() + contest.hidden(), "instance", "instances"),

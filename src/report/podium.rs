@@ -22,6 +22,8 @@ struct PodiumPage {
     /// The statuses of models, if there are several.
     statuses: Vec<String>,
     rows: Vec<Row>,
+    /// The entries without a row.
+    left_out: String,
     /// Link and name.
     examinations: Vec<(String, String)>,
     /// Name of a bound of the points; its points, of each status, and of each examination.
@@ -129,6 +131,7 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         frame: contest.frame(format!("{category}: podium"), "../"),
         summary: summary(contest, number, podium),
         rows: rows(contest, podium, &examinations, &statuses),
+        left_out: contest.left_out(podium.places.iter().map(|place| place.entry)),
         bounds: vec![bound(contest::BEST_VIRTUAL, &best), bound("Every value right", &most)],
         has_bonuses: neighbours.iter().any(|pair| !pair.bonuses.is_empty()),
         neighbours,

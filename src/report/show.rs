@@ -31,9 +31,12 @@ pub fn code_parts(text: &str) -> TextParts {
 }
 
 /// The parts of a name between which a line may break: `CTL` and `Cardinality` of `CTLCardinality`, `STATE_` and `SPACE`
-/// of `STATE_SPACE`.
+/// of `STATE_SPACE`. A name of at most 8 characters, such as `GreatSPN`, is one part.
 pub fn parts(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
+    if chars.len() <= 8 {
+        return vec![name.to_owned()];
+    }
     let mut parts: Vec<String> = Vec::new();
     for (at, &c) in chars.iter().enumerate() {
         let after_lower = at > 0 && chars[at - 1].is_lowercase();

@@ -69,7 +69,7 @@ const STATIC_FILES: [(&str, &str); 9] = [
 /// A table of the judgement, or the judgement itself, as published files of one content.
 pub struct DataFile {
     /// Its content, as a phrase.
-    pub about: &'static str,
+    pub about: String,
     /// The names of its files in the folder `data`.
     pub names: Vec<String>,
 }
@@ -175,6 +175,9 @@ impl NewSite {
                     .map_err(JudgementError::from)?;
                 names.push(self.publish(&format!("{stem}.json"), &json)?);
             }
+            let is_empty =
+                name.ends_with(".csv") && content.iter().filter(|&&byte| byte == b'\n').count() == 1;
+            let about = format!("{about}{}", if is_empty { " (none here)" } else { "" });
             data.push(DataFile { about, names });
         }
         Ok(data)

@@ -21,6 +21,8 @@ struct ExaminationPage {
     values: usize,
     instances: usize,
     scores: Vec<ScoreRow>,
+    /// The entries without a row.
+    left_out: String,
     /// The endings that occur: code and text.
     endings: Vec<(&'static str, &'static str)>,
     /// Links to its data: script, CSV.
@@ -70,12 +72,14 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
     site.file(&csv, &matrix::csv(contest, examination))?;
     let own_blocks = judgement.blocks.iter().filter(|block| block.examination == examination);
     let own_scores = judgement.scores.iter().filter(|score| score.examination == examination);
+    let own_scores: Vec<&Score> = own_scores.collect();
     let content = ExaminationPage {
         frame: contest.frame(name.clone(), "../"),
         name,
         values: values(contest, examination),
         instances: matrix.len(),
-        scores: scores(contest, own_scores.collect(), &endings, |score| {
+        left_out: contest.left_out(own_scores.iter().map(|score| score.entry)),
+        scores: scores(contest, own_scores, &endings, |score| {
             let entry = contest.entry(score.entry);
             (visible(&entry.entry), contest.tool_path(score.entry, "html"), entry.status, score.entry)
         }),
@@ -178,14 +182,17 @@ pub fn scores(
 ) -> Vec<ScoreRow> {
     scores.retain(|score| contest.entry_number(score.entry).is_some());
     let places = show::places(scores.iter().map(|score| &score.points));
-    let normalized = show::places(scores.iter().map(|score| &score.normalized));
+    let statuses = contest.statuses();
+    let normalized: Vec<&BigRational> = scores.iter().map(|score| &score.normalized).collect();
+    // The columns of statuses have decimals, and add up to the points.
+    let normalized =
+        if statuses.is_empty() { show::places(normalized) } else { show::point_places(&normalized) };
     // Virtual entries are not tools: they are last.
     let is_virtual = |score: &Score| contest.entry(score.entry).status == Status::Virtual;
     scores.sort_by(|a, b| {
         let order = is_virtual(a).cmp(&is_virtual(b)).then(b.normalized.cmp(&a.normalized));
         order.then(a.entry.cmp(&b.entry))
     });
-    let statuses = contest.statuses();
     let row = |score: &Score| {
         let (name, link, status, number) = name(score);
         let tally = |status| contest.places.of_status(score.entry, &[score.examination], status);

@@ -290,7 +290,7 @@ function drawValue({ instance, examination, position }, block) {
     element("h1", { tabindex: "-1" }, names.examinations[examination].positions ? name : `Position ${name}`, element("small", {}, title)),
     ![null, "", name].includes(idOf(block, position)) ? element("p", { class: "lead id" }, idOf(block, position)) : null,
     element("p", { class: "lead" }, whatHappened(block, position, right, isShown)),
-    tiles([tile("Trusted value", value(trusted), "", trusted === null ? "p" : "k"),
+    tiles([tile("Trusted value", value(trusted), trusted?.includes(" × 10^") ? "rounded to 5 digits in the published table" : "", trusted === null ? "p" : "k"),
       tile("Points of a right value", `${decimal(right)} ${decimal(right) === "1" ? "point" : "points"}`, [`before the weight ${decimal(shown.weight, 4)} of the instance; the penalty of a wrong value is ${decimal(sum([names.penalty]))} times as much (`, ruleLink("E-4"), ")"])]),
     question(block, position),
     section("Explanation", ...explanation),
@@ -372,7 +372,7 @@ function commands(lines) {
   const text = [...check, ...lines].join("\n");
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip --keep data/judgement.json.gz" : "ARCHIVE stands for the published archive of the contest. replay and lint also take the folder of the record (run --out), explain the folder of the judgement (judge --out)."),
+  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip --keep data/judgement.json.gz" : `ARCHIVE stands for the published archive of the contest.${lines.length > 1 ? " replay and lint also take the folder of the record (run --out)." : ""} explain also takes the folder of the judgement (judge --out).`),
     element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
 }
 

@@ -26,8 +26,8 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-/** A name as parts between which a line may break: `CTL` and `Cardinality`, `STATE_` and `SPACE`. */
-const breakable = name => name.split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)/)
+/** A name as parts between which a line may break: `CTL` and `Cardinality`, `STATE_` and `SPACE`. A name of at most 8 characters is one part. */
+const breakable = name => name.length <= 8 ? [name] : name.split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)/)
   .flatMap((part, at) => at ? [element("wbr"), part] : [part]);
 
 /** An element of a picture. */
