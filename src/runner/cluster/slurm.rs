@@ -213,11 +213,15 @@ fn accounted_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
     printed.lines().filter_map(end).collect()
 }
 
-/// Parses the output of `scontrol --oneliner show job`.
+/// Parses the output of `scontrol --oneliner show job`, which has the jobs of all users. Job and task come before the name,
+/// which can contain such words.
 fn remembered_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
     let end = |line: &str| {
-        let value = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
-        task_end(value("ArrayJobId=")?, value("ArrayTaskId=")?, value("JobState=")?, value("ExitCode=")?)
+        let mut words = line.split_whitespace().skip(1);
+        let job = words.next()?.strip_prefix("ArrayJobId=")?;
+        let index = words.next()?.strip_prefix("ArrayTaskId=")?;
+        let value = |key: &str| words.clone().find_map(|word| word.strip_prefix(key));
+        task_end(job, index, value("JobState=")?, value("ExitCode=")?)
     };
     printed.lines().filter_map(end).collect()
 }
@@ -333,7 +337,8 @@ mod tests {
         let printed = "JobId=14 ArrayJobId=12 ArrayTaskId=0 JobName=mcc x JobState=TIMEOUT Reason=TimeLimit \
                        ExitCode=0:15 DerivedExitCode=0:0\n\
                        JobId=12 ArrayJobId=12 ArrayTaskId=1-9%2 JobState=PENDING ExitCode=0:0\n\
-                       JobId=15 JobName=other JobState=FAILED ExitCode=1:0\n";
+                       JobId=15 JobName=other JobState=FAILED ExitCode=1:0\n\
+                       JobId=16 JobName=x ArrayJobId=12 ArrayTaskId=1 JobState=FAILED ExitCode=0:9\n";
         assert_eq!(remembered_ends(printed), [end(0, "TIMEOUT", 0, 15)].into());
         assert_eq!(remembered_ends("No jobs in the system\n"), BTreeMap::new());
     }
