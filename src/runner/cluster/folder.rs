@@ -428,9 +428,9 @@ mod tests {
             fs::create_dir_all(results.join("cluster")).unwrap();
             let is_file = [".program", "last-submission"].contains(&link);
             if is_file {
-                fs::write(&other, "kept").unwrap()
+                fs::write(&other, "kept").unwrap();
             } else {
-                fs::create_dir(&other).unwrap()
+                fs::create_dir(&other).unwrap();
             }
             let place = results.join("cluster").join(link);
             if link == "../cluster" {
