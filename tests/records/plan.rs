@@ -182,7 +182,7 @@ fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
     );
     // An edition in place of a campaign.
     let own = folder.0.path().join("own.toml");
-    let refused = plan(&own, &[]).code(2).get_output().stderr.clone();
+    let refused = self::plan(&own, &[]).code(2).get_output().stderr.clone();
     let message =
         "own.toml:1: `base = \"mcc-2018\"`: this looks like an edition (key `base`); give a campaign file";
     assert!(String::from_utf8_lossy(&refused).contains(message), "{}", String::from_utf8_lossy(&refused));
