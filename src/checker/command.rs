@@ -25,8 +25,8 @@ pub enum Command {
     Explore(ExploreArgs),
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 accepted, a bound is shown, or all is explored; 1 refused, not checked or not \
-                          explored; 2 wrong usage or bad input; 70 a bug of the program.";
+const EXIT_CODES: &str = "Exit codes: 0 accepted, a bound is shown, or all values are decided; 1 refused, not checked, \
+                          or a value is missing; 2 wrong usage or bad input; 70 a bug of the program.";
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -41,10 +41,10 @@ pub enum Format {
 /// Check that firing sequences show a value.
 ///
 /// Fires the sequences of a witness on the net of its instance, and evaluates the value on the markings that they reach,
-/// exactly. It shares only the readers of nets and formulas with the programs that search for witnesses. Prints whether the
-/// witness is accepted, shows only a lower bound, is refused, or cannot be checked, with the reason, and exits with 0
-/// (accepted, bound) or 1. Also reads the trace that verifypn (TAPAAL) prints, and firing sequences of TINA; they name no
-/// value, so give --claim (docs/evidence/README.md).
+/// exactly. The checker shares only the readers of nets and formulas with the programs that search for witnesses. Prints
+/// whether the witness is accepted, shows only a lower bound, is refused, or cannot be checked, with the reason, and exits
+/// with 0 (accepted, bound) or 1. Also reads the trace that verifypn (TAPAAL) prints, and firing sequences of TINA; they
+/// name no value, so give --claim (docs/evidence/README.md).
 #[derive(clap::Args)]
 pub struct WitnessArgs {
     /// The witness (JSON), an output of verifypn with a trace (XML), or a firing sequence of TINA (NAME.scn).
@@ -71,8 +71,8 @@ pub struct CertificateArgs {
 
 /// Explore all reachable markings, and decide all values by the definitions of the logics.
 ///
-/// A simple explorer that shares only the readers of nets and formulas, and with --diagram the order of places, with the
-/// programs that search for evidence. Prints the value of each property that it decides within its limits
+/// A simple explorer. With the programs that search for evidence it shares only the readers of nets and formulas, and for
+/// --diagram the order of places. Prints the value of each property that it decides within its limits
 /// (docs/evidence/README.md), and exits with 1 if a value is missing.
 #[derive(clap::Args)]
 pub struct ExploreArgs {

@@ -89,7 +89,8 @@ enum Command {
     /// Export an image as a .vmdk that boots by itself, and make a key for ssh; both can be submitted. Needs no root.
     ///
     /// --submission qualifies the image, boots the exported disk once over ssh with one examination, and writes a folder with
-    /// the disk, its keys, the notice, both reports and SHA256SUMS. Exit code 1: an error was found, and nothing is written.
+    /// the disk, its keys, the notice, the reports of qualification and boot, and SHA256SUMS. Exit code 1: an error was
+    /// found, and nothing is written.
     Export {
         /// Folder of an image.
         image: PathBuf,
@@ -97,7 +98,7 @@ enum Command {
         /// FILE.key.pub.
         #[arg(long, value_name = "FILE", required_unless_present = "submission")]
         vmdk: Option<PathBuf>,
-        /// Write the whole packet of a submission to this new folder instead.
+        /// Write all files of a submission to this new folder.
         #[arg(long, value_name = "FOLDER", conflicts_with = "vmdk")]
         submission: Option<PathBuf>,
         /// The reference image on which a tool's image was built; it has the kernel.

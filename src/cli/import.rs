@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Make a campaign from an archive, or from a BenchKit job file (.bkjobs).
 ///
-/// From an archive, makes a new folder with campaign.toml, edition, images and inputs, where `plan`, `run`, `submit` and
-/// `judge --compare` work. The archive is verified first. Disks that it lacks are looked for in --disk; those that
+/// From an archive, makes a new folder with campaign.toml, edition, images and inputs, for `plan`, `run`, `submit` and
+/// `judge --compare`. The archive is verified first. Disks that it lacks are looked for in --disk; those that
 /// are not found are listed with their digests, and the exit code is 1.
 ///
 /// From a job file, writes a campaign file with its tools, images, instances, examinations and limits. BenchKit's other

@@ -87,7 +87,8 @@ pub struct Args {
     /// some are new, new.
     #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
-    /// Folder for the result files; required without --compare. It is created if missing; files of an earlier judgement are replaced or removed.
+    /// Folder for the result files; required without --compare. It is created if missing; an earlier judgement in it is
+    /// replaced, unless it is of another record.
     #[arg(long, value_name = "DIR", required_unless_present = "compare")]
     out: Option<PathBuf>,
     /// How results are printed.

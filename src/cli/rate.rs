@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// Judge an author's runs together with the published answers of a contest.
 ///
 /// The runs replace the published runs of the same entry.
-/// Shows, for each examination, right, wrong and missed values (a voting entry of another tool has them right), values
+/// Shows, for each examination, right and wrong values, missed ones (that a voting entry of another tool has right), values
 /// that no other tool has right, and the points; the rank and medal that the entry would have in each category; and, with
-/// --baseline, the values that became right (gains), or that are no longer right, or that differ without a trusted value
-/// for them (regressions).
+/// --baseline, gains (values that became right) and regressions (values that are no longer right, or that changed or are
+/// lost where neither other tools nor the organizers confirm the trusted value).
 ///
 /// Runs on the formulas of another year are refused. They are recognized by their property ids. Without ids, they are
 /// recognized if less than 70 % of their values are right and at least 90 % agree with the answers of another year. These
