@@ -399,7 +399,7 @@ impl Campaign {
     }
 
     /// Returns family and status of an instance: those given by the organizer, else the family in its name, `stripped`
-    /// if its name has that suffix, and `surprise` if its archive has the marker `NewModel`.
+    /// if its name has that prefix, and `surprise` if its archive has the marker `NewModel`.
     pub fn classify(&self, edition: &Edition, instance: &InstanceName, new_model: bool) -> (String, String) {
         match self.models.get(instance.as_str()) {
             Some(row) => (row.family.clone(), row.status.clone()),
