@@ -81,8 +81,8 @@ pub struct Machines<'a> {
     pub ssh_key: Option<&'a Path>,
     /// Runs at once; None: as many as cores and memory allow.
     pub jobs: Option<NonZero<u32>>,
-    /// Boot the machine of every run. Otherwise, if the host has twice the memory of a machine, all are restored but one, which
-    /// boots for a second attempt at a run, so that its answers are compared.
+    /// Boot the machine of every run. Otherwise all are restored but one, which boots for a second attempt at a run, so that
+    /// its answers are compared.
     pub boot: bool,
     /// Run although this host does not meet the contest's machine requirements.
     pub allow_degraded: bool,
