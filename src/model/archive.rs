@@ -499,7 +499,7 @@ mod tests {
         const NAME: RawEntry<'static> = ("x", PAX, "19 path=N-PT-1/net\n");
         const LONG: RawEntry<'static> = ("l", LONG_NAME, "N-PT-1/model.pnml\0");
         let other = ("N-PT-1/other", FILE, NET);
-        let second_name = "\"l\" is a second header with the name of a file";
+        let second_name = "\"l\" is a second header of a file";
         let cases: [(&[RawEntry], &str); 9] = [
             (&[SIZE, MODEL_ENTRY], "\"x\" is a header with the key \"size\""),
             (&[("g", GLOBAL, SIZE.2), MODEL_ENTRY], "\"g\" is a header with the key \"size\""),
@@ -516,7 +516,7 @@ mod tests {
             let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
-        let changes: [(&str, EntryType, Change, &str); 8] = [
+        let changes: [(&str, EntryType, Change, &str); 7] = [
             ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
             (".", EntryType::Directory, |_| {}, "\".\" is a folder with content"),
             ("./", FILE, |_| {}, "\"./\" has no name"),
@@ -525,9 +525,8 @@ mod tests {
                 "N-PT-1/x",
                 FILE,
                 |header| header[124..136].copy_from_slice(b"\x80\0\x01\0\0\0\0\0\0\0\x04\0"),
-                "\"N-PT-1/x\" has a size that programs read differently",
+                "\"N-PT-1/x\" has a size or check sum that programs",
             ),
-            ("N-PT-1/x", FILE, |header| header[124..136].fill(0), "has a size that"),
             ("N-PT-1/x", FILE, |header| header[345] = b'p', "has a header of an unknown format"),
             ("N-PT-1/x", FILE, |header| header[257..265].copy_from_slice(b"ustar\x0001"), "unknown format"),
         ];

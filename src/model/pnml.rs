@@ -2,7 +2,7 @@
 //! Other elements, attributes and texts that the grammar does not have could change the meaning, so they are refused.
 
 use super::graph::Graph;
-use super::xml::{Item, Xml, attribute, check_attributes, checked_attributes, element_name};
+use super::xml::{Item, Xml, attribute, check_attributes, checked_attributes, element_name, is_blank, trim};
 use super::{ModelError, Net, NetKind, Problem};
 use quick_xml::events::BytesStart;
 use std::borrow::Cow;
@@ -96,7 +96,7 @@ impl Reader<'_> {
                         label.text.get_or_insert_default().push_str(&text);
                     }
                     (Some(Element::Skipped) | None, _) => {}
-                    (Some(_), _) if text.trim().is_empty() => {}
+                    (Some(_), _) if is_blank(&text) => {}
                     (Some(parent), _) => return Err(self.error(Problem::Text(parent.name().to_owned()))),
                 },
                 Item::Nothing => {}
@@ -294,7 +294,7 @@ impl Reader<'_> {
 
 /// Parses a natural number in decimal digits, with optional white space around it.
 pub(super) fn natural(text: &str, what: impl FnOnce() -> String) -> Result<u64, Problem> {
-    let text = text.trim();
+    let text = trim(text);
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         let text = text.chars().take(40).collect();
         return Err(Problem::NotANumber { what: what(), text });
@@ -318,7 +318,7 @@ mod tests {
    <page id="two">
     <transition id="t"/><place id="p2"><toolspecific tool="x" version="1"><text>9</text></toolspecific></place>
     <arc id="a2" source="t" target="p2"/>
-    <arc id="a3" source="t" target="p2"><inscription><text><![CDATA[3]]></text></inscription></arc>
+    <arc id="a3" source="t" target="p2"><inscription><text>&#51;</text></inscription></arc>
    </page>
   </page>
  </net>

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::property::{Fault, check_content, elements, line_of, missing, only, unexpected};
+use super::xml::trim;
 use roxmltree::Node;
 
 pub(super) type Xml<'a> = Node<'a, 'a>;
@@ -105,7 +106,7 @@ pub(super) fn attribute<'a>(node: Xml<'a>, name: &str) -> Result<&'a str, Fault<
 
 pub(super) fn integer<'a>(node: Xml<'a>, name: &str) -> Result<i64, Fault<'a>> {
     let text = attribute(node, name)?;
-    text.trim().parse().map_err(|_| {
+    trim(text).parse().map_err(|_| {
         let text = text.chars().take(40).collect();
         (node, Problem::NotANumber { what: format!("the attribute {name}"), text })
     })

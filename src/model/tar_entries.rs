@@ -25,13 +25,16 @@ pub(super) fn each_entry<T>(
     let bytes = GzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
     let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
     let mut long_name: Option<PathBuf> = None;
+    // Programs do not agree whether a second header of a file replaces the first one.
+    let mut has_header = false;
     for entry in tar.entries().on("read", path)?.raw(true) {
         let mut entry = entry.on("read", path)?;
         let name = entry.path().on("read", path)?.into_owned();
         let entry_type = entry.header().entry_type();
         let refuse = |why: &str| Err(ArchiveError::entry(path, &name.to_string_lossy(), why));
-        if !has_plain_size(entry.header()) {
-            return refuse("has a size that programs read differently");
+        let fields = entry.header().as_old();
+        if !is_plain_number(&fields.size) || !is_plain_number(&fields.cksum) {
+            return refuse("has a size or check sum that programs read differently");
         }
         if !has_known_format(entry.header()) {
             return refuse("has a header of an unknown format");
@@ -46,6 +49,9 @@ pub(super) fn each_entry<T>(
                 }
                 let mut header = Vec::new();
                 entry.read_to_end(&mut header).on("read", path)?;
+                if entry_type != EntryType::GNULongName && !has_plain_lengths(&header) {
+                    return refuse("is a header that programs read differently");
+                }
                 let new_name = match entry_type {
                     EntryType::GNULongName => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
                     _ => match pax_path(&header, entry_type).on("read", path)? {
@@ -53,13 +59,14 @@ pub(super) fn each_entry<T>(
                         Err(key) => return refuse(&format!("is a header with the key \"{key}\"")),
                     },
                 };
-                if long_name.is_some() && new_name.is_some() {
-                    return refuse("is a second header with the name of a file");
+                if entry_type != EntryType::XGlobalHeader && std::mem::replace(&mut has_header, true) {
+                    return refuse("is a second header of a file");
                 }
                 long_name = new_name.or(long_name);
             }
             _ => {
                 let name = long_name.take().unwrap_or(name);
+                has_header = false;
                 if let ControlFlow::Break(found) = each(name, entry)? {
                     return Ok(Some(found));
                 }
@@ -110,11 +117,27 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// Whether the size is octal digits, possibly between blanks. Of a binary size the library and GNU tar read different bits.
-fn has_plain_size(header: &tar::Header) -> bool {
-    let size = header.as_old().size.trim_ascii_start();
-    let digits = size.iter().take_while(|byte| (b'0'..=b'7').contains(byte)).count();
-    digits > 0 && size[digits..].iter().all(|byte| matches!(byte, b' ' | b'\0'))
+/// Whether a field is octal digits, possibly between blanks. Of a binary number the library and GNU tar read different bits.
+fn is_plain_number(field: &[u8]) -> bool {
+    let field = field.trim_ascii_start();
+    let digits = field.iter().take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+    digits > 0 && field[digits..].iter().all(|byte| matches!(byte, b' ' | b'\0'))
+}
+
+/// Whether a PAX header consists of records `LENGTH KEY=VALUE\n` with a length of decimal digits.
+fn has_plain_lengths(mut header: &[u8]) -> bool {
+    while !header.is_empty() {
+        let digits = header.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let length = std::str::from_utf8(&header[..digits]).ok().and_then(|text| text.parse::<usize>().ok());
+        let record = length.and_then(|length| header.split_at_checked(length));
+        match record {
+            Some((record, rest)) if record.ends_with(b"\n") && record.get(digits) == Some(&b' ') => {
+                header = rest
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Whether the header is of POSIX, or of GNU or Unix V7 without a prefix of the name, which some programs read there.

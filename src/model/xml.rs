@@ -36,8 +36,22 @@ pub struct Xml<R> {
     line: u64,
     depth: usize,
     root_seen: bool,
+    /// Whether the declaration names another encoding than UTF-8: then all must be ASCII, which most encodings share.
+    ascii_only: bool,
+    /// What the current element has since its last child, or its start.
+    content: Content,
+    /// The depth of the outermost open element `toolspecific`.
+    tool_specific: Option<usize>,
     document_type: bool,
     attributes_later: bool,
+}
+
+/// Text, and what divides it: comments, processing instructions and CDATA sections. Of an element that has both, some programs
+/// read only a part of the text.
+#[derive(Clone, Copy, Default)]
+struct Content {
+    text: bool,
+    dividers: bool,
 }
 
 /// The bytes of a document.
@@ -49,6 +63,8 @@ struct Input<R> {
     left: usize,
     /// Whether a byte was read that is a control character.
     has_control: bool,
+    /// Whether all bytes so far are ASCII.
+    is_ascii: bool,
 }
 
 impl<R: BufRead> Read for Input<R> {
@@ -75,6 +91,7 @@ impl<R: BufRead> BufRead for Input<R> {
             self.newlines += memchr_iter(b'\n', &block[..used]).count() as u64;
             // Without an early end, which the compiler makes faster.
             self.has_control |= block[..used].iter().fold(false, |found, byte| found | is_control(*byte));
+            self.is_ascii &= block[..used].is_ascii();
             self.left -= used;
             self.source.consume(used);
         }
@@ -84,7 +101,8 @@ impl<R: BufRead> BufRead for Input<R> {
 impl<R: BufRead> Xml<R> {
     /// Reads the document `source`; `file` is the name in errors.
     pub fn new(source: R, file: &str) -> Self {
-        let mut reader = Reader::from_reader(Input { source, newlines: 0, left: 0, has_control: false });
+        let mut reader =
+            Reader::from_reader(Input { source, newlines: 0, left: 0, has_control: false, is_ascii: true });
         reader.config_mut().expand_empty_elements = true;
         let (item, file) = (Vec::new(), file.to_owned());
         Self {
@@ -94,6 +112,9 @@ impl<R: BufRead> Xml<R> {
             line: 1,
             depth: 0,
             root_seen: false,
+            ascii_only: false,
+            content: Content::default(),
+            tool_specific: None,
             document_type: false,
             attributes_later: false,
         }
@@ -146,11 +167,46 @@ impl<R: BufRead> Xml<R> {
             return Err(malformed(CONTROL));
         }
         let outside = self.depth == 0;
+        match &event {
+            Event::Decl(declaration) => {
+                let version = declaration.version().map_err(|cause| malformed(&cause.to_string()))?;
+                if version != "1.0" {
+                    return Err(malformed("it is not of version 1.0"));
+                }
+                let encoding =
+                    declaration.encoding().transpose().map_err(|cause| malformed(&cause.to_string()))?;
+                self.ascii_only = encoding.is_some_and(|name| !name.eq_ignore_ascii_case("UTF-8"));
+            }
+            Event::Start(_) | Event::End(_) => self.content = Content::default(),
+            Event::Text(text) => self.content.text |= !is_blank(text),
+            Event::GeneralRef(_) => self.content.text = true,
+            Event::CData(text) => {
+                self.content.dividers = true;
+                self.content.text |= !is_blank(text);
+            }
+            Event::Comment(_) | Event::PI(_) => self.content.dividers = true,
+            _ => {}
+        }
+        if self.ascii_only && !self.reader.get_ref().is_ascii {
+            return Err(malformed("its encoding is not UTF-8, and it has characters that are not ASCII"));
+        }
+        if self.content.text && self.content.dividers && self.tool_specific.is_none() {
+            return Err(malformed("text beside a comment, processing instruction or CDATA section"));
+        }
         match event {
             Event::Start(_) if outside && self.root_seen => Err(malformed("a second root element")),
             Event::Start(_) if self.depth == MAX_DEPTH => Err(error(Problem::TooDeep(MAX_DEPTH))),
             Event::Start(start) => {
                 check_name(&start).map_err(|what| malformed(&what))?;
+                if self.tool_specific.is_none() {
+                    let name = start.name().into_inner();
+                    if name == "toolspecific" {
+                        self.tool_specific = Some(self.depth);
+                    } else if name.contains(':') {
+                        let what = "the name of an element has a prefix, which programs read differently";
+                        return Err(malformed(what));
+                    }
+                }
                 if !self.attributes_later {
                     check_attributes(&start).map_err(|what| malformed(&what))?;
                 }
@@ -160,6 +216,7 @@ impl<R: BufRead> Xml<R> {
             }
             Event::End(_) => {
                 self.depth -= 1;
+                self.tool_specific = self.tool_specific.filter(|depth| *depth < self.depth);
                 Ok(Item::End)
             }
             Event::Text(text) if outside && text.trim().is_empty() => Ok(Item::Nothing),
@@ -191,6 +248,16 @@ const CONTROL: &str = "a control character";
 
 fn is_control(byte: u8) -> bool {
     byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+/// The text without white space of XML at its ends.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\r', '\n'])
+}
+
+/// Whether a text is only white space of XML.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// Checks the name of a start tag. Refuses names with two colons, which have no unique local part (Namespaces in XML 1.0,
@@ -253,15 +320,43 @@ mod tests {
 
     #[test]
     fn names_with_two_colons_are_refused() {
-        let mut xml = Xml::new(&b"<a:place a:id='p'/>"[..], "x");
-        let Item::Start(tag) = xml.next_item().unwrap() else { panic!("no tag") };
-        assert_eq!(element_name(&tag), "place");
         for document in
             ["<a:b:place/>", "<a:b:place></a:b:place>", "<place a:b:id='p'/>", "<place a::id=''/>"]
         {
             let error = Xml::new(document.as_bytes(), "x").next_item().map(drop).unwrap_err().to_string();
             assert!(error.contains("has more than one colon"), "{document}: {error}");
         }
+    }
+
+    #[test]
+    fn documents_that_programs_read_differently_are_refused() {
+        let latin = "<?xml version='1.0' encoding='ISO-8859-1'?>";
+        for (document, message) in [
+            ("<?xml version='1.1'?><e/>", "not of version 1.0"),
+            (&format!("{latin}<e a='\u{e9}'/>"), "its encoding is not UTF-8"),
+            ("<e><p:e/></e>", "has a prefix"),
+            ("<e>1<!-- -->0</e>", "text beside a comment"),
+            ("<e><?p?>&#49;</e>", "text beside a comment"),
+            ("<e><![CDATA[1]]></e>", "text beside a comment"),
+            ("<toolspecific><p:e/></toolspecific><e/>", "a second root element"),
+            ("<e><toolspecific/>1<!-- --></e>", "text beside a comment"),
+        ] {
+            let error = read_to_end(document).unwrap_err();
+            assert!(error.contains(message), "{document}: {error}");
+        }
+        for document in [
+            &format!("{latin}<e a='e'/>"),
+            "<?xml version='1.0' encoding='utf-8'?><e> <!-- \u{e9} --> <a>\u{e9}</a> <![CDATA[ ]]></e>",
+            "<e><toolspecific><p:e>1<!-- --></p:e></toolspecific></e>",
+        ] {
+            read_to_end(document).unwrap();
+        }
+    }
+
+    fn read_to_end(document: &str) -> Result<(), String> {
+        let mut xml = Xml::new(document.as_bytes(), "x");
+        while !matches!(xml.next_item().map_err(|error| error.to_string())?, Item::Eof) {}
+        Ok(())
     }
 
     #[test]
@@ -284,7 +379,8 @@ mod tests {
 
     #[test]
     fn items_may_cross_the_ends_of_reads() {
-        let document = "<e>\né<!-- a\n<comment> --><?p i?><a b='&lt;1'\n/>&amp;&#233;<![CDATA[<x>]]></e>\n";
+        let inside = "\né<!-- a\n<comment> --><?p i?><a b='&lt;1'\n/>&amp;&#233;<![CDATA[<x>]]>";
+        let document = format!("<toolspecific>{inside}</toolspecific>\n");
         for block in 1..document.len() {
             let mut xml = Xml::new(BufReader::with_capacity(block, document.as_bytes()), "x");
             let (mut tags, mut text) = (Vec::new(), String::new());
@@ -300,7 +396,10 @@ mod tests {
                 }
             }
             assert_eq!(text, "\né&é<x>", "{block}");
-            assert_eq!(tags, [("e".to_owned(), None, 1), ("a".to_owned(), Some("<1".to_owned()), 3)]);
+            assert_eq!(
+                tags,
+                [("toolspecific".to_owned(), None, 1), ("a".to_owned(), Some("<1".to_owned()), 3)]
+            );
             assert_eq!(xml.line(), 5);
         }
     }

@@ -14,6 +14,7 @@ use mcc_campaign::benchkit::FoundFailure;
 use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::Path;
 
 type Row = Vec<String>;
@@ -78,6 +79,8 @@ struct TablePart {
 }
 
 const MAX_ROWS: usize = 300;
+/// The part of such a table that is read.
+const MAX_TABLE_BYTES: u64 = 64 << 20;
 
 /// Writes the page of evidence and its data.
 pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
@@ -125,7 +128,7 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
 
 /// A small table that the judgement has as a file only; None if `judge` did not write it, or if it is empty.
 fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
-    let mut table = csv::Reader::from_reader(files::open(&dir.join(file)).ok()?);
+    let mut table = csv::Reader::from_reader(files::open_own(&dir.join(file)).ok()?.take(MAX_TABLE_BYTES));
     let columns = table.headers().ok()?.clone();
     let head = columns.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();

@@ -50,6 +50,8 @@ const MADE_BY: &str = "mcc-harness-site.json";
 const JUDGEMENT_FILE: &str = "judgement.json";
 /// Files of data with more bytes than this are compressed with gzip.
 const GZIP_FROM_BYTES: usize = 1 << 20;
+/// Longest file of data that is read.
+const MAX_DATA_BYTES: u64 = 1 << 30;
 /// The tables that name no instance: only these are published under an embargo (rule M-6).
 const WITHOUT_INSTANCES: [&str; 7] =
     ["podiums.csv", "scores.csv", "confidence.csv", "awards.csv", "tools.csv", "virtual.csv", "margins.csv"];
@@ -155,9 +157,10 @@ impl NewSite {
         embargo: bool,
     ) -> Result<Vec<DataFile>, ReportError> {
         let Some(dir) = judgement else { return Ok(vec![]) };
-        let files = tables.iter().map(|table| (table.file, table.about));
+        let files = tables.iter().map(|table| (table.file, table.about, table.header()));
         let mut data = Vec::new();
-        for (name, about) in iter::once((JUDGEMENT_FILE, "the whole judgement")).chain(files) {
+        let whole = (JUDGEMENT_FILE, "the whole judgement", String::new());
+        for (name, about, header) in iter::once(whole).chain(files) {
             if embargo && !WITHOUT_INSTANCES.contains(&name) {
                 continue;
             }
@@ -166,6 +169,12 @@ impl NewSite {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 content => content.on("read", &path).map_err(JudgementError::from)?,
             };
+            if !content.starts_with(header.as_bytes()) {
+                let place = path.display();
+                return Err(ReportError::Refused(format!(
+                    "{place}:1: its columns are not those of this table; judge again with `mcc-harness judge --out`"
+                )));
+            }
             let mut names = vec![self.publish(name, &content)?];
             // The values of a longer table are in judgement.json.
             if let Some(stem) = name.strip_suffix(".csv").filter(|_| content.len() <= GZIP_FROM_BYTES) {
@@ -197,10 +206,13 @@ impl NewSite {
     }
 }
 
+/// Reads a file of a judgement, which others may have made.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    files::open(path)?.read_to_end(&mut content)?;
-    Ok(content)
+    match files::open_own(path)?.take(MAX_DATA_BYTES).read_to_end(&mut content)? as u64 {
+        MAX_DATA_BYTES => Err(io::ErrorKind::FileTooLarge.into()),
+        _ => Ok(content),
+    }
 }
 
 /// Returns an error unless the place is missing, empty or a site made by mcc-harness.

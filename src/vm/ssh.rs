@@ -41,6 +41,8 @@ const CONTROL_PATH: &str = "./ssh";
 /// Interval of connection probes. QEMU's user network repeats a packet that the guest did not receive only after 6
 /// seconds, so new connections are quicker.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+/// Connections at once that wait for a greeting.
+const MAX_PROBES: usize = 8;
 /// After a lost session QMP must report within this time that the machine itself has ended.
 const LOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// After the end of the tool's streams the control session must report within this time how the tool ended.
@@ -345,6 +347,10 @@ impl Ssh {
             // QEMU accepts the connection, so this does not wait for the guest.
             if let Ok(probe) = connect(self.port, self.network.as_deref()) {
                 probe.set_nonblocking(true).map_err(VmError::Start)?;
+                // An sshd that is silent must not use up the descriptors of the controller.
+                if probes.len() == MAX_PROBES {
+                    probes.remove(0);
+                }
                 probes.push(probe);
             }
             *next = Instant::now() + PROBE_INTERVAL;

@@ -206,6 +206,8 @@ impl AttemptRunner<'_> {
         let boot = booted.elapsed();
         self.environment.guest_kernel = kernel;
         self.environment.cpu_flags = seen;
+        // An original disk reports its flags itself, and must not end the campaign.
+        let policy = if matches!(spec.guest, Guest::Ssh(_)) { Policy::AllowDegraded } else { policy };
         self.check_flags(&edition.machine.cpu_flags, policy)?;
 
         self.enter(State::Ready);
@@ -226,8 +228,9 @@ impl AttemptRunner<'_> {
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
             Err(error) => {
-                let repeated =
-                    if phases.tool_can_act { repeated_failure(&error, spec, folder) } else { None };
+                // What is prepared is read from the tool's disk.
+                let may_be_by_tool = phases.tool_can_act || matches!(error, VmError::Disk { .. });
+                let repeated = if may_be_by_tool { repeated_failure(&error, spec, folder) } else { None };
                 let is_by_tool =
                     phases.tool_can_act && error.is_by_guest() || fails_always && repeated.is_some();
                 repeated.into_iter().for_each(|mark| self.mark(mark));

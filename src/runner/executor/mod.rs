@@ -308,6 +308,8 @@ impl Scheduler<'_> {
                         missing: attempt.environment.cpu_flags_missing.join(" "),
                     });
                 }
+                // The tool may have caused it, and must not end the campaign.
+                Outcome::Infrastructure { .. } if has_repeatable_failure(&attempt.marks) => {}
                 Outcome::Infrastructure { state, reason } => {
                     shared.consecutive_failures += 1;
                     if shared.consecutive_failures >= MAX_CONSECUTIVE_FAILURES {
@@ -548,10 +550,13 @@ impl Executor<'_> {
         }
         let attempts = self.settings.record.attempts(&run.id())?;
         let mut last = attempts.iter().rev().take(retries as usize);
-        Ok(last.all(|attempt| {
-            attempt.marks.contains(&Mark::QEMU_CRASH) || attempt.marks.contains(&Mark::DISK_ERROR)
-        }))
+        Ok(last.all(|attempt| has_repeatable_failure(&attempt.marks)))
     }
+}
+
+/// Whether an attempt ended by a failure that its tool can cause, which is the tool's if each attempt ends so.
+fn has_repeatable_failure(marks: &[Mark]) -> bool {
+    [Mark::QEMU_CRASH, Mark::DISK_ERROR].iter().any(|mark| marks.contains(mark))
 }
 
 /// The result of an attempt whose machine could not be prepared.
