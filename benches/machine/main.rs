@@ -2,11 +2,10 @@
 //! QEMU, CPU time of the controller while a tool runs, and throughput of output against the bare channel.
 //!
 //! One section alone: `cargo bench --bench machine -- streaming` (run, starts, packet, controller, streaming,
-//! disturbed, copying, jail).
+//! disturbed, jail).
 //! The compared programs run alternately, so that other load of the host affects both.
 
 mod bare_qemu;
-mod copying;
 mod disturbed;
 mod jail;
 mod long_run;
@@ -36,14 +35,13 @@ fn main() {
     let setup = MachineSetup::new(folder.path());
     let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(7);
     type Section<'s> = (&'s str, &'s dyn Fn());
-    let sections: [Section; 8] = [
+    let sections: [Section; 7] = [
         ("run", &|| per_run(&setup, rounds)),
         ("starts", &|| starts::starts(&setup, rounds)),
         ("packet", &|| starts::packet(&setup)),
         ("controller", &|| long_run::controller(&setup)),
         ("streaming", &|| streaming::output(&setup)),
         ("disturbed", &|| disturbed::series(&setup)),
-        ("copying", &|| copying::cost(&setup, rounds)),
         ("jail", &|| jail::cost(&setup, rounds)),
     ];
     for (name, measure) in sections {

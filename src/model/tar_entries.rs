@@ -132,7 +132,7 @@ fn has_plain_lengths(mut header: &[u8]) -> bool {
         let record = length.and_then(|length| header.split_at_checked(length));
         match record {
             Some((record, rest)) if record.ends_with(b"\n") && record.get(digits) == Some(&b' ') => {
-                header = rest
+                header = rest;
             }
             _ => return false,
         }
