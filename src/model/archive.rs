@@ -264,6 +264,10 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
     let all = each_entry(path, |raw, mut entry| {
         let entry_type = entry.header().entry_type();
         let refuse = |why: &str| contents.refuse(&raw.to_string_lossy(), why);
+        // Programs that leave out the first folder of a name leave out this part instead.
+        if raw.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/').any(|part| part == b".") {
+            return Err(refuse("has the part `.` in its name"));
+        }
         let mut parts = Vec::new();
         for part in raw.components() {
             match part {
@@ -271,16 +275,10 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
                     let part = part.to_str().filter(|part| !part.contains('\0'));
                     parts.push(part.ok_or_else(|| refuse("has a name that is not UTF-8"))?);
                 }
-                Component::CurDir => {}
                 _ => return Err(refuse("leads out of its folder")),
             }
         }
-        let Some((top, inside)) = parts.split_first() else {
-            if entry_type == EntryType::Directory && !raw.as_os_str().is_empty() {
-                return Ok(ControlFlow::Continue(()));
-            }
-            return Err(refuse("has no name"));
-        };
+        let Some((top, inside)) = parts.split_first() else { return Err(refuse("has no name")) };
         match &folder {
             None => folder = Some((*top).to_owned()),
             Some(folder) if folder == top => {}
@@ -432,11 +430,11 @@ mod tests {
     fn an_archive_and_the_folder_unpacked_from_it_read_alike() {
         let folder = TempDir::new().unwrap();
         let entries = [
-            ("./N-PT-1/", EntryType::Directory, "."),
-            ("./N-PT-1/iscolored", FILE, "FALSE\n"),
-            ("./N-PT-1/model.pnml", FILE, NET),
-            ("./N-PT-1/NewModel", FILE, ""),
-            ("./N-PT-1/UpperBounds.xml", FILE, "<property-set/>"),
+            ("N-PT-1/", EntryType::Directory, "."),
+            ("N-PT-1/iscolored", FILE, "FALSE\n"),
+            ("N-PT-1/model.pnml", FILE, NET),
+            ("N-PT-1/NewModel", FILE, ""),
+            ("N-PT-1/UpperBounds.xml", FILE, "<property-set/>"),
         ];
         let packed = Archive::open(&pack(&folder, &entries)).unwrap();
         let unpacked = folder.path().join("N-PT-1");
@@ -518,8 +516,8 @@ mod tests {
         }
         let changes: [(&str, EntryType, Change, &str); 7] = [
             ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
-            (".", EntryType::Directory, |_| {}, "\".\" is a folder with content"),
-            ("./", FILE, |_| {}, "\"./\" has no name"),
+            ("N-PT-1", EntryType::Directory, |_| {}, "is a folder with content"),
+            ("./", FILE, |_| {}, "\"./\" has the part `.` in its name"),
             ("", FILE, |_| {}, "\"\" has no name"),
             (
                 "N-PT-1/x",

@@ -116,7 +116,7 @@ impl NewSite {
     }
 
     /// Copies `from` to `path` of the site.
-    pub fn copy(&self, from: &mut fs::File, path: &str) -> Result<(), ReportError> {
+    pub fn copy(&self, from: &mut impl Read, path: &str) -> Result<(), ReportError> {
         let (mut file, path) = self.create_file(path)?;
         io::copy(from, &mut file).on("write", path)?;
         Ok(())

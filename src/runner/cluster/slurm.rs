@@ -4,7 +4,7 @@ use super::job::{failed, number, run_command, variable};
 use super::{Batch, BatchSystem, Cluster, ClusterError, GivenJob, MAX_ARGUMENTS, Task, TaskEnd, TaskState};
 use mcc_campaign::ClusterSettings;
 use nix::unistd::geteuid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The Slurm cluster to which this host belongs.
 pub struct Slurm {
@@ -87,9 +87,15 @@ impl BatchSystem for Slurm {
                 Ok(printed) => ends.extend(accounted_ends(&printed)),
                 // A cluster without accounting remembers ended jobs for some minutes.
                 Err(_) => {
-                    let all = ["--oneliner", "show", "job"].map(str::to_owned);
-                    let known = remembered_ends(&run_command("scontrol", &all)?);
-                    return Ok(known.into_iter().filter(|(task, _)| tasks.contains(task)).collect());
+                    // Each job alone: the name of another user's job can contain what looks like a line of its own.
+                    let jobs: BTreeSet<&str> = some.iter().map(|task| task.job.as_str()).collect();
+                    for job in jobs {
+                        let show = ["--oneliner", "show", "job", job].map(str::to_owned);
+                        // It is an error if the job is not remembered any more.
+                        let known = run_command("scontrol", &show).map(|printed| remembered_ends(&printed));
+                        let known = known.unwrap_or_default().into_iter();
+                        ends.extend(known.filter(|(task, _)| some.contains(task)));
+                    }
                 }
             }
         }
@@ -213,8 +219,7 @@ fn accounted_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
     printed.lines().filter_map(end).collect()
 }
 
-/// Parses the output of `scontrol --oneliner show job`, which has the jobs of all users. Job and task come before the name,
-/// which can contain such words.
+/// Parses the output of `scontrol --oneliner show job`. Job and task come before the name, which can contain such words.
 fn remembered_ends(printed: &str) -> BTreeMap<Task, TaskEnd> {
     let end = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
