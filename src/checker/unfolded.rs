@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Largest sum of the numbers of places, of bindings that are tried, and of places from which bindings take and on which they
 /// put tokens. It limits time and memory for untrusted nets.
-const MAX_NODES: u64 = 20_000_000;
+const MAX_NODES: u64 = 10_000_000;
 
 /// A transition with a binding.
 pub(crate) struct Flat {

@@ -546,31 +546,45 @@ fn a_tool_that_panics_its_guest_excludes_no_block() {
 
 #[test]
 fn a_tool_that_always_crashes_qemu_has_its_own_outcome() {
-    STARTS.into_iter().for_each(|start| assert_repeated_failure(start, Mark::QEMU_CRASH, "kill -SEGV $$"));
+    STARTS.into_iter().for_each(assert_crashes_of_qemu);
 }
 
 #[test]
-fn a_disk_that_always_fails_although_the_host_can_read_it_is_the_tools() {
-    let failed = "event BLOCK_IO_ERROR '{\"device\":\"\",\"node-name\":\"disk\",\"operation\":\"read\",\"reason\":\"I/O error\"}'; linger";
-    assert_repeated_failure("boot", Mark::DISK_ERROR, failed);
+fn a_disk_that_fails_although_the_host_can_read_it_is_the_tools() {
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    let failed = |node: &str| {
+        format!(
+            "event BLOCK_IO_ERROR '{{\"device\":\"\",\"node-name\":\"{node}\",\"operation\":\"read\",\"reason\":\"I/O error\"}}'; linger"
+        )
+    };
+    let [tools, inputs] = ["disk", "ro0"].map(|node| format!("RUNNING; {}", failed(node)));
+    folder.fake_qemu(&by_position(&[&tools, &inputs, &failed("disk")]));
+    folder.run(&[]).code(1);
+    let runs = folder.runs();
+    let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
+    assert_eq!((run(0).attempts, &run(0).last.outcome), (1, &Outcome::ToolCrash { signal: 9 }));
+    assert!(run(0).last.marks.contains(&Mark::DISK_ERROR), "{:?}", run(0).last.marks);
+    // Neither a failure of the inputs, nor one while the machine boots.
+    for other in [1, 2] {
+        assert!(run(other).last.outcome.is_infrastructure() && run(other).attempts == 2);
+    }
 }
 
-/// The first tool fails in each attempt, the second one in the first attempt, the third one before its start.
-fn assert_repeated_failure(start: &str, mark: Mark, failure: &str) {
+fn assert_crashes_of_qemu(start: &str) {
     let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n").starting_by(start);
-    let always = format!("RUNNING; {failure}");
-    let once = format!("if [[ ${{position#*-}} == 2* ]]; then whole_run x; else RUNNING; {failure}; fi");
-    folder.fake_qemu(&by_position(&[&always, &once, failure]));
+    let crash = "RUNNING; kill -SEGV $$";
+    let once = "if [[ ${position#*-} == 2* ]]; then whole_run x; else RUNNING; kill -ABRT $$; fi";
+    folder.fake_qemu(&by_position(&[crash, once, "kill -SEGV $$"]));
     folder.run(&[]).code(1);
     let runs = folder.runs();
     let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
     let always = run(0);
     assert_eq!((always.attempts, &always.last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
-    assert!(always.last.marks.contains(&mark), "{:?}", always.last.marks);
+    assert!(always.last.marks.contains(&Mark::QEMU_CRASH), "{:?}", always.last.marks);
     let record = Record::open_readonly(&folder.path().join("results")).unwrap();
     let first = &record.attempts(&always.run.id()).unwrap()[0];
-    assert!(first.outcome.is_infrastructure() && first.marks.contains(&mark), "{first:?}");
-    // A failure that does not occur again, or before the tool's start, is never the tool's.
+    assert!(first.outcome.is_infrastructure() && first.marks.contains(&Mark::QEMU_CRASH), "{first:?}");
+    // A crash that does not occur again, or before the tool's start, is never the tool's.
     assert_eq!((run(1).attempts, &run(1).last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
     assert!(run(2).last.outcome.is_infrastructure() && run(2).attempts == 2);
 }

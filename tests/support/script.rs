@@ -87,7 +87,7 @@ pub fn attempt(
         hosts: &hosts,
         policy: Policy::AllowDegraded,
         job,
-        fails_always: false,
+        crash_is_by_tool: false,
         folder,
     };
     executor::attempt(attempt_spec, enter)

@@ -15,7 +15,7 @@ use mcc_campaign::{Disturbance, Hosts};
 use mcc_edition::{CpuFlags, Edition};
 use mcc_store::{Arrivals, Environment, Instructions, Outcome, RunFacts};
 use mcc_vm::host::Policy;
-use mcc_vm::{DiskFile, Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
@@ -65,9 +65,9 @@ pub struct AttemptSpec<'a> {
     pub policy: Policy,
     /// The job of the guest agent.
     pub job: Job,
-    /// Whether a crash of QEMU or a failure of a disk after the tool's start is an outcome of the tool, because all earlier
-    /// attempts ended so. Otherwise it is an infrastructure failure with the mark `qemu-crash` or `disk-error`.
-    pub fails_always: bool,
+    /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
+    /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
+    pub crash_is_by_tool: bool,
     /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
     pub folder: &'a Path,
 }
@@ -139,20 +139,16 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
 /// The largest number of characters that are recorded of the reason of a failure.
 const MAX_REASON: usize = 4000;
 
-/// The mark of a failure that the tool can cause in each attempt: a fault of QEMU that it uses, or a part of its disk that QEMU
-/// cannot read, although the host can read the file and write to the folder of the overlay.
-fn repeated_failure(error: &VmError, spec: &MachineSpec, folder: &Path) -> Option<Mark> {
-    let read = |disk: DiskFile| io::copy(&mut spec.held_files.open(&disk.path)?, &mut io::sink());
+/// Whether QEMU could not read the tool's disk, although the host can read its file and write to the folder of the overlay: the
+/// content of the disk is the cause.
+fn is_by_content(error: &VmError, spec: &MachineSpec, folder: &Path) -> bool {
     let host_works = || -> io::Result<()> {
         let mut file = tempfile::tempfile_in(folder)?;
         file.write_all(&[0; 1 << 20])?;
         file.sync_all()?;
-        spec.disks().into_iter().try_for_each(|disk| read(disk).map(drop))
+        io::copy(&mut spec.held_files.open(&spec.disk.path)?, &mut io::sink()).map(drop)
     };
-    match error {
-        VmError::Disk { full: false, .. } => host_works().is_ok().then_some(Mark::DISK_ERROR),
-        error => error.is_crash().then_some(Mark::QEMU_CRASH),
-    }
+    matches!(error, VmError::Disk { device, full: false, .. } if device == "disk") && host_works().is_ok()
 }
 
 struct AttemptRunner<'a> {
@@ -180,7 +176,8 @@ impl AttemptRunner<'_> {
     }
 
     fn examine(&mut self, attempt_spec: AttemptSpec) -> Result<Outcome, VmError> {
-        let AttemptSpec { machine: spec, edition, hosts, policy, job, fails_always, folder } = attempt_spec;
+        let AttemptSpec { machine: spec, edition, hosts, policy, job, crash_is_by_tool, folder } =
+            attempt_spec;
         let (output_cap, budget) = (edition.limits.output_bytes, Budget::new(&edition.limits, spec.vcpus));
         self.environment.cpus.clone_from(&spec.vcpu_cpus);
         let host_watch = HostWatch::new(&spec.vcpu_cpus);
@@ -228,13 +225,15 @@ impl AttemptRunner<'_> {
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
             Err(error) => {
-                // What is prepared is read from the tool's disk.
-                let may_be_by_tool = phases.tool_can_act || matches!(error, VmError::Disk { .. });
-                let repeated = if may_be_by_tool { repeated_failure(&error, spec, folder) } else { None };
-                let is_by_tool =
-                    phases.tool_can_act && error.is_by_guest() || fails_always && repeated.is_some();
-                repeated.into_iter().for_each(|mark| self.mark(mark));
+                let is_crash = phases.tool_can_act && error.is_crash();
+                let is_by_tool = phases.tool_can_act && error.is_by_guest()
+                    || is_crash && crash_is_by_tool
+                    // What is prepared is read from the tool's disk.
+                    || is_by_content(&error, spec, folder);
                 if !is_by_tool {
+                    if is_crash {
+                        self.mark(Mark::QEMU_CRASH);
+                    }
                     return Err(error);
                 }
                 self.ended_by_guest(&mut tool, &mut phases, &error)?

@@ -120,6 +120,8 @@ struct SchedulerState {
     running: usize,
     /// Number of consecutive infrastructure failures.
     consecutive_failures: u32,
+    /// The entries whose guests lacked CPU flags.
+    without_flags: BTreeSet<EntryName>,
     /// The entries that are held or released.
     holds: Vec<Hold>,
     streaks: Streaks,
@@ -179,6 +181,7 @@ impl<'a> Executor<'a> {
             leases,
             running: 0,
             consecutive_failures: 0,
+            without_flags: BTreeSet::new(),
             holds: record.holds()?,
             streaks: Streaks::default(),
             error: None,
@@ -303,13 +306,18 @@ impl Scheduler<'_> {
                     if self.executor.settings.host.policy == Policy::Contest
                         && !attempt.environment.cpu_flags_missing.is_empty() =>
                 {
-                    // All guests of this host have the same flags.
-                    return Err(ExecutorError::CpuFlags {
-                        missing: attempt.environment.cpu_flags_missing.join(" "),
-                    });
+                    // All guests of this host have the same flags. One alone may be a guest of an author that states others.
+                    shared.without_flags.insert(run.entry.clone());
+                    if shared.without_flags.len() > 1
+                        || self.executor.settings.record.facts().entries.len() == 1
+                    {
+                        return Err(ExecutorError::CpuFlags {
+                            missing: attempt.environment.cpu_flags_missing.join(" "),
+                        });
+                    }
                 }
                 // The tool may have caused it, and must not end the campaign.
-                Outcome::Infrastructure { .. } if has_repeatable_failure(&attempt.marks) => {}
+                Outcome::Infrastructure { .. } if attempt.marks.contains(&Mark::QEMU_CRASH) => {}
                 Outcome::Infrastructure { state, reason } => {
                     shared.consecutive_failures += 1;
                     if shared.consecutive_failures >= MAX_CONSECUTIVE_FAILURES {
@@ -518,7 +526,7 @@ impl Executor<'_> {
             hosts,
             policy: host.policy,
             job,
-            fails_always: self.has_failed_in_each_attempt(run, dir.number())?,
+            crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
             folder: &dir.outputs(),
         };
         Ok(run_attempt(attempt_spec, enter))
@@ -541,22 +549,17 @@ impl Executor<'_> {
         Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{}", reasons.join("; "))))
     }
 
-    /// Whether QEMU or a disk failed after the tool's start in each of the last attempts before attempt `number`, as many as
-    /// there are retries. Without retries one failure can have another cause, so it is never the tool's.
-    fn has_failed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
+    /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there
+    /// are retries. Without retries one crash can have another cause, so it is never the tool's.
+    fn has_crashed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
         let retries = self.settings.record.facts().retries;
         if retries == 0 || number <= retries {
             return Ok(false);
         }
         let attempts = self.settings.record.attempts(&run.id())?;
         let mut last = attempts.iter().rev().take(retries as usize);
-        Ok(last.all(|attempt| has_repeatable_failure(&attempt.marks)))
+        Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
     }
-}
-
-/// Whether an attempt ended by a failure that its tool can cause, which is the tool's if each attempt ends so.
-fn has_repeatable_failure(marks: &[Mark]) -> bool {
-    [Mark::QEMU_CRASH, Mark::DISK_ERROR].iter().any(|mark| marks.contains(mark))
 }
 
 /// The result of an attempt whose machine could not be prepared.

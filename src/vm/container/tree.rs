@@ -10,6 +10,8 @@ const WHITEOUT: &[u8] = b".wh.";
 const OPAQUE: &[u8] = b".wh..wh..opq";
 /// Links that are followed in one name, as in Linux.
 const MAX_LINKS: u32 = 40;
+/// Most parts of a path with those of its links.
+const MAX_STEPS: u32 = 4096;
 /// The deepest folder.
 const MAX_DEPTH: u32 = 512;
 /// The longest path, bytes, so that the path of the private folder can precede it.
@@ -292,8 +294,12 @@ impl Tree {
     fn walk(&self, parts: &[&[u8]]) -> Result<Walked, String> {
         let mut pending: Vec<Vec<u8>> = parts.iter().rev().map(|part| part.to_vec()).collect();
         let mut above = vec![];
-        let (mut at, mut links) = (ROOT, 0);
+        let (mut at, mut links, mut steps) = (ROOT, 0, 0);
         while let Some(part) = pending.pop() {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return Err("its path, with the links in it, has too many parts".to_owned());
+            }
             if part == b".." {
                 at = above.pop().ok_or("a link in its path leads out of the container")?;
                 continue;
@@ -309,9 +315,9 @@ impl Tree {
                     above.clear();
                     at = ROOT;
                 }
-                let steps =
-                    target.split(|byte| *byte == b'/').filter(|step| !step.is_empty() && *step != b".");
-                pending.extend(steps.rev().map(<[u8]>::to_vec));
+                let parts =
+                    target.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".");
+                pending.extend(parts.rev().map(<[u8]>::to_vec));
             } else {
                 above.push(at);
                 at = slot.id;
