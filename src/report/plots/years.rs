@@ -98,10 +98,13 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         in_legend(&mut drawing, "", (&class, shape), &line.name);
         number += 1;
     }
-    let description = format!(
+    let mut description = format!(
         "One line for each name in the legend, or a point if it is in one year only, over the contests {}.",
         years.join(", ")
     );
+    if drawn.iter().any(|(.., place)| *place > 0) {
+        description += " Points that would overlap are drawn side by side.";
+    }
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
 
