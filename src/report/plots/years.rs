@@ -131,7 +131,9 @@ mod tests {
             line("last", [None, Some(50.0)]),
             line("near", [None, Some(51.0)]),
         ];
-        let svg = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new()).svg;
+        let picture = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new());
+        assert!(picture.description.ends_with("drawn side by side."), "{}", picture.description);
+        let svg = picture.svg;
         let [circle, square, triangle, diamond] = [SHAPES[0], SHAPES[1], SHAPES[2], SHAPES[3]];
         for data in [format!("M72 198{square}"), format!("M560 198{triangle}"), format!("M546 195{diamond}")]
         {
