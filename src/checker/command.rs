@@ -283,7 +283,7 @@ impl WitnessArgs {
         let steps: usize = witness.runs.iter().map(|run| run.steps.len()).sum();
         let shown = Shown { property: &witness.property, value: &witness.value, bound: "at least" };
         let checked = instance.check_witness_within(&witness, self.common.limits());
-        self.common.checked(&shown, &format!("with {steps} firings"), checked)
+        self.common.checked(&shown, &format!("with {}", counted(steps, "firing")), checked)
     }
 }
 
@@ -301,7 +301,7 @@ impl CertificateArgs {
         let Certificate { property, value, lemmas, .. } = &certificate;
         let shown = Shown { property, value, bound: "at most" };
         let checked = instance.check_certificate_within(&certificate, self.common.limits());
-        self.common.checked(&shown, &format!("with {} lemmas", lemmas.len()), checked)
+        self.common.checked(&shown, &format!("with {}", counted(lemmas.len(), "lemma")), checked)
     }
 }
 
@@ -415,6 +415,11 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
         }
         (_, error) => error,
     }
+}
+
+/// A number with its noun: `1 lemma`, `2 lemmas`.
+fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {

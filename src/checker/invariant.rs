@@ -69,7 +69,8 @@ impl Context<'_> {
                 let (before, after) = run.split_at(length);
                 let clauses = self.after(before, &own, dead)?;
                 if fires && !self.is_initial(&clauses)? {
-                    return Err(CheckError::refused(format!("a clause is false after {length} firings")));
+                    let firings = if length == 1 { "firing" } else { "firings" };
+                    return Err(CheckError::refused(format!("a clause is false after {length} {firings}")));
                 }
                 holding.extend([clauses, self.after(before, &earlier, dead)?]);
                 if let Some(next) = after.first() {

@@ -14,6 +14,8 @@ const MAX_ALARMS: usize = 300;
 pub struct CertifiedPart {
     pub shares: Vec<ShareRow>,
     pub alarms: Vec<AlarmRow>,
+    /// Whether the site has the files of the evidence.
+    pub has_files: bool,
     /// Number of contradicted values that are not shown.
     pub more: usize,
     /// By category: the places by the rules, and as they would be if evidence replaced votes.
@@ -133,7 +135,8 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
             percent: format!("{}.{} %", tenths / 10, tenths % 10),
         }
     });
-    Some(CertifiedPart { shares: shares.collect(), alarms, more, categories: categories(contest) })
+    let has_files = contest.input.certified.is_some();
+    Some(CertifiedPart { shares: shares.collect(), alarms, has_files, more, categories: categories(contest) })
 }
 
 fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certified) -> Option<AlarmRow> {

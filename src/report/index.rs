@@ -660,9 +660,10 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
             facts.push(("First and last start", vec![visible(first), visible(last)]));
         }
     } else {
-        facts.push(("Record", vec!["not given to `report`; this site has no outputs".into()]));
         let tables = !contest.judgement.is_of_record();
+        let record = if tables { "none: tables of answers were judged" } else { "not given to `report`" };
         let why = if tables { "the judged tables do not name them" } else { "only the record names them" };
+        facts.push(("Record", vec![format!("{record}; this site has no outputs")]));
         facts.push(("Hosts and disks", vec![format!("unknown: {why}")]));
     }
     facts

@@ -24,8 +24,8 @@ struct ResultsPage {
     points: Vec<PointsRow>,
     citation: String,
     bibtex: String,
-    /// What a citation lacks; empty: nothing.
-    missing: &'static str,
+    /// What a citation lacks, and the pronoun for it; None: nothing.
+    missing: Option<(&'static str, &'static str)>,
     tex: Vec<(&'static str, &'static str)>,
     doi: String,
     /// The address of the archive, if the campaign states it.
@@ -141,15 +141,15 @@ fn key(contest: &Contest) -> String {
     words(&edition.name).into_iter().chain(own).collect::<Vec<_>>().join("-")
 }
 
-/// What a citation lacks, as part of a sentence; empty if it has author and date.
-fn missing_for_citation(contest: &Contest) -> &'static str {
+/// What a citation lacks, as part of a sentence, and the pronoun for it; None if it has author and date.
+fn missing_for_citation(contest: &Contest) -> Option<(&'static str, &'static str)> {
     let publication = contest.judgement.publication.as_ref();
     let has_author = publication.is_some_and(|publication| !publication.organizers.is_empty());
     let has_date = publication.is_some_and(|publication| publication.date.is_some());
     match (has_author, has_date) {
-        (true, true) => "",
-        (true, false) => "a date",
-        (false, true) => "authors",
-        (false, false) => "authors and a date",
+        (true, true) => None,
+        (true, false) => Some(("a date", "it")),
+        (false, true) => Some(("authors", "them")),
+        (false, false) => Some(("authors and a date", "them")),
     }
 }

@@ -22,6 +22,7 @@ fn the_site_shows_contradicted_answers_with_their_evidence() {
         "evidence/DiningTable-PT-03/",
         "<td>0.0 %</td>",
         "Ranks by votes and by evidence",
+        "report --certified</code> adds it to the site",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -52,8 +52,12 @@ fn most_words(curves: &[Curve]) -> Option<String> {
     let most = curves.iter().map(Curve::last).max_by(f64::total_cmp)?;
     let names: Vec<&str> =
         curves.iter().filter(|curve| curve.last() == most).map(|curve| curve.name).collect();
-    let have = if names.len() == 1 { "has" } else { "have" };
-    Some(format!("{} {have} the most: {}", names.join(", "), thousands(most as u64)))
+    let have = match names.as_slice() {
+        [name] => format!("{name} has"),
+        [others @ .., last] => format!("{} and {last} have", others.join(", ")),
+        [] => return None,
+    };
+    Some(format!("{have} the most: {}", thousands(most as u64)))
 }
 
 /// The picture `solved`: for each time the number of values (instances) that each tool has right in runs of at most

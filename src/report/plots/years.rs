@@ -98,10 +98,13 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         in_legend(&mut drawing, "", (&class, shape), &line.name);
         number += 1;
     }
-    let description = format!(
+    let mut description = format!(
         "One line for each name in the legend, or a point if it is in one year only, over the contests {}.",
         years.join(", ")
     );
+    if drawn.iter().any(|(.., place)| *place > 0) {
+        description += " Points that would overlap are drawn side by side.";
+    }
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
 
@@ -128,7 +131,9 @@ mod tests {
             line("last", [None, Some(50.0)]),
             line("near", [None, Some(51.0)]),
         ];
-        let svg = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new()).svg;
+        let picture = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new());
+        assert!(picture.description.ends_with("drawn side by side."), "{}", picture.description);
+        let svg = picture.svg;
         let [circle, square, triangle, diamond] = [SHAPES[0], SHAPES[1], SHAPES[2], SHAPES[3]];
         for data in [format!("M72 198{square}"), format!("M560 198{triangle}"), format!("M546 195{diamond}")]
         {
