@@ -22,8 +22,8 @@ pub struct Args {
     /// was made, such as --models or --certified.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
-    /// With --judgement: the folder of certified values with which it was made. Their evidence must state them; mcc-check
-    /// checks it against the nets.
+    /// With --judgement: the folder of certified values with which it was made. Their evidence must state them; only
+    /// mcc-check checks it against the nets.
     #[arg(long, value_name = "DIR", requires = "judgement", conflicts_with = "allowed_signers")]
     certified: Option<PathBuf>,
     #[command(flatten)]
