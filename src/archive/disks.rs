@@ -42,7 +42,7 @@ impl DiskFinder {
             }
         }
         let Disk { role, sha256, bytes } = disk.clone();
-        Err(ArchiveError::DiskMissing { role, sha256, bytes })
+        Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: None })
     }
 }
 
@@ -62,13 +62,19 @@ pub fn disks_of(
         if entries.contains(run.run.entry.as_str()) {
             machine_paths.extend(machine_files(&run.last));
             let kept = run.last.disks.into_iter().filter(|disk| disk.role != INSTANCE_DISK);
-            disks.extend(kept.map(|disk| (disk.sha256.clone(), disk)));
+            disks.extend(kept.map(|disk| (disk.sha256.clone(), (disk, run.run.entry.clone()))));
         }
     }
     let mut finder = DiskFinder::default();
     let inputs = record.dir().join("inputs");
     given.iter().chain([&inputs]).chain(&machine_paths).for_each(|path| finder.add_folder(path));
-    disks.into_values().map(|disk| Ok((disk.clone(), finder.find(&disk)?))).collect()
+    let find = |(disk, entry)| match finder.find(&disk) {
+        Err(ArchiveError::DiskMissing { role, sha256, bytes, .. }) => {
+            Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: Some(entry) })
+        }
+        found => Ok((disk, found?)),
+    };
+    disks.into_values().map(find).collect()
 }
 
 /// Returns the paths of disks, kernel and initrd in the arguments of the machine of an attempt. Those of a record of others

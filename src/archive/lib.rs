@@ -26,12 +26,20 @@ pub use unpack::{ArchiveLimits, unpack, unpack_part};
 pub use verify::{Difference, Verified, check_digests, verify};
 
 use mcc_base::FileError;
+use mcc_base::names::EntryName;
 use mcc_judge::contest_table::ExportError;
 use mcc_judge::mcc::JudgeError;
 use mcc_judge::record::RecordError;
 use mcc_judge::source::SourceError;
 use mcc_store::StoreError;
 use std::path::PathBuf;
+
+/// The end of a message about a missing disk.
+fn used_by(entry: Option<&EntryName>) -> String {
+    entry.map_or(String::new(), |entry| {
+        format!(" (the runs of {entry} used it; it has changed or is missing since)")
+    })
+}
 
 /// An error of writing, reading or verifying an archive.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +68,8 @@ pub enum ArchiveError {
     /// A disk of a run is not found.
     #[error(
         "the {role} of {bytes} bytes with sha256 {sha256} is needed and was not found; give the file or its folder \
-         with --disk"
+         with --disk{}",
+        used_by(entry.as_ref())
     )]
     DiskMissing {
         /// The role of the disk.
@@ -69,6 +78,8 @@ pub enum ArchiveError {
         sha256: String,
         /// Its length in bytes.
         bytes: u64,
+        /// An entry whose runs used it; None: not known.
+        entry: Option<EntryName>,
     },
     /// The record cannot be read or copied.
     #[error(transparent)]

@@ -112,22 +112,25 @@ impl Verified {
         self.not_proved.extend(statements.iter().map(|&statement| statement.to_owned()));
     }
 
-    /// Judges again and compares the result with the judgement in `folder`, file by file and line by line.
+    /// Judges again and compares the result with the judgement in `folder`, file by file and line by line. `is_given`: the
+    /// folder is not of an archive, but was given with a record.
     ///
     /// # Errors
-    /// The results cannot be judged, or a file cannot be read.
+    /// The results cannot be judged, or a file cannot be read; or a given judgement is of another record, or of a file that
+    /// is not given.
     pub fn recompute(
         &mut self,
         edition: &Edition,
         results: RunResults,
         folder: &Path,
+        is_given: bool,
     ) -> Result<(), ArchiveError> {
         self.check(
             "every answer, trusted value and point follows from the outputs by the rules",
             |verified| {
                 let recomputed = temporary::folder("mcc-verify-")?;
                 let judge = Judge::new(edition, results)?;
-                verified.other_inputs(&judge.header.inputs, folder)?;
+                verified.other_inputs(&judge.header.inputs, folder, is_given)?;
                 write::write(&judge, recomputed.path())?;
                 verified.same_files(recomputed.path(), folder, &JUDGEMENT)?;
                 verified.recomputed = true;
@@ -137,7 +140,12 @@ impl Verified {
     }
 
     /// Compares the inputs of the judgement in `folder` with those that are `given`: other inputs explain other lines.
-    fn other_inputs(&mut self, given: &[InputDigest], folder: &Path) -> Result<(), ArchiveError> {
+    fn other_inputs(
+        &mut self,
+        given: &[InputDigest],
+        folder: &Path,
+        is_given: bool,
+    ) -> Result<(), ArchiveError> {
         let path = folder.join("judgement.json");
         if !path.exists() {
             return Ok(());
@@ -148,7 +156,11 @@ impl Verified {
         let place = path.display().to_string();
         let is_campaign = |input: &&InputDigest| input.file == CAMPAIGN_FILE;
         if !inputs.iter().filter(is_campaign).any(|campaign| given.contains(campaign)) {
-            self.differs(place, "is not a judgement of this record; give the record that was judged");
+            let reason = "is not a judgement of this record; give the record that was judged".to_owned();
+            if is_given {
+                return Err(ArchiveError::Bad { path, reason });
+            }
+            self.differs(place, reason);
             return Ok(());
         }
         let names = |inputs: &[InputDigest], name: &str| inputs.iter().any(|input| input.file == name);
@@ -157,7 +169,13 @@ impl Verified {
             let what = if names(given, &input.file) {
                 format!("was made from another {name}")
             } else {
-                format!("was made with {name}, which is not given; give it with the option that `judge` had")
+                let what = format!(
+                    "was made with {name}, which is not given; give it with the option that `judge` had"
+                );
+                if is_given {
+                    return Err(ArchiveError::Bad { path, reason: what });
+                }
+                what
             };
             self.differs(place.clone(), what);
         }
@@ -219,8 +237,14 @@ impl Verified {
                 self.differs(place, "and possibly more lines differ");
                 break;
             }
+            let (is_stored, is_recomputed) = (stored_line.is_some(), recomputed.is_some());
             let [stored_line, recomputed] = shown_lines([stored_line, recomputed]);
-            self.differs(place, format!("has {stored_line}, recomputed it is {recomputed}"));
+            let what = match (is_stored, is_recomputed) {
+                (false, _) => format!("is missing; recomputed: {recomputed}"),
+                (_, false) => format!("has {stored_line}; recomputed: no such line"),
+                _ => format!("has {stored_line}, recomputed it is {recomputed}"),
+            };
+            self.differs(place, what);
         }
         Ok(())
     }
@@ -582,7 +606,7 @@ impl Verified {
             export(&edition, results.clone(), &cores(&record)?, layout, &answers)?;
             verified.same_files(recomputed.path(), paths.0, &[OVERRIDES_OF_ANSWERS])
         })?;
-        self.recompute(&edition, results, &paths.judgement())
+        self.recompute(&edition, results, &paths.judgement(), false)
     }
 }
 

@@ -219,7 +219,7 @@ pub struct Checked {
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The file cannot be read.
-    #[error("{}: cannot be read; give a file of text: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -396,8 +396,7 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
         ("lemmas", "a certificate, which `check-certificate` (`mcc-check certificate`) checks"),
         (
             "complete",
-            "a report on an exploration, which no command checks; `mcc-check explore`, of the program that is installed beside \
-             mcc-harness, explores again",
+            "a report on an exploration, which no command checks; `mcc-check explore INSTANCE` explores again",
         ),
     ];
     let Ok(serde_json::Value::Object(file)) = serde_json::from_str(text) else { return error };

@@ -99,7 +99,7 @@ fn list(format: Format) -> Result<(), Failure> {
             table += &format!("{:<10} not published: {}: {why}\n", "", setting_words_and_key(key));
         }
     }
-    table += &format!("\n{:<13} of the other contests\n", "edition");
+    table += &format!("\nOther contests\n{:<13} contest\n", "edition");
     for edition in &others {
         table += &format!("{:<13} {}\n", edition.name(), edition.title());
         for (key, why) in edition.unknown().into_iter().flatten() {

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder that `judge --out` wrote, or an archive (`export --archive`).
+    #[arg(value_name = "DIR|ARCHIVE")]
     dir: PathBuf,
     /// The instance, such as TokenRing-PT-005 (SV-COMP: the task; CRV: the benchmark).
     #[arg(long, value_name = "NAME", requires = "examination")]

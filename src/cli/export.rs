@@ -1,7 +1,7 @@
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
 use super::qualify::KINDS;
-use super::terminal::{argument, next};
+use super::terminal::{argument, next, note};
 use super::{Exit, Failure, print, word_of};
 use anyhow::anyhow;
 use mcc_archive::ArchiveInputs;
@@ -247,5 +247,17 @@ fn job_file(args: &Args, out: &Path) -> Result<Exit, Failure> {
     let text = file.write().map_err(Failure::usage)?;
     print::file(out, &text)?;
     print::text(&format!("{} (runs: {})\n", out.display(), file.jobs.len()))?;
+    let (set, limits) = (&campaign.limits, &effective.limits);
+    let is_wall_lost = set.wall_s.is_some() && limits.wall_s != limits.confinement_s;
+    let lost = [("cpu_s", limits.cpu_s, set.cpu_s.is_some()), ("wall_s", limits.wall_s, is_wall_lost)];
+    let lost = lost.into_iter().filter(|(.., is_lost)| *is_lost);
+    let lost: Vec<_> = lost.map(|(key, seconds, _)| format!("{key} ({seconds} s)")).collect();
+    if !lost.is_empty() {
+        note(&format!(
+            "the only limit in the job file is confinement_s ({} s): BenchKit has no place for {}",
+            limits.confinement_s,
+            lost.join(" and ")
+        ));
+    }
     Ok(Exit::Done)
 }

@@ -38,8 +38,15 @@ pub fn show(page: &mut Page, findings: &[Finding], next_command: &dyn Fn(&Findin
             count => counted(count, "wrong value"),
         };
         page.item(0, label, style, &format!("{}: {problem}", first.rule));
-        page.item(4, "fix:", HEADING, &first.fix);
+        let fix = if values.len() > 1 { without_evidence(&first.fix).0 } else { &first.fix };
+        page.item(4, "fix:", HEADING, fix);
         page.lines(&side_by_side(&values));
+        for value in values.iter().filter(|_| values.len() > 1) {
+            if let (_, Some(evidence)) = without_evidence(&value.fix) {
+                let instance = value.run.split('/').nth(1).unwrap_or_default();
+                page.item(4, "evidence:", HEADING, &format!("{instance}: {evidence}"));
+            }
+        }
         let shown = places.iter().take(MAX_PLACES).map(String::as_str).collect::<Vec<_>>().join("; ");
         let more = match places.len() {
             0..=MAX_PLACES => String::new(),
@@ -56,6 +63,14 @@ pub fn show(page: &mut Page, findings: &[Finding], next_command: &dyn Fn(&Findin
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
     for code in codes {
         page.item(0, code, HEADING, &format!("{} (mcc-harness rule {code})", rule_title(code)));
+    }
+}
+
+/// A remedy without the evidence that `qualify --certify` adds, and this evidence.
+fn without_evidence(fix: &str) -> (&str, Option<&str>) {
+    match fix.split_once("; evidence: ") {
+        Some((fix, evidence)) => (fix, Some(evidence)),
+        None => (fix, None),
     }
 }
 
@@ -201,5 +216,7 @@ mod tests {
              M-PT-1-X-05  1         2      M-PT-1/X stdout line 7  oracle/M-PT-1.csv\n    \
              M-PT-1-X-06  2         3      M-PT-1/X stdout line 8  oracle/M-PT-1.csv\n"
         );
+        assert_eq!(without_evidence("write it; evidence: N is 2"), ("write it", Some("N is 2")));
+        assert_eq!(without_evidence("write it; no evidence: why"), ("write it; no evidence: why", None));
     }
 }

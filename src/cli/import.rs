@@ -53,6 +53,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         _ if is_archive(&args.input) => Err(Failure::usage(anyhow!(
             "{shown}: an archive has its edition and inputs; omit --edition and --inputs"
         ))),
+        _ if args.input.join("record.db").exists() => Err(Failure::usage(anyhow!(
+            "{shown} is a record; `mcc-harness export {} --archive FILE` makes an archive of it",
+            argument(&args.input)
+        ))),
         (Some(edition), Some(inputs)) => from_job_file(&args, edition, inputs),
         _ => Err(Failure::usage(anyhow!(
             "{shown} is not an archive (.tar.zst, from `export --archive`); if it is a BenchKit job file, give --edition and \

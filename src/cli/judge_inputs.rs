@@ -3,6 +3,7 @@ use super::record_source::{self, RecordSource, is_archive, no_disk, refuse_datab
 use super::terminal::argument;
 use super::{Failure, word_of};
 use anyhow::anyhow;
+use mcc_archive::ArchivePaths;
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
@@ -123,6 +124,16 @@ impl JudgeInputs {
             self.names.is_some() && only_tables,
             "--names is for runs on obfuscated instances, but several tables of answers have the original names; leave it out",
         )?;
+        if let [only] = &opened[..]
+            && mcc_archive::is_archive(&only.path)
+            && ArchivePaths(&only.path).facts().is_ok_and(|facts| facts.tool.is_some())
+        {
+            let shown = argument(&only.given);
+            stderr_line!(
+                "note: {shown} has the runs of one tool only: without the answers of others nearly no value is trusted; \
+                 `mcc-harness rate {shown} --published ANSWERS` judges them together"
+            );
+        }
         let mut sources = Vec::new();
         for opened in &opened {
             let mut results = self.results(&edition, opened)?;

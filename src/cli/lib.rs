@@ -83,7 +83,8 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 a check failed or the result is incomplete; 2 wrong usage or bad \
-                          input; 69 this host cannot run it; 70 a bug of the program.\n\
+                          input; 69 this host cannot run it; 70 a bug of the program; 130 ended at once by \
+                          a second signal.\n\
                           A code such as E-1.7 is a rule of the contest: `mcc-harness rule E-1.7` prints it. Terms and \
                           messages are explained in docs/glossary.md and docs/troubleshooting.md; the Debian package \
                           has docs in /usr/share/doc/mcc-harness.";

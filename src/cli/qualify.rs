@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "native")]
     ssh_key: Option<PathBuf>,
     /// Keep the record of the runs in this folder, and the campaign in RESULTS.toml beside it. After an interruption the
-    /// same command continues the qualification.
+    /// same command continues the qualification. With --native, keep only the outputs; the same command makes all runs again.
     #[arg(long, value_name = "RESULTS")]
     out: Option<PathBuf>,
     /// Largest number of simultaneous runs [default: as many as cores and memory allow].
@@ -84,7 +84,7 @@ pub(super) struct Conditions {
     /// The rules: the name of an edition, or the path of an edition file.
     #[arg(long, value_name = "NAME|FILE", default_value = "mcc-2018")]
     pub edition: String,
-    /// Only these examinations [default: all examinations of the edition].
+    /// Only these examinations, separated by commas [default: all examinations of the edition].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub examinations: Vec<String>,
     /// The kind of submission: sequential has 1 core (E-5.3), concurrent 4 (E-5.4).

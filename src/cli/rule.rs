@@ -22,7 +22,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     };
     let rules = rules_of(&code);
     if rules.is_empty() {
-        let similar = nearest_rule(&code).map_or(String::new(), |near| {
+        let near = nearest_rule(&code).filter(|near| {
+            let start = |code: &str| code.trim().chars().next().map(|c| c.to_ascii_uppercase());
+            start(near) == start(&code) && near.contains('.') == code.contains('.')
+        });
+        let similar = near.map_or(String::new(), |near| {
             format!("; `mcc-harness rule {near}` shows the rule with the most similar code")
         });
         return Err(Failure::usage(anyhow::anyhow!(

@@ -51,7 +51,7 @@ pub enum ArchiveError {
         error: BadInstanceName,
     },
     /// The archive has no model.
-    #[error("{}: there is no {MODEL}; pack the instance again", path.display())]
+    #[error("{}: there is no {MODEL}; give the archive of an instance (NAME.tgz) or its unpacked folder", path.display())]
     NoModel {
         /// The archive or folder.
         path: PathBuf,
@@ -307,6 +307,10 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
 }
 
 fn open_folder(path: &Path) -> Result<Archive, ArchiveError> {
+    if matches!(path.join(MODEL).symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+    {
+        return Err(ArchiveError::NoModel { path: path.to_owned() });
+    }
     let mut contents = Contents::new(path);
     for entry in fs::read_dir(path).on("read", path)? {
         let entry = entry.on("read", path)?;

@@ -356,7 +356,7 @@ impl NewCampaign<'_> {
     fn place(&mut self, disk: &Disk, path: &str) -> Result<Option<PathBuf>, ImportError> {
         let from = match self.finder.find(disk) {
             Ok(from) => from,
-            Err(ArchiveError::DiskMissing { role, sha256, bytes }) => {
+            Err(ArchiveError::DiskMissing { role, sha256, bytes, .. }) => {
                 let what = format!("{role}, {bytes} bytes");
                 self.misses(path.to_owned(), what, &sha256)?;
                 return Ok(None);

@@ -144,6 +144,9 @@ pub enum ImageError {
     /// The folder has no `image.json`.
     #[error("{} is not an image folder: it has no image.json (make an image with `mcc-harness image build`)", .0.display())]
     NotAnImage(PathBuf),
+    /// There is no folder.
+    #[error("{} does not exist; give an image folder", .0.display())]
+    NoFolder(PathBuf),
     /// qemu-img does not start.
     #[error("qemu-img: {0}; install the package qemu-utils (scripts/setup does this)")]
     NoQemuImg(#[source] std::io::Error),
@@ -170,6 +173,7 @@ impl Image {
         let path = folder.join("image.json");
         let read = files::open_own(&path).and_then(|_| mcc_base::text::read(&path));
         let text = read.map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound if !folder.exists() => ImageError::NoFolder(folder.to_owned()),
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 ImageError::NotAnImage(folder.to_owned())
             }
@@ -203,7 +207,7 @@ impl Image {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(bad(format!(
                         "{} is missing: build the image again, or, if its campaign was made by `import`, see README.txt \
-                         there",
+                         beside its campaign.toml",
                         file.display()
                     )));
                 }

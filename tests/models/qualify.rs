@@ -355,7 +355,7 @@ fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
         (vec!["--native", "models"], "models: contains no BenchKit_head.sh; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
-        (vec!["absent"], "absent is not an image folder"),
+        (vec!["absent"], "absent does not exist; give an image folder"),
         (vec!["tool"], "`qualify --native tool` runs it on this host"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
@@ -565,7 +565,7 @@ fn qualify_never_overwrites_campaign_files_of_others() {
     fs::write(folder.path().join("demo/v2.toml"), "other = 1\n").unwrap();
     for _ in 0..2 {
         let (_, said) = qualify("demo/v2.results");
-        assert!(said.contains("absent is not an image folder"), "{said}");
+        assert!(said.contains("absent does not exist; give an image folder"), "{said}");
     }
     assert_eq!(fs::read_to_string(folder.path().join("demo/v2.toml")).unwrap(), "other = 1\n");
     assert!(folder.path().join("demo/v2.results.toml").is_file());

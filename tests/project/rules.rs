@@ -311,4 +311,11 @@ fn an_unknown_code_is_refused_with_a_suggestion() {
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     let expected = "there is no rule with the code `E4.3`; `mcc-harness rule E-4.3` shows the rule with the most similar code";
     assert!(message.contains(expected), "{message}");
+    // A section is not similar to a rule, nor a rule to one of another letter.
+    for code in ["E-99", "E-9"] {
+        let refused = rule(&[code]).code(2);
+        let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+        let expected = format!("there is no rule with the code `{code}`; `mcc-harness rule` lists all rules");
+        assert!(message.contains(&expected), "{message}");
+    }
 }

@@ -288,8 +288,8 @@ fn a_record_is_verified_with_the_judgement_made_of_it() {
     let campaign_sha256 = judgement.split_once("\"campaign.toml\",\"sha256\":\"").unwrap().1[..64].to_owned();
     let other = judgement.replacen(&campaign_sha256, &"0".repeat(64), 1);
     fs::write(folder.join("judgement/judgement.json"), other).unwrap();
-    let said = stdout(&harness(folder, &verify).code(1));
-    assert!(said.starts_with("judgement/judgement.json: is not a judgement of this record;"), "{said}");
+    let said = stderr(&harness(folder, &verify).code(2));
+    assert!(said.contains("judgement/judgement.json: is not a judgement of this record;"), "{said}");
     let alone = harness(folder, &["verify", "judgement"]).code(2);
     assert!(stderr(&alone).contains("--judgement"), "{}", stderr(&alone));
 }
@@ -316,10 +316,10 @@ fn a_certified_judgement_is_verified_with_its_certified_values() {
     let said = stdout(&harness(folder, &[&verify[..], &["--certified", "certified"]].concat()).success());
     let expected = "not proved: that the evidence shows the certified values: it was compared with them, not checked against the nets";
     assert!(said.contains(expected), "{said}");
-    let said = stdout(&harness(folder, &verify).code(1));
+    let said = stderr(&harness(folder, &verify).code(2));
     let expected =
         "judged/judgement.json: was made with certified.csv, which is not given; give it with the option";
-    assert!(said.starts_with(expected), "{said}");
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]
@@ -453,6 +453,8 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
         assert!(said.contains(&expected), "{expected} in {said}");
         fs::write(&path, before).unwrap();
     }
+    let judged = stderr(&harness(folder, &["judge", "own.tar.zst", "--out", "own"]));
+    assert!(judged.contains("`mcc-harness rate own.tar.zst --published ANSWERS`"), "{judged}");
     let explained = stderr(&harness(folder, &["explain", "own.tar.zst", "--tool", "tool-2"]).code(2));
     assert!(explained.contains("values.csv in it has the verdict on each value"), "{explained}");
     let unknown = campaign.export(&["x.tar.zst", "--tool", "nobody"]).code(2);

@@ -600,7 +600,7 @@ fn lint_prints_values_and_wrong_lines() {
     let good = "FORMULA n-01 TRUE TECHNIQUES EXPLICIT\nFORMULA n-00 CANNOT_COMPUTE\n";
     let (code, out, _) = lint(&["-", "--examination", "CTLCardinality"], good);
     assert_eq!(code, 0);
-    assert_eq!(out, "n-00  not computed\nn-01  T             line 1       EXPLICIT\n");
+    assert_eq!(out, "n-00  not computed\nn-01  TRUE          line 1       EXPLICIT\n");
 
     let (code, out, _) =
         lint(&["-", "--examination", "CTLCardinality"], "FORMULA n-01 TRUE\nFORMULA n-01 maybe");

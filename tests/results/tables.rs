@@ -674,6 +674,12 @@ fn job_files_and_campaigns_are_converted_both_ways() {
         text.ends_with("r002-000000000000004,tedd,tina.qcow2,TokenLoop-PT-03,CTLFireability\n"),
         "{text}"
     );
+    // A job file has one limit.
+    let campaign = fs::read_to_string(folder.path().join("campaign.toml")).unwrap();
+    let limited = campaign.replacen("[limits]\n", "[limits]\ncpu_s = 12\n", 1);
+    fs::write(folder.path().join("limited.toml"), limited).unwrap();
+    let (_, note) = done(folder.path(), &["export", "limited.toml", "--bkjobs", "r003.bkjobs"]);
+    assert!(note.contains("confinement_s (60 s): BenchKit has no place for cpu_s (12 s)\n"), "{note}");
     let again = ["import", "r002.bkjobs", "--edition", "mcc-2018", "--out", "again.toml", "--inputs"];
     let (_, note) = done(folder.path(), &[&again[..], &[inputs.to_str().unwrap()]].concat());
     assert_eq!(note, "");

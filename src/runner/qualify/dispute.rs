@@ -351,9 +351,10 @@ impl Dispute<'_> {
             "# Two values of one property\n\n{examination}, {property}\n\n{programs}\nThe instance {instance} was reduced \
              from {nodes_before} to {nodes_after} places and transitions in {attempts} attempts. The folder {instance} has \
              the reduced net and formulas.\n\nTo reproduce one value, start the tool as BenchKit does, in a copy of that \
-             folder, with BK_EXAMINATION={examination} and BK_INPUT={instance}. To reproduce both:\n\n    mcc-harness shrink \
-             {instance} --examination {examination} --property {property}{options} --edition {edition} --limit {limit_s} \
-             --memory-mib {memory_mib} --runs {runs} --agreeing {agreeing} --out again\n"
+             folder, with BK_EXAMINATION={examination} and BK_INPUT={instance}. To reproduce both, in the folder in which `shrink` was \
+             started:\n\n    mcc-harness shrink {} --examination {examination} --property {property}{options} --edition {edition} --limit {limit_s} \
+             --memory-mib {memory_mib} --runs {runs} --agreeing {agreeing} --out again\n",
+            out.join(instance).display()
         );
         let report = folder.path().join("README.md");
         fs::write(&report, text).on("write", &report)?;
