@@ -264,7 +264,7 @@ fn an_instance_without_faults_has_no_findings() {
     for (file, old, new) in [
         ("model.pnml", "<place id='p'", "<place id='p' xml:id='q'"),
         ("model.pnml", "<place id='p'", "<place xml:id='q' id='p'"),
-        ("CTLCardinality.xml", "<place>p</place>", "<place>p<!-- the only one --></place>"),
+        ("CTLCardinality.xml", "<place>p</place>", "<place>p</place><!-- the only one -->"),
     ] {
         assert_eq!(findings(file, old, new), [""; 0], "{new}");
     }
