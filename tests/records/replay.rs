@@ -453,7 +453,7 @@ fn a_teams_bundle_has_its_own_runs_and_says_why_values_are_lost() {
         assert!(said.contains(&expected), "{expected} in {said}");
         fs::write(&path, before).unwrap();
     }
-    let judged = stderr(&harness(folder, &["judge", "own.tar.zst", "--out", "own"]));
+    let judged = stderr(&harness(folder, &["judge", "own.tar.zst", "--out", "own"]).success());
     assert!(judged.contains("`mcc-harness rate own.tar.zst --published ANSWERS`"), "{judged}");
     let explained = stderr(&harness(folder, &["explain", "own.tar.zst", "--tool", "tool-2"]).code(2));
     assert!(explained.contains("values.csv in it has the verdict on each value"), "{explained}");

@@ -82,15 +82,11 @@ fn ranks(
         let mut places = totals.podiums[podium].places.iter();
         let place = places.find(|place| place.rank.is_some() && of_tool(place.entry))?;
         let rank = place.rank?;
-        let medal = Medal::of_rank(rank);
-        // Without points there is no medal.
-        let is_lost = medal != Medal::None && !place.points.is_positive();
-        Some((rank, if is_lost { None } else { Some(medal) }))
-    };
-    let shown = |(rank, medal): (u32, Option<Medal>)| match medal {
-        Some(Medal::None) => rank.to_string(),
-        None => format!("{rank} (no medal)"),
-        Some(medal) => format!("{rank} ({medal})"),
+        Some(match Medal::of_rank(rank) {
+            Medal::None => rank.to_string(),
+            _ if !place.points.is_positive() => format!("{rank} (no medal)"),
+            medal => format!("{rank} ({medal})"),
+        })
     };
     let mut text = String::new();
     for (number, rule) in header.edition.podiums.iter().enumerate() {
@@ -101,15 +97,10 @@ fn ranks(
         text += &match (rank(judged, number), rank(trusted, number)) {
             (_, None) => format!("; it has no rank in {category}"),
             (Some(now), Some(with)) if now == with => {
-                format!("; its rank in {category} would be {} with them, as it is now", shown(now))
+                format!("; its rank in {category} would be {now} with them, as it is now")
             }
-            (Some((now, None)), Some((with, Some(medal)))) if now == with => {
-                format!("; its medal in {category} would be {medal}, not none")
-            }
-            (Some(now), Some(with)) => {
-                format!("; its rank in {category} would be {}, not {}", shown(with), shown(now))
-            }
-            (None, Some(with)) => format!("; its rank in {category} would be {}", shown(with)),
+            (Some(now), Some(with)) => format!("; its rank in {category} would be {with}, not {now}"),
+            (None, Some(with)) => format!("; its rank in {category} would be {with}"),
         };
     }
     text
