@@ -56,8 +56,7 @@ impl SavedState {
         self.0.memory.try_clone()
     }
 
-    /// A copy of the memory, to be mapped by one restored machine. It has the length of the memory, and takes the space of what
-    /// is not empty, also if `memory` is read meanwhile.
+    /// A copy of the memory, to be mapped by one restored machine. It takes the space of what is not empty.
     pub(super) fn copy_memory(&self) -> io::Result<File> {
         let (mut from, mut to) = (reopen(&self.0.memory)?, in_memory(c"mcc-memory")?);
         to.set_len(from.metadata()?.len())?;
