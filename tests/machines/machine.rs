@@ -6,8 +6,9 @@ use crate::support::script;
 use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_harness::edition::Edition;
 use mcc_harness::vm::{Event, HeldFile, Machine, MachineSpec, Start, Stream};
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -226,7 +227,7 @@ fn a_restored_machine_has_its_own_clock_and_random_numbers() {
     let booted = spec(2048, 1);
     let script = "date -u +%Y; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; cat /home/mcc/secret; echo x > /home/mcc/secret";
     // Two jobs on one state.
-    let mut drawn = vec![];
+    let (mut drawn, mut copies) = (vec![], vec![]);
     let mut restored = booted.clone();
     for seed in ["5a", "a5"] {
         restored.start = Start::Restore(states.get_or_boot(&booted, "as it was", TIMEOUT).unwrap());
@@ -234,16 +235,17 @@ fn a_restored_machine_has_its_own_clock_and_random_numbers() {
         let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, TIMEOUT).unwrap();
         let descriptors =
             fs::read_dir(format!("/proc/{}/fd", machine.pid())).unwrap().map(|fd| fd.unwrap().path());
-        let is_saved = |fd: &PathBuf| {
+        let is_memory = |fd: &PathBuf| {
             fs::read_link(fd).is_ok_and(|to| to.to_string_lossy().starts_with("/memfd:mcc-memory"))
         };
-        let saved: Vec<PathBuf> = descriptors.filter(is_saved).collect();
-        assert!(!saved.is_empty(), "the memory is mapped from the saved file");
-        for fd in saved {
-            let file = fs::File::options().write(true).open(&fd).unwrap();
-            let refused = std::os::unix::fs::FileExt::write_at(&file, b"x", 1 << 20).unwrap_err();
-            assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied, "no machine can change it");
+        let mut numbers = BTreeSet::new();
+        for descriptor in descriptors.filter(is_memory) {
+            let memory = fs::File::options().write(true).open(&descriptor).unwrap();
+            assert!(memory.set_len(1 << 30).is_err(), "its length is fixed");
+            numbers.insert(memory.metadata().unwrap().ino());
         }
+        assert_eq!(numbers.len(), 1, "QEMU has its own memory, and not the saved one");
+        copies.extend(numbers);
         machine.send(&Request::Ready).unwrap();
         assert!(matches!(next(&mut machine), GuestEvent::Ready { .. }));
         machine.send(&Request::Prepare(Box::new(Job { seed: seed.repeat(32), ..job(script) }))).unwrap();
@@ -258,6 +260,7 @@ fn a_restored_machine_has_its_own_clock_and_random_numbers() {
         assert!(random.len() == 64 && stderr.contains("No such file"), "{stdout} {stderr}");
         drawn.push(random.to_owned());
     }
+    assert_ne!(copies[0], copies[1], "each has a copy of its own");
     assert_ne!(drawn[0], drawn[1], "every restored machine has the same random pool until it is reseeded");
     // Machines with another specification or other disks have another state.
     let smaller = MachineSpec { memory_mib: 1024, ..booted.clone() };
