@@ -276,7 +276,8 @@ fn the_report_command_publishes_the_files_of_the_judgement() {
     let judged = dir.path().join("judged");
     fs::create_dir(&judged).expect("a folder");
     fs::write(judged.join("judgement.json"), serde_json::to_vec(&judgement).expect("JSON")).expect("a file");
-    fs::write(judged.join("podiums.csv"), "category,rank\n").expect("a file");
+    let header = "category,rank,tool,variant,points,medal\n";
+    fs::write(judged.join("podiums.csv"), header).expect("a file");
     let report = |arguments: &[&str]| {
         let mut command = Command::cargo_bin("mcc-harness").expect("the program");
         command.current_dir(dir.path()).arg("report").args(arguments);
@@ -289,6 +290,10 @@ fn the_report_command_publishes_the_files_of_the_judgement() {
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
     assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
     // Bad input: exit code 2, with place and remedy.
+    fs::write(judged.join("podiums.csv"), "a private file\n").expect("a file");
+    let refused = report(&["judged", "--out", "site2"]).code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("podiums.csv:1: its columns are not those of this table"), "{message}");
     let refused = report(&["nowhere", "--out", "site2"]).code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(
