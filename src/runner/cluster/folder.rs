@@ -448,7 +448,7 @@ mod tests {
                 assert_eq!(cluster.wait_for_turn().is_err(), link == "last-submission");
                 assert_eq!(fs::read_to_string(&other).unwrap(), "kept", "{link}");
             } else {
-                // The folder of keys is made anew.
+                // The folder of keys is made again.
                 assert_eq!(created.is_ok(), link == "keys");
                 assert_eq!(fs::read_dir(&other).unwrap().count(), 0, "{link}");
             }
