@@ -9,6 +9,7 @@ mod metadata;
 mod own_folder;
 mod pack;
 mod paths;
+mod recompute;
 mod replay;
 mod signature;
 mod stage;
