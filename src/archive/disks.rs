@@ -1,6 +1,7 @@
 //! Finds the disks of runs by their digests.
 
 use super::ArchiveError;
+use mcc_base::names::EntryName;
 use mcc_base::{OnFile, digest};
 use mcc_store::{Attempt, Disk, INSTANCE_DISK, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +28,11 @@ impl DiskFinder {
         }
     }
 
-    /// Returns the file with the digest of `disk`.
+    /// Returns the file with the digest of `disk`, which the runs of `entry` used, if that is known.
     ///
     /// # Errors
     /// There is none, or a file cannot be read.
-    pub fn find(&mut self, disk: &Disk) -> Result<PathBuf, ArchiveError> {
+    pub fn find(&mut self, disk: &Disk, entry: Option<&EntryName>) -> Result<PathBuf, ArchiveError> {
         for (path, _) in self.files.iter().filter(|(_, bytes)| *bytes == disk.bytes) {
             if !self.digests.contains_key(path) {
                 let (sha256, _) = digest::file(path).on("read", path)?;
@@ -42,7 +43,7 @@ impl DiskFinder {
             }
         }
         let Disk { role, sha256, bytes } = disk.clone();
-        Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: None })
+        Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: entry.cloned() })
     }
 }
 
@@ -68,11 +69,9 @@ pub fn disks_of(
     let mut finder = DiskFinder::default();
     let inputs = record.dir().join("inputs");
     given.iter().chain([&inputs]).chain(&machine_paths).for_each(|path| finder.add_folder(path));
-    let find = |(disk, entry)| match finder.find(&disk) {
-        Err(ArchiveError::DiskMissing { role, sha256, bytes, .. }) => {
-            Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: Some(entry) })
-        }
-        found => Ok((disk, found?)),
+    let find = |(disk, entry)| {
+        let path = finder.find(&disk, Some(&entry))?;
+        Ok((disk, path))
     };
     disks.into_values().map(find).collect()
 }

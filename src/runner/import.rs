@@ -354,7 +354,7 @@ impl NewCampaign<'_> {
     /// Puts the file with the digest of a disk at `path` in the folder, and returns where it is now. None: it is not found,
     /// and listed as missing.
     fn place(&mut self, disk: &Disk, path: &str) -> Result<Option<PathBuf>, ImportError> {
-        let from = match self.finder.find(disk) {
+        let from = match self.finder.find(disk, None) {
             Ok(from) => from,
             Err(ArchiveError::DiskMissing { role, sha256, bytes, .. }) => {
                 let what = format!("{role}, {bytes} bytes");

@@ -151,7 +151,7 @@ fn find_disks(given: &[PathBuf], folder: &Path, original: &RunRecord) -> Result<
         let disk = attempt.disks.iter().find(|disk| disk.role == role);
         let missing = || RunnerError::Refused(format!("the record has no {role} of this run"));
         let disk = disk.ok_or_else(missing)?;
-        let found = places.find(disk)?;
+        let found = places.find(disk, None)?;
         let path = fs::canonicalize(&found).on("find", found)?;
         // It is digested again when it is open, because it was found by its name.
         let (file, found, _) = HeldFile::open_digested(&path).on("read", &path)?;
