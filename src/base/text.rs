@@ -51,6 +51,11 @@ pub fn write_unsynced(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
+/// A number with its noun: `1 file`, `2 files`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Percent-encodes all bytes but ASCII letters and digits and those in `plain` (RFC 3986).
 pub fn percent_encoded(bytes: &[u8], plain: &[u8]) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);

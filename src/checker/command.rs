@@ -7,7 +7,7 @@ use crate::{
 };
 use clap::{Parser, ValueEnum};
 use mcc_base::files;
-use mcc_base::text::visible;
+use mcc_base::text::{counted, visible};
 use mcc_model::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, NodeNames};
 use serde_json::json;
 use std::io::{self, Read};
@@ -414,11 +414,6 @@ fn other_kind(text: &str, own: &str, error: CommandError) -> CommandError {
         }
         (_, error) => error,
     }
-}
-
-/// A number with its noun: `1 lemma`, `2 lemmas`.
-fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {

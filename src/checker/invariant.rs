@@ -6,6 +6,7 @@ use crate::certificate::{AtMost, ProofStep};
 use crate::meter::{KEPT, KEPT_INEQUALITY};
 use crate::prove::{Condition, Context, Facts, Inequality};
 use crate::{CheckError, Rational};
+use mcc_base::text::counted;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -69,8 +70,8 @@ impl Context<'_> {
                 let (before, after) = run.split_at(length);
                 let clauses = self.after(before, &own, dead)?;
                 if fires && !self.is_initial(&clauses)? {
-                    let firings = if length == 1 { "firing" } else { "firings" };
-                    return Err(CheckError::refused(format!("a clause is false after {length} {firings}")));
+                    let firings = counted(length, "firing");
+                    return Err(CheckError::refused(format!("a clause is false after {firings}")));
                 }
                 holding.extend([clauses, self.after(before, &earlier, dead)?]);
                 if let Some(next) = after.first() {

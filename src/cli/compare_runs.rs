@@ -4,12 +4,13 @@ use super::terminal::{ERROR, GOOD, HEADING, Page, WARNING, note};
 use super::{Exit, Failure, Format, print, word_of};
 use mcc_base::names::EntryName;
 use mcc_base::temporary;
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::abridged;
 use mcc_campaign::{Kind, Start};
 use mcc_runner::qualify::paired::{CONFIDENCE, INSTRUCTIONS_LEVEL, POWER, PairedTest};
 use mcc_runner::qualify::{
     Comparison, ComparisonReport, Contender, DifferentValues, Purpose, Qualification, RunComparison,
-    Settings, Tests, ValueCount, counted,
+    Settings, Tests, ValueCount,
 };
 use std::num::NonZero;
 use std::path::{Path, PathBuf};

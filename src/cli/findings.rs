@@ -2,10 +2,11 @@
 
 use super::terminal::{ERROR, HEADING, Page, WARNING};
 use anstyle::Style;
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::abridged;
 use mcc_judge::show::columns;
 use mcc_model::Severity;
-use mcc_runner::qualify::{Finding, JudgedValue, counted, rule_title};
+use mcc_runner::qualify::{Finding, JudgedValue, rule_title};
 use std::collections::{BTreeSet, HashMap};
 
 /// Largest number of places of a problem that are shown. Wrong values are shown all.

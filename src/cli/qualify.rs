@@ -5,10 +5,11 @@ use super::terminal::{ERROR, GOOD, HEADING, Page, argument, next, note};
 use super::{Exit, Failure, Format, findings, print, progress, word_of};
 use mcc_base::names::EntryName;
 use mcc_base::temporary;
+use mcc_base::text::counted;
 use mcc_campaign::{Kind, Start};
 use mcc_edition::Edition;
 use mcc_runner::qualify::{
-    Checked, Finding, Machines, Purpose, Qualification, QualificationReport, Settings, counted,
+    Checked, Finding, Machines, Purpose, Qualification, QualificationReport, Settings,
 };
 use std::collections::BTreeMap;
 use std::num::NonZero;

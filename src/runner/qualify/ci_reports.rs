@@ -1,6 +1,7 @@
 //! Findings in the formats of continuous integration: JUnit XML and SARIF 2.1.0.
 
-use super::{Finding, counted};
+use super::Finding;
+use mcc_base::text::counted;
 use mcc_base::text::percent_encoded;
 use mcc_edition::{rule_sections, rules_of};
 use mcc_model::Severity;

@@ -34,7 +34,6 @@ pub use run_checks::check_run;
 use mcc_base::Mark;
 use mcc_campaign::benchkit::{Questions, Value};
 use mcc_edition::{AnswerKind, Examination};
-use mcc_judge::show::plural;
 use mcc_model::{Archive, ArchiveError, Formula, NetKind, Property, Severity};
 use mcc_store::{Outcome, RunFacts, Sample};
 use num_bigint::BigUint;
@@ -118,11 +117,6 @@ impl Finding {
             (None, _) => String::new(),
         }
     }
-}
-
-/// A number with its noun: `1 file`, `2 files`.
-pub fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", plural(number as u64, "", "s"))
 }
 
 /// The questions of a run, with known answers and lower bounds.

@@ -1,6 +1,6 @@
 //! Known answers, with which the answers of a tool are compared.
 
-use super::counted;
+use mcc_base::text::counted;
 use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::{Answers, Questions, Reading, Value};
 use mcc_edition::Examination;

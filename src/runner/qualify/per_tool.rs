@@ -1,6 +1,7 @@
 //! Findings that are reported once per tool: real tools have them in most runs, and no rule forbids them.
 
-use super::{AttemptOutputs, Finding, RunLimits, counted};
+use super::{AttemptOutputs, Finding, RunLimits};
+use mcc_base::text::counted;
 
 /// Runs with more threads than cores (E-5.3, E-5.4) or files left on the disk (E-5.1), collected over all runs of a tool.
 #[derive(Clone, Debug, Default)]

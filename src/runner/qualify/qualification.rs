@@ -3,11 +3,12 @@
 use super::report::Checks;
 use super::{
     AttemptOutputs, Oracle, PerTool, QualificationReport, QualifyError, RunLimits, RunQuestions,
-    campaign_file, counted, native,
+    campaign_file, native,
 };
 use crate::{CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings, RunnerError};
 use mcc_base::OnFile;
 use mcc_base::names::{EntryName, ExaminationName};
+use mcc_base::text::counted;
 use mcc_base::{Mark, digest, temporary};
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{

@@ -1,8 +1,9 @@
 //! Checks of a run: its end, its limits, and remaining processes.
 
-use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output, counted};
+use super::{AttemptOutputs, Finding, RunLimits, RunQuestions, check_output};
 use mcc_base::Mark;
 use mcc_base::files::{self, tail};
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_edition::AnswerKind;
 use mcc_model::Severity;
