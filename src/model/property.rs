@@ -160,11 +160,15 @@ impl fmt::Display for Count {
 /// Largest number of elements and texts in a document. Each needs some hundred bytes of memory.
 const MAX_NODES: u32 = 20_000_000;
 
-/// Parses a document into memory.
+/// Parses a document into memory. `Xml` refuses it if programs read it differently.
 pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
-    // It refuses documents that programs read differently.
     let mut items = Xml::new(text.as_bytes(), file);
     while !matches!(items.next_item()?, Item::Eof) {}
+    checked_document(text, file)
+}
+
+/// Parses a document that `Xml` has read already.
+pub(super) fn checked_document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| {
         let (row, problem) = match error {

@@ -6,7 +6,7 @@ mod sorts;
 #[cfg(test)]
 mod tests;
 
-use super::property::{Fault, document, elements, line_of, missing, unexpected};
+use super::property::{Fault, checked_document, elements, line_of, missing, unexpected};
 use super::symmetric::{
     Bag, Colour, ColouredPlace, ColouredTransition, Guard, MAX_COLOURS, Multiset, Sort, SortKind,
     SymmetricNet, Variable,
@@ -43,7 +43,7 @@ impl SymmetricNet {
         let graph = Net::read(bytes.as_slice(), file)?;
         let text = String::from_utf8(bytes)
             .map_err(|_| at(1, Problem::Malformed("a coloured net that is not UTF-8".to_owned())))?;
-        let document = document(&text, file)?;
+        let document = checked_document(&text, file)?;
         read_net(&document, &graph).map_err(|(node, problem)| at(line_of(node).into(), problem))
     }
 }
