@@ -187,6 +187,7 @@ class Net:
         self.coloured = net.get("type").endswith("symmetricnet")
         self.sorts, self.enumerations, self.classes, self.variables = {}, {}, {}, {}
         self.places, self.transitions, arcs = {}, {}, []
+        self.colours_of = {}
         for node in net.iter():
             if tag(node) == "declarations":
                 self.declare(node)
@@ -281,10 +282,14 @@ class Net:
             self.places[place] = ["dot"]
             marking = child(node, "initialMarking")
             tokens = {"dot": int(child(marking, "text").text)} if marking is not None else {}
+        self.colours_of[place] = frozenset(self.places[place])
         for colour, count in tokens.items():
-            demand(colour in self.places[place], f"{place} has no colour {colour}")
+            self.check_colour(place, colour)
             if count:
                 self.initial[place, colour] = count
+
+    def check_colour(self, place, colour):
+        demand(colour in self.colours_of[place], f"{place} has no colour {colour}")
 
     def term(self, node, binding):
         kind = tag(node)
@@ -362,7 +367,7 @@ class Net:
         for place, bag in transition[side]:
             bag = self.bag(bag, binding) if self.coloured else {"dot": bag}
             for colour, count in bag.items():
-                demand(colour in self.places[place], f"{place} has no colour {colour}")
+                self.check_colour(place, colour)
                 if count:
                     tokens[place, colour] = tokens.get((place, colour), 0) + count
         places = [place for place, _ in transition[side]]
