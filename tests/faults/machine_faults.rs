@@ -550,6 +550,16 @@ fn a_tool_that_always_crashes_qemu_has_its_own_outcome() {
 }
 
 #[test]
+fn crashes_of_qemu_do_not_count_as_failures_in_a_row() {
+    const RUNS: usize = 11;
+    let folder = Folder::with_fake_qemu(RUNS, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
+    folder.fake_qemu(&by_position(&["RUNNING; kill -SEGV $$"; RUNS]));
+    folder.run(&[]).code(1);
+    let runs = folder.runs();
+    assert!(runs.len() == RUNS && runs.values().all(|run| run.last.marks.contains(&Mark::QEMU_CRASH)));
+}
+
+#[test]
 fn a_disk_that_fails_although_the_host_can_read_it_is_the_tools() {
     let folder = Folder::with_fake_qemu(2, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
     let [tools, inputs] = ["disk", "ro0"].map(|node| {

@@ -146,6 +146,8 @@ fn the_site_of_2018_has_margins_and_medals() {
     ] {
         assert!(page.contains(expected), "{expected}");
     }
+    // Of nine examinations, each table has four at most.
+    assert_eq!(text(site.join("data/points.tex")).matches("\\begin{table}").count(), 3);
     let front = text(site.join("index.html"));
     assert!(
         front.contains("podiums/StateSpace.html#margins\">1 wrong trusted value could cost this rank</a>"),
