@@ -88,8 +88,8 @@ marks! {
     GUEST_RESET = "guest-reset", "reset", "the guest reset its machine after the tool's start";
     /// QEMU crashed after the tool's start.
     QEMU_CRASH = "qemu-crash", "QEMU crashed", "QEMU crashed after the tool's start";
-    /// QEMU could not read or write a disk of the machine, although the host could.
-    DISK_ERROR = "disk-error", "disk failed", "QEMU could not read or write a disk of the machine, although the host could";
+    /// QEMU could not read or write the tool's disk, although the host could.
+    DISK_ERROR = "disk-error", "disk failed", "QEMU could not read or write the tool's disk, although the host could";
     /// The search for files that the tool left in its home ended at a bound; there may be more files.
     FILE_SEARCH_CUT = "file-search-cut", "files not all listed",
         "the search for files that the tool left ended at a bound";

@@ -1,6 +1,6 @@
 use super::print::escaped;
 use super::record_source::{self, RecordSource, is_archive, no_disk, refuse_database};
-use super::terminal::argument;
+use super::terminal::{argument, note};
 use super::{Failure, word_of};
 use anyhow::anyhow;
 use mcc_archive::ArchivePaths;
@@ -129,10 +129,10 @@ impl JudgeInputs {
             && ArchivePaths(&only.path).facts().is_ok_and(|facts| facts.tool.is_some())
         {
             let shown = argument(&only.given);
-            stderr_line!(
-                "note: {shown} has the runs of one tool only: without the answers of others nearly no value is trusted; \
+            note(&format!(
+                "{shown} has the runs of one tool only: without the answers of others hardly any value is trusted; \
                  `mcc-harness rate {shown} --published ANSWERS` judges them together"
-            );
+            ));
         }
         let mut sources = Vec::new();
         for opened in &opened {

@@ -35,8 +35,8 @@ impl StagingFolder {
             return Ok(Self { folder });
         }
         let problem = "the key `stage` of [cluster] must name a folder, not a link, that belongs to the user of the jobs. \
-                       Other users must not be able to write to it, or to rename what is in this folder: change its \
-                       owner or mode (0700), or submit the campaign again with another folder";
+                       Other users must not be able to write to it, or to rename it or a folder above it: change owner \
+                       or mode, or submit the campaign again with another folder";
         Err(ClusterError::Bad { path: shared.unwrap_or(folder), problem: problem.to_owned() })
     }
 
