@@ -44,7 +44,7 @@ fn a_job_of_oar_cancelled_three_times_uses_up_no_attempt() {
 }
 
 fn cancelled_three_times(system: &'static str, state: &str) {
-    let keys = format!("[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n[hosts]\nretries = 2\n");
+    let keys = format!("[cluster]\nsystem = \"{system}\"\nstage = \"{{stage}}\"\n[hosts]\nretries = 2\n");
     let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
     let cluster = Trial::start(&folder, system);
     let begun = folder.path().join("begun");
@@ -88,7 +88,7 @@ fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs_of_oar() {
 fn chain_of_jobs(system: &'static str, keys: &str) {
     let examinations = &EXAMINATIONS[..8];
     let more = format!(
-        "[cluster]\nsystem = \"{system}\"\nstage = \"stage\"\n{keys}\n[hosts]\nboot_deadline_s = 15\n\
+        "[cluster]\nsystem = \"{system}\"\nstage = \"{{stage}}\"\n{keys}\n[hosts]\nboot_deadline_s = 15\n\
          [limits]\nwall_s = 25\n"
     );
     let folder = Folder::with_fake_qemu(1, examinations, &more);
@@ -183,7 +183,7 @@ const FAILED: (&str, &str) = (
 
 /// A campaign of one run in a fake machine, submitted to a fake Slurm.
 fn one_run() -> Folder {
-    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], "[slurm]\nstage = \"stage\"\n");
+    let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], "[slurm]\nstage = \"{stage}\"\n");
     fakes(&folder, &[UNLIMITED, FAILED, EMPTY, NO_ACCOUNTS, NUMBERED]);
     folder
 }
@@ -339,7 +339,7 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
 
 /// A campaign of one run, submitted to a fake OAR.
 fn one_run_on_oar(keys: &str) -> Folder {
-    let keys = format!("[cluster]\nsystem = \"oar\"\nstage = \"stage\"\n{keys}\n");
+    let keys = format!("[cluster]\nsystem = \"oar\"\nstage = \"{{stage}}\"\n{keys}\n");
     let folder = Folder::with_fake_qemu(1, &["ReachabilityDeadlock"], &keys);
     let asked = "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo '[ADMISSION RULE] text'; echo OAR_JOB_ID=7; \
                  echo OAR_ARRAY_ID=7";

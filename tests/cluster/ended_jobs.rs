@@ -45,7 +45,7 @@ impl Size {
             self.instances,
             self.examinations,
             self.entries,
-            &format!("[cluster]\nstage = \"stage\"\nlost_node = \"restart\"\n{keys}\n"),
+            &format!("[cluster]\nstage = \"{{stage}}\"\nlost_node = \"restart\"\n{keys}\n"),
         )
     }
 

@@ -56,12 +56,14 @@ pub fn on_fixtures(instances: &[&str], examinations: &[&str], entries: &[&str], 
 /// A temporary folder with a campaign, its results and its QEMU. Its programs use only the cores that it holds.
 pub struct Folder {
     folder: tempfile::TempDir,
+    stage: tempfile::TempDir,
     cores: HeldCores,
 }
 
 impl Folder {
-    /// Creates a folder with this campaign.toml and the real QEMU. In the campaign `{build}` is the folder of the images
-    /// and `{fixtures}` that of the fixtures. It holds all cores: another campaign would slow this one down.
+    /// Creates a folder with this campaign.toml and the real QEMU. In the campaign `{build}` is the folder of the images,
+    /// `{fixtures}` that of the fixtures, and `{stage}` one to which no other user can write. It holds all cores: another
+    /// campaign would slow this one down.
     pub fn new(campaign: &str) -> Self {
         Self::with_qemu(campaign, HeldCores::all())
     }
@@ -110,12 +112,14 @@ boot_deadline_s = 1800
     }
 
     fn without_qemu(campaign: &str, cores: HeldCores) -> Self {
-        let folder = Self { folder: tempfile::tempdir().unwrap(), cores };
+        let temporary = || tempfile::tempdir().unwrap();
+        let folder = Self { folder: temporary(), stage: temporary(), cores };
         // A fake QEMU runs as the unprivileged user of a machine and writes files here, which others continue (umask).
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let root = env!("CARGO_MANIFEST_DIR");
         let campaign = campaign.replace("{build}", &format!("{root}/build"));
         let campaign = campaign.replace("{fixtures}", &format!("{root}/pnml-fixtures"));
+        let campaign = campaign.replace("{stage}", &folder.stage.path().display().to_string());
         fs::write(folder.path().join("campaign.toml"), campaign).unwrap();
         fs::create_dir(folder.path().join("bin")).unwrap();
         folder
