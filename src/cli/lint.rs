@@ -12,7 +12,7 @@ use mcc_edition::{Edition, Examination};
 use mcc_judge::record::{edition_of, run_hint_of};
 use mcc_model::{Archive, Severity};
 use mcc_runner::qualify::{Checked, Finding, Oracle, RunQuestions, check_output};
-use mcc_store::{Outcome, Record, StoreError};
+use mcc_store::{Outcome, Record, RecordedOutput, StoreError};
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -65,8 +65,11 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         "give the examination with --examination NAME",
     )?;
     let recorded = args.run.as_ref().map(|run| Recorded::open(&args.stdout, run)).transpose()?;
-    let read =
-        [args.instance.as_ref(), args.oracle.as_ref(), recorded.as_ref().map(|recorded| &recorded.stdout)];
+    let read = [
+        args.instance.as_ref(),
+        args.oracle.as_ref(),
+        recorded.as_ref().map(|recorded| &recorded.stdout.path),
+    ];
     let mut read: Vec<_> = read.into_iter().flatten().chain([&args.stdout]).cloned().collect();
     read.extend(args.edition.as_ref().map(PathBuf::from));
     args.ci_reports.check(&read)?;
@@ -110,14 +113,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         }
     };
     let reading = Reading { strict: args.strict, published: false };
-    let source: io::Result<Box<dyn Read>> = match &recorded {
-        None if args.stdout.as_os_str() == "-" => Ok(Box::new(io::stdin())),
-        None => files::open(&args.stdout).map(|file| Box::new(file) as _),
-        Some(recorded) => files::open_own(&recorded.stdout).map(|file| Box::new(file) as _),
-    };
     // In a contest, an output can be as long as this limit.
     let most = edition.limits.output_bytes;
-    let answers = source.and_then(|source| {
+    let read = |source: &mut dyn Read| {
         let mut output = source.take(most.saturating_add(1));
         let answers = Answers::read_file(&mut output, &run_questions.questions, reading)?;
         if output.limit() == 0 {
@@ -127,8 +125,18 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             )));
         }
         Ok(answers)
-    });
-    let answers = answers.map_err(|e| unreadable(&args, e))?;
+    };
+    let path = recorded.as_ref().map_or(&args.stdout, |recorded| &recorded.stdout.path);
+    let remedy =
+        if recorded.is_some() { "restore the file" } else { "give a file with the output of a tool" };
+    let answers = match &recorded {
+        None if args.stdout.as_os_str() == "-" => read(&mut io::stdin()),
+        None => files::open(&args.stdout).and_then(|mut file| read(&mut file)),
+        Some(recorded) => recorded.stdout.read(read),
+    };
+    let answers = answers.map_err(|error| {
+        Failure::usage(anyhow!(error).context(format!("{}: cannot be read; {remedy}", path.display())))
+    })?;
     let findings = check_output(&answers, &run_questions);
     match args.format {
         Format::Text => {
@@ -152,7 +160,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// The output of a recorded run.
 struct Recorded {
-    stdout: PathBuf,
+    stdout: RecordedOutput,
     edition: Edition,
     /// The ids of the properties.
     ids: Option<Vec<String>>,
@@ -192,7 +200,7 @@ impl Recorded {
         let (instance, examination) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
         let facts = record.facts().instances.iter().find(|facts| facts.name.as_str() == instance);
         let ids = facts.and_then(|facts| facts.questions.get(examination)).cloned();
-        let stdout = record.outputs_dir(run, last.number).join("stdout");
+        let stdout = record.output(last, "stdout").map_err(Failure::usage)?;
         Ok(Self { stdout, edition, ids, _source: source })
     }
 }
@@ -209,12 +217,6 @@ pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Ex
             known.join(", ")
         ))
     })
-}
-
-fn unreadable(args: &Args, error: io::Error) -> Failure {
-    let error = anyhow!(error)
-        .context(format!("{}: cannot be read; give a file with the output of a tool", args.stdout.display()));
-    Failure::usage(error)
 }
 
 /// A value as tools write it.

@@ -2,7 +2,6 @@
 
 use crate::input::record::{RecordError, each_recorded, has_output};
 use crate::input::run_results::{RunResults, RunRow};
-use mcc_base::files;
 use mcc_base::names::EntryName;
 use mcc_base::ordered_map::all_cores;
 use mcc_campaign::benchkit::{FailureClasses, FoundFailure};
@@ -40,11 +39,10 @@ impl<'r> FailureReader<'r> {
         let classes = self.declared.get(entry).unwrap_or(&self.built_in);
         let mut found = FoundFailure::default();
         for stream in ["stdout", "stderr"] {
-            if attempt.outputs.iter().any(|output| output.role == stream) {
-                let path = self.record.outputs_dir(&attempt.run, attempt.number).join(stream);
-                files::open_own(&path)
-                    .and_then(|file| classes.read(stream, BufReader::new(file), &mut found))
-                    .map_err(|source| RecordError::Output { run: attempt.run.to_string(), path, source })?;
+            if let Ok(output) = self.record.output(attempt, stream) {
+                output
+                    .read(|content| classes.read(stream, BufReader::new(content), &mut found))
+                    .map_err(|source| RecordError::unread(attempt, output.path, source))?;
             }
         }
         Ok(Some(found))

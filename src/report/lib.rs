@@ -73,7 +73,7 @@ use mcc_judge::failures::FailureReader;
 use mcc_judge::judgement::{Judgement, JudgementError};
 use mcc_judge::record::RecordError;
 use mcc_judge::schema;
-use mcc_store::{Attempt, MeasuredHost, Record, SAMPLES, Sample, StoreError};
+use mcc_store::{Attempt, MeasuredHost, Record, RecordedOutput, SAMPLES, Sample, StoreError};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -150,8 +150,7 @@ fn failure_error(error: RecordError) -> ReportError {
 /// An attempt and the paths of its raw outputs.
 struct KeptAttempt {
     attempt: Attempt,
-    /// Name and path of each output: (`stdout`, path), (`stderr`, path), ...
-    outputs: Vec<(String, PathBuf)>,
+    outputs: Vec<RecordedOutput>,
     /// The samples of the judged attempt; empty for the others.
     samples: Vec<Sample>,
     /// The organizers' reason for repeating the run after this attempt.
@@ -309,10 +308,8 @@ fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportE
     let judged = attempts.last().map(|attempt| attempt.number);
     let keep = |attempt: Attempt| {
         let samples = if judged == Some(attempt.number) { record.samples(&attempt)? } else { Vec::new() };
-        let dir = record.outputs_dir(&run, attempt.number);
         // Samples are binary (docs/record.md): there is no text to show.
-        let shown = attempt.outputs.iter().filter(|output| output.role != SAMPLES);
-        let outputs = shown.map(|output| (output.role.clone(), dir.join(&output.role))).collect();
+        let outputs = record.outputs(&attempt).filter(|output| output.role != SAMPLES).collect();
         let rerun = reruns.iter().find(|rerun| rerun.after == attempt.number);
         let rerun = rerun.map(|rerun| rerun.reason.clone());
         Ok(KeptAttempt { outputs, samples, rerun, attempt, failure: FoundFailure::default() })

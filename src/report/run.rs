@@ -10,12 +10,11 @@ use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
 use mcc_base::names::file_name;
-use mcc_base::{digest, files};
 use mcc_edition::{CpuReading, Limits};
 use mcc_model::Net;
 use mcc_store::{Attempt, Instructions, MemorySource, Outcome};
 use serde::Serialize;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{Read as _, Seek as _};
 
 /// The recorded runs on an instance. Lists that several runs have in common are kept once.
 #[derive(Default, Serialize)]
@@ -91,35 +90,27 @@ impl Recorded {
         for kept in attempts {
             let last = std::ptr::eq(kept, judged);
             let mut links = Vec::new();
-            for (name, from) in &kept.outputs {
+            for recorded in &kept.outputs {
+                let (name, from) = (&recorded.role, &recorded.path);
                 let run = || contest.run_name(key);
                 let failed = |source| ReportError::Output { run: run(), path: from.clone(), source };
                 let link = format!("{path}.{}.{}.txt", kept.attempt.number, file_name(name));
-                let mut file = files::open_own(from).map_err(failed)?;
-                let recorded = kept.attempt.outputs.iter().find(|output| output.role == *name);
-                // A link in the place of a folder leads to files of others.
-                let most = recorded.map_or(0, |output| output.bytes.saturating_add(1));
-                let mut content = digest::Reader::new((&file).take(most));
-                site.copy(&mut content, &link)?;
-                if recorded.is_none_or(|output| content.digest() != output.sha256) {
-                    return Err(failed(io::Error::other("it was changed after it was recorded")));
-                }
-                file.rewind().map_err(failed)?;
+                let mut copy = recorded.read(|content| Ok(site.copy(content, &link))).map_err(failed)??;
                 if last {
                     let firings = parse_name(name).filter(|(_, kind)| *kind == Kind::Witness).map(|_| {
                         let mut content = Vec::new();
-                        file.rewind()?;
-                        file.by_ref().take(MAX_FILE).read_to_end(&mut content)?;
+                        copy.rewind()?;
+                        copy.by_ref().take(MAX_FILE).read_to_end(&mut content)?;
                         Ok(Firings::read(&String::from_utf8_lossy(&content), net))
                     });
                     let firings = firings.transpose().map_err(failed)?;
-                    let excerpt = output::excerpt(file).map_err(failed)?;
+                    let excerpt = output::excerpt(copy).map_err(failed)?;
                     outputs.push(Output {
                         name: visible(name),
                         link: link.clone(),
                         size: show::bytes(excerpt.bytes),
                         skipped: show::bytes(excerpt.skipped),
-                        sha256: recorded.map_or(String::new(), |output| visible(&output.sha256)),
+                        sha256: visible(&recorded.sha256),
                         firings,
                         excerpt,
                     });

@@ -115,11 +115,11 @@ impl NewSite {
         Ok(file.write_all(content).on("write", path)?)
     }
 
-    /// Copies `from` to `path` of the site.
-    pub fn copy(&self, from: &mut impl Read, path: &str) -> Result<(), ReportError> {
+    /// Copies `from` to `path` of the site. Returns the copy, open for reading.
+    pub fn copy(&self, from: &mut dyn Read, path: &str) -> Result<fs::File, ReportError> {
         let (mut file, path) = self.create_file(path)?;
         io::copy(from, &mut file).on("write", path)?;
-        Ok(())
+        Ok(file)
     }
 
     /// Writes a file of data, compressed with gzip if it is long; returns its name.

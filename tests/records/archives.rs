@@ -333,14 +333,22 @@ fn a_table_that_does_not_follow_from_the_record_is_found() {
 #[test]
 fn a_changed_output_is_not_judged() {
     let folder = unpacked();
-    let stdout = folder.path().join("outputs").join(RUN).join("1/stdout");
-    let original = fs::read_to_string(&stdout).unwrap();
-    fs::write(&stdout, original.replacen("STATES", "STATES 1", 1)).unwrap();
+    let outputs = folder.path().join("outputs").join(RUN).join("1");
+    let original = fs::read_to_string(outputs.join("stdout")).unwrap();
+    fs::write(outputs.join("stdout"), original.replacen("STATES", "STATES 1", 1)).unwrap();
     let out = folder.path().join("judged");
-    let said = printed(&["judge", text(folder.path()), "--out", text(&out)], 2);
-    assert!(said.contains(&format!("the output of {RUN} has sha256 ")), "{said}");
-    assert!(said.contains("it was changed after it was recorded: restore the file"), "{said}");
-    assert!(!out.exists());
+    let refused = |command: &[&str]| {
+        let said = printed(command, 2);
+        assert!(said.contains(": it has sha256 ") && said.contains("restore the file"), "{said}");
+        assert!(said.contains("it was changed after it was recorded"), "{said}");
+        assert!(!out.exists());
+    };
+    refused(&["judge", text(folder.path()), "--out", text(&out)]);
+    refused(&["lint", text(folder.path()), "--run", RUN]);
+    // Failure classes are read from stderr too.
+    fs::write(outputs.join("stdout"), original).unwrap();
+    fs::write(outputs.join("stderr"), "out of memory\n").unwrap();
+    refused(&["export", text(folder.path()), "--classes", text(&out)]);
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use super::outputs::{Alarm, row, table, text};
 use super::results::ResultsFolder;
-use super::{CertificationError, Input, judged_attempt};
-use mcc_base::{OnFile, digest, files};
+use super::{CertificationError, Input, judged_outputs};
+use mcc_base::{OnFile, files};
 use mcc_judge::certified::Method;
-use mcc_store::{Record, StoreError};
+use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of the bundles.
@@ -63,7 +63,10 @@ pub fn write(
             let mut files = Vec::new();
             for file in alarm.result.evidence.split(' ').filter(|file| !file.is_empty()) {
                 let (from, short) = (folder.path().join(file), file.rsplit('/').next().unwrap_or(file));
-                copy(&from, &to.join(short), u64::MAX).on("copy", &from)?;
+                // A link in its place could lead to any file of this host, which would be sent to a team.
+                let copied = files::open_own(&from)
+                    .and_then(|mut source| io::copy(&mut source, &mut File::create(to.join(short))?));
+                copied.on("copy", &from)?;
                 files.push(short);
             }
             let certified = &alarm.result.value;
@@ -96,26 +99,14 @@ fn outputs(
     to: &Path,
 ) -> Result<(), CertificationError> {
     let run = [entry, instance, examination];
-    let Some((attempt, dir)) = judged_attempt(record, run)? else { return Ok(()) };
-    for output in attempt.outputs.iter().filter(|output| OUTPUTS.contains(&&*output.role)) {
-        let (path, to) = (dir.join(&output.role), to.join(format!("{examination}.{}.txt", output.role)));
-        // Of a longer file than recorded only one byte more is copied, so that its digest differs.
-        let found = match copy(&path, &to, output.bytes.saturating_add(1)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            copied => copied.on("copy the output", &path)?,
-        };
-        if found != output.sha256 {
-            fs::remove_file(&to).on("remove", &to)?;
-            return Err(StoreError::ChangedOutput { path, found, recorded: output.sha256.clone() }.into());
+    for output in judged_outputs(record, run)?.iter().filter(|output| OUTPUTS.contains(&&*output.role)) {
+        let to = to.join(format!("{examination}.{}.txt", output.role));
+        match output.read(|content| io::copy(content, &mut File::create(&to)?)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            copied => {
+                copied.on("copy the output", &output.path)?;
+            }
         }
     }
     Ok(())
-}
-
-/// Copies at most so many bytes of a file, and returns their digest. A link in its place could lead to any file of this host,
-/// which would be sent to a team.
-fn copy(from: &Path, to: &Path, most: u64) -> io::Result<String> {
-    let mut source = digest::Reader::new(files::open_own(from)?.take(most));
-    io::copy(&mut source, &mut File::create(to)?)?;
-    Ok(source.digest())
 }

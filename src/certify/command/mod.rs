@@ -19,7 +19,7 @@ use mcc_base::names::RunId;
 use mcc_base::{FileError, OnFile, digest};
 use mcc_judge::judgement::Judgement;
 use mcc_model::ArchiveError;
-use mcc_store::{Attempt, Record, StoreError};
+use mcc_store::{Record, RecordedOutput, StoreError};
 use results::{InstanceResult, ResultsFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -70,16 +70,14 @@ impl CertificationError {
     }
 }
 
-/// The judged attempt at a run and the folder of its outputs; None if the record has none.
-fn judged_attempt(
+/// The outputs of the judged attempt at a run; none if the record has no such attempt.
+fn judged_outputs(
     record: &Record,
     [entry, instance, examination]: [&str; 3],
-) -> Result<Option<(Attempt, PathBuf)>, StoreError> {
-    let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(None) };
-    Ok(record.attempts_if_planned(&run)?.pop().map(|attempt| {
-        let folder = record.outputs_dir(&run, attempt.number);
-        (attempt, folder)
-    }))
+) -> Result<Vec<RecordedOutput>, StoreError> {
+    let Ok(run) = format!("{entry}/{instance}/{examination}").parse::<RunId>() else { return Ok(Vec::new()) };
+    let judged = record.attempts_if_planned(&run)?.pop();
+    Ok(judged.map_or(Vec::new(), |attempt| record.outputs(&attempt).collect()))
 }
 
 /// What is spent on each examination of an instance.

@@ -3,13 +3,12 @@
 
 use super::outputs::{row, table, text};
 use super::results::{InstanceResult, ResultsFolder};
-use super::{CertificationError, Input, judged_attempt};
+use super::{CertificationError, Input, judged_outputs};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
-use mcc_base::files;
 use mcc_checker::{Certificate, CheckError, Instance, Limits, Value, Witness};
 use mcc_judge::judgement::{Block, Cell};
 use mcc_model::Archive;
-use mcc_store::Record;
+use mcc_store::{Record, RecordedOutput};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -56,7 +55,7 @@ pub fn check(
         for cell in &block.cells {
             let entry = &judgement.entries[cell.entry].entry;
             let mut files = Vec::new();
-            for (position, kind, path) in files_of(record, [entry, instance, examination])? {
+            for (position, kind, file) in files_of(record, [entry, instance, examination])? {
                 if stop.load(Ordering::Relaxed) {
                     return Err(CertificationError::Stopped);
                 }
@@ -71,7 +70,7 @@ pub fn check(
                     Ok((archive, checker)) => {
                         let id = property(archive, block, examination, position);
                         let (shown, checked) =
-                            check_file(checker, examination, id.as_deref(), position, kind, &path);
+                            check_file(checker, examination, id.as_deref(), position, kind, &file);
                         (id.unwrap_or_default(), shown, checked)
                     }
                     Err(reason) => (String::new(), String::new(), Err(Unshown::NotChecked(reason.clone()))),
@@ -100,11 +99,13 @@ pub fn check(
 }
 
 /// The files of evidence of the judged attempt at a run.
-fn files_of(record: &Record, run: [&str; 3]) -> Result<Vec<(usize, Kind, PathBuf)>, CertificationError> {
-    let Some((attempt, folder)) = judged_attempt(record, run)? else { return Ok(Vec::new()) };
-    let files = attempt.outputs.iter().filter_map(|output| {
+fn files_of(
+    record: &Record,
+    run: [&str; 3],
+) -> Result<Vec<(usize, Kind, RecordedOutput)>, CertificationError> {
+    let files = judged_outputs(record, run)?.into_iter().filter_map(|output| {
         let (position, kind) = parse_name(&output.role)?;
-        Some((position, kind, folder.join(&output.role)))
+        Some((position, kind, output))
     });
     Ok(files.collect())
 }
@@ -203,9 +204,9 @@ fn check_file(
     id: Option<&str>,
     position: usize,
     kind: Kind,
-    path: &Path,
+    file: &RecordedOutput,
 ) -> (String, Result<Shown, Unshown>) {
-    let content = match content(path) {
+    let content = match content(file) {
         Ok(content) => content,
         Err(error) => return (String::new(), Err(format!("the file cannot be read: {error}").into())),
     };
@@ -250,9 +251,9 @@ fn check_file(
 }
 
 /// The content of a file up to one byte more than allowed.
-fn content(path: &Path) -> io::Result<String> {
+fn content(file: &RecordedOutput) -> io::Result<String> {
     let mut content = Vec::new();
-    files::open_own(path)?.take(MAX_FILE + 1).read_to_end(&mut content)?;
+    file.read(|source| source.take(MAX_FILE + 1).read_to_end(&mut content))?;
     // A text that was truncated within a character is too long.
     Ok(String::from_utf8_lossy(&content).into_owned())
 }

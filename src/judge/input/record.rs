@@ -5,7 +5,6 @@ use super::run_results::{InstanceFacts, RunResult, RunResultError, RunResults};
 use crate::judgement::{CAMPAIGN_FILE, Cost, Ending, Entry, InputDigest};
 use mcc_base::Mark;
 use mcc_base::digest;
-use mcc_base::files;
 use mcc_base::names::{ExaminationName, RunId};
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_base::suggest::run_hint;
@@ -17,7 +16,7 @@ use mcc_store::{
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -30,7 +29,7 @@ pub enum RecordError {
     /// A run does not fit the edition or the other runs.
     #[error(transparent)]
     RunResult(#[from] RunResultError),
-    /// The raw output of a run cannot be read.
+    /// The raw output of a run cannot be read, or is not the recorded one.
     #[error("the output of {run} cannot be read: {}: {source}; restore the file", path.display())]
     Output {
         /// The run: entry, instance and examination.
@@ -39,22 +38,6 @@ pub enum RecordError {
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
-    },
-    /// The raw output of a run is not the recorded one.
-    #[error(
-        "the output of {run} has sha256 {found}, but the record has {recorded}: {}; it was changed after it was recorded: \
-         restore the file",
-        path.display()
-    )]
-    Changed {
-        /// The run: entry, instance and examination.
-        run: String,
-        /// The file.
-        path: PathBuf,
-        /// Its digest.
-        found: String,
-        /// The digest in the record, or `no digest`.
-        recorded: String,
     },
     /// The edition in the record is not one of this version.
     #[error("{}: the edition of the record cannot be read: {source}; name one with --edition", path.display())]
@@ -88,6 +71,13 @@ pub enum RecordError {
         /// Number of planned runs.
         planned: u64,
     },
+}
+
+impl RecordError {
+    /// An output of this attempt, in this file, cannot be read.
+    pub(crate) fn unread(attempt: &Attempt, path: PathBuf, source: io::Error) -> Self {
+        Self::Output { run: attempt.run.to_string(), path, source }
+    }
 }
 
 /// Returns the edition of a record, with the limits of its campaign.
@@ -325,21 +315,14 @@ fn read_answers(
     questions: &Questions,
     strict: bool,
 ) -> Result<Answers, RecordError> {
-    let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
-    let wrong = |source| RecordError::Output { run: attempt.run.to_string(), path: path.clone(), source };
-    let recorded = attempt.outputs.iter().find(|output| output.role == "stdout");
-    // Of a longer file than recorded only one byte more is read, so that its digest differs.
-    let most = recorded.map_or(0, |output| output.bytes.saturating_add(1));
-    let mut stdout = digest::Reader::new(files::open_own(&path).map_err(wrong)?.take(most));
     let reading = Reading { strict, ..Reading::default() };
-    let answers = Answers::read_file(&mut stdout, questions, reading).map_err(wrong)?;
-    let recorded = recorded.map_or("no digest", |output| &output.sha256);
-    let found = stdout.digest();
-    if found == recorded {
-        Ok(answers)
-    } else {
-        Err(RecordError::Changed { run: attempt.run.to_string(), path, found, recorded: recorded.to_owned() })
-    }
+    let stdout = record.output(attempt, "stdout");
+    stdout.and_then(|stdout| stdout.read(|content| Answers::read_file(content, questions, reading))).map_err(
+        |source| {
+            let path = record.outputs_dir(&attempt.run, attempt.number).join("stdout");
+            RecordError::unread(attempt, path, source)
+        },
+    )
 }
 
 fn run_result(edition: &Edition, attempt: &Attempt, answers: Option<Answers>) -> RunResult {

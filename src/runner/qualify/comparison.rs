@@ -7,7 +7,7 @@
 use super::paired::{self, Logarithms, PairedTest};
 use super::{DifferentValues, Qualification, QualifyError, different_values};
 use crate::{CampaignDisks, CampaignEnd, CampaignRunner, Host, InputsEvent, PreparedCampaign, RunSettings};
-use mcc_base::{Mark, OnFile, files};
+use mcc_base::{Mark, OnFile};
 use mcc_campaign::Run;
 use mcc_campaign::benchkit::{Answers, Reading};
 use mcc_store::{Attempt, Outcome, Record};
@@ -197,10 +197,13 @@ impl Comparison<'_> {
                 *attempts = side.repetitions(run)?;
                 attempts.truncate(repetitions.get() as usize);
                 for attempt in &*attempts {
-                    let stdout = side.record.outputs_dir(&run.id(), attempt.number).join("stdout");
-                    let file = files::open_own(&stdout).on("read", &stdout)?;
-                    let read = Answers::read_file(&file, &questions.questions, Reading::default());
-                    answers.push(read.on("read", &stdout)?);
+                    let stdout = side.record.output(attempt, "stdout");
+                    let read = stdout.and_then(|stdout| {
+                        stdout.read(|content| {
+                            Answers::read_file(content, &questions.questions, Reading::default())
+                        })
+                    });
+                    answers.push(read.on("read", side.record.outputs_dir(&run.id(), attempt.number))?);
                     let chosen = [Mark::RESTORED, Mark::DETERMINISTIC_GUEST];
                     let is_condition = |mark: &&Mark| mark.is_degraded() || chosen.contains(mark);
                     for mark in attempt.marks.iter().filter(is_condition) {
