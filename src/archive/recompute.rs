@@ -68,7 +68,7 @@ impl Verified {
         if !path.exists() {
             return Ok(());
         }
-        let file = BufReader::new(files::open(&path).on("read", &path)?);
+        let file = BufReader::new(files::open_own(&path).on("read", &path)?);
         // The lines of a file that is not a judgement differ.
         let Ok(JudgedInputs { inputs }) = serde_json::from_reader(file) else { return Ok(()) };
         let place = path.display().to_string();
@@ -133,7 +133,7 @@ impl Verified {
 
     fn same_lines(&mut self, recomputed: &Path, stored: &Path) -> Result<(), ArchiveError> {
         let open = |path: &Path| -> Result<_, ArchiveError> {
-            Ok(BufReader::new(files::open(path).on("read", path)?))
+            Ok(BufReader::new(files::open_own(path).on("read", path)?))
         };
         let (mut recomputed_lines, mut stored_lines) = (open(recomputed)?, open(stored)?);
         let mut shown = 0;

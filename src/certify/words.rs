@@ -1,6 +1,7 @@
 //! Evidence in words: the value, the formula, and what shows it.
 
 use crate::driver::{Accepted, Finding, Known};
+use mcc_base::text::counted;
 use mcc_checker::{Run, Value, Witness};
 use mcc_model::{Archive, Count, Expr, Formula, Net, NetKind};
 use std::collections::BTreeSet;
@@ -40,7 +41,8 @@ pub fn in_words(archive: &Archive, finding: &Finding) -> String {
         let _ = write!(text, ": {}", runs(witness, net.as_ref(), &places));
     }
     if let Some(certificate) = certificate {
-        let _ = write!(text, ": a certificate of {} lemmas proves it", certificate.lemmas.len());
+        let lemmas = counted(certificate.lemmas.len(), "lemma");
+        let _ = write!(text, ": a certificate of {lemmas} proves it");
     }
     if let Some(explored) = explored {
         let _ = write!(text, ": found on {} explored markings, without a small certificate", explored.states);

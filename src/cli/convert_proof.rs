@@ -1,5 +1,6 @@
 use super::{Exit, Failure, print};
 use anyhow::{Context, anyhow};
+use mcc_base::text::counted;
 use mcc_certify::{Budget, Claim, convert_proof};
 use mcc_model::Archive;
 use std::fs::File;
@@ -64,6 +65,6 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let content = serde_json::to_string(&certificate).context("the certificate cannot be written as JSON")?;
     let written = File::create_new(&args.out).and_then(|mut to| to.write_all((content + "\n").as_bytes()));
     written.with_context(|| format!("{out}: cannot be written; give a new file")).map_err(Failure::usage)?;
-    print::text(&format!("{out}: certificate with {} lemmas\n", certificate.lemmas.len()))?;
+    print::text(&format!("{out}: certificate with {}\n", counted(certificate.lemmas.len(), "lemma")))?;
     Ok(Exit::Done)
 }

@@ -1,5 +1,6 @@
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
+use mcc_base::text::counted;
 use mcc_edition::Edition;
 use mcc_model::Archive;
 use mcc_runner::qualify::{Dispute, Program};
@@ -79,13 +80,13 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let reduced = dispute.reduce(&archive, time, &args.out)?;
     print::result(args.format, &reduced, || {
         print::text(&format!(
-            "{}: {} or {}; reduced from {} to {} places and transitions in {} attempts\n",
+            "{}: {} or {}; reduced from {} to {} places and transitions in {}\n",
             args.property,
             reduced.values[0],
             reduced.values[1],
             reduced.nodes_before,
             reduced.nodes_after,
-            reduced.attempts
+            counted(reduced.attempts, "attempt")
         ))
     })?;
     Ok(Exit::Done)

@@ -142,7 +142,7 @@ impl Judgement {
     /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
         let path = dir.join("judgement.json");
-        let file = files::open(&path).on("read", &path)?;
+        let file = files::open_own(&path).on("read", &path)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;

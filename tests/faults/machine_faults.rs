@@ -321,12 +321,6 @@ fn faults_while_a_machine_boots_are_infrastructure_failures() {
 #[test]
 fn faults_before_a_tool_starts_are_infrastructure_failures() {
     assert_infrastructure_failures(&[
-        // A guest reboots or panics before the tool's start: QEMU ends (-no-reboot), so it does not boot again and again.
-        (
-            "power_on; ready; event SHUTDOWN '{\"guest\":true,\"reason\":\"guest-reset\"}'; exit 0",
-            "ready",
-            "the guest reset its machine (exit status: 0)",
-        ),
         ("power_on; ready; linger", "ready", "was not prepared by its deadline"),
         (
             "power_on; ready; read_request; agent_event failed '\"reason\":\"no archive\"'; linger",
@@ -512,16 +506,30 @@ fn ends_that_a_guest_causes_are_outcomes_of_its_tool() {
 
 #[test]
 fn a_disk_that_keeps_the_guest_from_preparing_is_an_outcome_of_its_tool() {
-    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
-    folder.fake_qemu(
-        "power_on; ready; read_request; agent_event failed '\"reason\":\"no folder\",\"by_disk\":true'; linger",
-    );
-    folder.run(&[]).success();
-    let runs = folder.runs();
-    let last = &runs.values().next().unwrap().last;
-    assert_eq!(last.outcome, Outcome::ToolCrash { signal: 9 });
-    assert!(last.marks.contains(&"not-prepared".into()), "{:?}", last.marks);
-    assert_eq!(last.facts.as_ref().unwrap().guest_end.as_deref(), Some("no folder"));
+    for (commands, mark, guest_end) in [
+        (
+            "power_on; ready; read_request; agent_event failed '\"reason\":\"no folder\",\"by_disk\":true'; linger",
+            "not-prepared",
+            "no folder",
+        ),
+        // A damaged file system panics or resets the guest that reads it. QEMU ends (-no-reboot), so it does not boot again and
+        // again.
+        (
+            "power_on; ready; event SHUTDOWN '{\"guest\":true,\"reason\":\"guest-reset\"}'; exit 0",
+            "guest-reset",
+            "the guest reset its machine (exit status: 0)",
+        ),
+    ] {
+        let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
+        folder.fake_qemu(commands);
+        folder.run(&[]).success();
+        let runs = folder.runs();
+        let last = &runs.values().next().unwrap().last;
+        assert_eq!(last.outcome, Outcome::ToolCrash { signal: 9 });
+        assert!(last.marks.contains(&mark.into()), "{:?}", last.marks);
+        let found = last.facts.as_ref().unwrap().guest_end.as_deref().unwrap();
+        assert!(found.contains(guest_end), "{found}");
+    }
 }
 
 #[test]

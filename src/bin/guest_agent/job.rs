@@ -131,9 +131,12 @@ pub fn prepare(job: &Job) -> Result<Prepared> {
     fs::create_dir(GROUP).context(GROUP)?;
     let memory_limit_kib = limit_group(job.memory_reserve_kib)?;
     for disk in &job.mounts {
-        // Only the tool's disk can lack the folder.
-        if !Path::new(&disk.at).is_dir() {
-            return Err(anyhow!("{} is not a folder", disk.at).context(ToolsDisk));
+        // Only the tool's disk can lack the folder, or have a link that leads elsewhere, such as to /proc.
+        let at = Path::new(&disk.at);
+        if !at.is_dir() || fs::canonicalize(at).ok().as_deref() != Some(at) {
+            return Err(
+                anyhow!("{} is not a folder, or its path has a symbolic link", disk.at).context(ToolsDisk)
+            );
         }
         let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some(&*disk.device), &*disk.at, Some(&*disk.fs), flags, None::<&str>)

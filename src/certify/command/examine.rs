@@ -4,6 +4,7 @@ use super::results::{EVIDENCE, ExaminationResult, InstanceResult, ResultsFolder,
 use super::tasks::{Task, is_wanted};
 use super::{CertificationError, Input};
 use crate::{Accepted, Finding, Known, Statistics, Value};
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::Value as Answer;
 use mcc_judge::certified::{CertifiedValue, Method};
 use mcc_judge::judgement::Block;
@@ -287,14 +288,20 @@ fn runs(witness: &mcc_checker::Witness) -> String {
     let steps = run.steps.len();
     let kind = match (run.loop_start, run.repeat) {
         (Some(start), _) => {
-            format!("firing sequence of {steps} transitions, of which those after {start} repeat forever")
+            format!(
+                "firing sequence of {}, of which those after {start} repeat forever",
+                counted(steps, "transition")
+            )
         }
         (None, Some(start)) => {
-            format!("firing sequence of {steps} transitions, of which those after {start} add tokens forever")
+            format!(
+                "firing sequence of {}, of which those after {start} add tokens forever",
+                counted(steps, "transition")
+            )
         }
         (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),
         (None, None) => {
-            format!("firing sequence of {steps} {}", if steps == 1 { "transition" } else { "transitions" })
+            format!("firing sequence of {}", counted(steps, "transition"))
         }
     };
     if steps > SHOWN_STEPS {

@@ -104,8 +104,8 @@ impl AttemptResult {
 }
 
 /// Makes an attempt, and returns when its machine is destroyed. `enter` is called with each state. A failure of the
-/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2). What a guest causes after the tool's
-/// start is an outcome of the tool.
+/// machine is `Outcome::Infrastructure` with the state in which it occurred (R2). What a guest causes after its boot is an
+/// outcome of the tool.
 pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> AttemptResult {
     let mut run = AttemptRunner {
         state: State::Preparing,
@@ -226,9 +226,9 @@ impl AttemptRunner<'_> {
             Ok(outcome) => outcome,
             Err(error) => {
                 let is_crash = phases.tool_can_act && error.is_crash();
-                let is_by_tool = phases.tool_can_act && error.is_by_guest()
+                // What is prepared is read from the tool's disk, so its content can end the guest before the tool starts.
+                let is_by_tool = error.is_by_guest()
                     || is_crash && crash_is_by_tool
-                    // What is prepared is read from the tool's disk.
                     || is_by_content(&error, spec, folder);
                 if !is_by_tool {
                     if is_crash {

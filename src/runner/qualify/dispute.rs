@@ -8,6 +8,7 @@ use super::{QualifyError, RunLimits};
 use mcc_base::OnFile;
 use mcc_base::suggest::hint;
 use mcc_base::temporary::{self, folder_beside};
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
@@ -338,7 +339,8 @@ impl Dispute<'_> {
             let _ = writeln!(programs, "- {}: {name}", result.values[number]);
         }
         let (instance, examination) = (archive.instance.as_str(), &self.examination.name);
-        let Reduced { nodes_before, nodes_after, attempts, .. } = result;
+        let Reduced { nodes_before, nodes_after, .. } = result;
+        let attempts = counted(result.attempts, "attempt");
         let (property, edition) = (self.property, self.edition);
         let Self { limit_s, memory_mib, runs, agreeing, .. } = self;
         let mut options = String::new();
@@ -349,7 +351,7 @@ impl Dispute<'_> {
         }
         let text = format!(
             "# Two values of one property\n\n{examination}, {property}\n\n{programs}\nThe instance {instance} was reduced \
-             from {nodes_before} to {nodes_after} places and transitions in {attempts} attempts. The folder {instance} has \
+             from {nodes_before} to {nodes_after} places and transitions in {attempts}. The folder {instance} has \
              the reduced net and formulas.\n\nTo reproduce one value, start the tool as BenchKit does, in a copy of that \
              folder, with BK_EXAMINATION={examination} and BK_INPUT={instance}. To reproduce both, in the folder in which `shrink` was \
              started:\n\n    mcc-harness shrink {} --examination {examination} --property {property}{options} --edition {edition} --limit {limit_s} \
