@@ -76,7 +76,7 @@ impl CampaignDisks {
     /// node.
     ///
     /// # Errors
-    /// A file cannot be read or copied, or differs from the submitted one.
+    /// A file cannot be read or copied, or differs from the submitted one. Or two entries have different guest agents.
     pub fn digest(
         campaign: &Campaign,
         images: &BTreeMap<EntryName, Image>,
@@ -116,6 +116,7 @@ impl CampaignDisks {
             let digests = image.files().iter().map(|(role, _)| files[role].1.clone()).collect();
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
+        check_agents(campaign, &entries)?;
         let (path, inputs_digest) = digested.file("inputs", "", &inputs.disk())?;
         Ok(Self {
             entries,
@@ -141,6 +142,27 @@ impl CampaignDisks {
         }
         all
     }
+}
+
+/// Refuses entries with different kernels or guest agents. These are trusted: an author who changed them would have all
+/// rights in the guest before the run begins, without the limits of an original disk.
+fn check_agents(campaign: &Campaign, entries: &BTreeMap<EntryName, EntryDisks>) -> Result<(), RunnerError> {
+    let mut first: Option<(&EntryName, Vec<&Disk>)> = None;
+    for (entry, disks) in entries.iter().filter(|(_, disks)| matches!(disks.guest, Guest::Agent { .. })) {
+        let agent = disks.digests.iter().filter(|disk| matches!(&*disk.role, "kernel" | "initrd")).collect();
+        match &first {
+            None => first = Some((entry, agent)),
+            Some((_, known)) if *known == agent => {}
+            Some((other, _)) => {
+                let message = format!(
+                    "its kernel or guest agent (initrd) is not that of {other}. Both must be yours, not an author's: copy \
+                     vmlinux and initrd of your reference image into the image folder of each entry"
+                );
+                return Err(campaign.wrong_image(entry, message).into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn role_of(role: &str, entry: &str) -> String {

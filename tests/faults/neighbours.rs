@@ -1,7 +1,7 @@
 //! A machine that exceeds the budget of one resource, beside an honest one that starts after the flood began and ends
 //! before it ends. Only the first one is cut and marked.
 
-use crate::support::campaign::Folder;
+use crate::support::campaign::{Folder, stderr};
 use mcc_harness::base::{Mark, budgets};
 use mcc_harness::store::{Attempt, Outcome};
 use std::fs;
@@ -85,4 +85,29 @@ fn a_flood_of_logs_does_not_disturb_another_machine() {
         assert!((budgets::LOG / 2..2 * budgets::LOG).contains(&bytes), "{log}: {bytes}");
         assert_eq!(folder.output(HONEST, 1, log).trim(), "mine", "{log}");
     }
+}
+
+#[test]
+fn entries_with_different_guest_agents_are_refused() {
+    let folder = Folder::with_fake_qemu(2, &["StateSpace"], "");
+    let (image, other) = (folder.path().join("image"), folder.path().join("other"));
+    fs::create_dir(&other).unwrap();
+    for file in fs::read_dir(&image).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), other.join(file.file_name())).unwrap();
+    }
+    let campaign = folder.path().join("campaign.toml");
+    let text = fs::read_to_string(&campaign).unwrap();
+    let last = text.rfind("\"image\"").unwrap();
+    fs::write(&campaign, [&text[..last], "\"other\"", &text[last + 7..]].concat()).unwrap();
+    for role in ["kernel", "initrd"] {
+        fs::write(other.join(role), "of an author").unwrap();
+        let said = stderr(&folder.run(&[]).code(2));
+        assert!(
+            said.contains("image of tool-1: its kernel or guest agent (initrd) is not that of tool-0"),
+            "{said}"
+        );
+        fs::copy(image.join(role), other.join(role)).unwrap();
+    }
+    folder.run(&[]).success();
 }
