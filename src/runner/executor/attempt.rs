@@ -226,9 +226,10 @@ impl AttemptRunner<'_> {
             Ok(outcome) => outcome,
             Err(error) => {
                 let is_crash = phases.tool_can_act && error.is_crash();
-                // What is prepared is read from the tool's disk, so its content can end the guest before the tool starts.
-                let is_by_tool = error.is_by_guest()
+                let is_by_tool = phases.tool_can_act && error.is_by_guest()
                     || is_crash && crash_is_by_tool
+                    // What is prepared is read from the tool's disk, so its content can end the guest before the tool starts.
+                    || matches!(error, VmError::GuestEnded { .. })
                     || is_by_content(&error, spec, folder);
                 if !is_by_tool {
                     if is_crash {
