@@ -79,13 +79,13 @@ marks! {
     /// guest agent makes folders.
     NOT_PREPARED = "not-prepared", "not prepared",
         "the tool's disk kept the instance from being prepared";
-    /// The kernel of the guest panicked after the tool's start.
+    /// The kernel of the guest panicked after its boot.
     GUEST_PANIC = "guest-panic", "kernel panic", "the kernel of the guest panicked";
-    /// The guest switched its machine off after the tool's start.
+    /// The guest switched its machine off after its boot.
     GUEST_SHUTDOWN = "guest-shutdown", "switched off",
-        "the guest switched its machine off after the tool's start";
-    /// The guest reset its machine after the tool's start.
-    GUEST_RESET = "guest-reset", "reset", "the guest reset its machine after the tool's start";
+        "the guest switched its machine off after its boot";
+    /// The guest reset its machine after its boot.
+    GUEST_RESET = "guest-reset", "reset", "the guest reset its machine after its boot";
     /// QEMU crashed after the tool's start.
     QEMU_CRASH = "qemu-crash", "QEMU crashed", "QEMU crashed after the tool's start";
     /// QEMU could not read or write the tool's disk, although the host could.
