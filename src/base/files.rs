@@ -91,7 +91,7 @@ pub fn is_wrong_path(error: &std::io::Error) -> bool {
 /// # Errors
 /// The file cannot be read.
 pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let start = file.metadata()?.len().saturating_sub(most);
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = vec![];

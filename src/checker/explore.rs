@@ -77,7 +77,7 @@ impl Instance {
         memory_bytes: u64,
         cancel: &'a AtomicBool,
     ) -> Result<Exploration<'a>, CheckError> {
-        let net = self.unfolded()?;
+        let net = self.unfolded(time)?;
         let mut all = Exploration {
             instance: self,
             net,

@@ -84,7 +84,7 @@ impl Instance {
         memory_bytes: u64,
         cancel: &'a AtomicBool,
     ) -> Result<Diagram<'a>, CheckError> {
-        let net = self.unfolded()?;
+        let net = self.unfolded(time)?;
         let limits = ExploreLimits::new("the decision diagram", time, memory_bytes, cancel);
         if net.initial.len() > MAX_PLACES {
             return Err(limits.too_much("places"));

@@ -7,6 +7,7 @@ use mcc_model::{Archive, Expr, Formula, Multiset, NetKind, Property, Total};
 use num_bigint::BigUint;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// An instance for whose values evidence is checked. It is read once for any number of files.
 pub struct Instance {
@@ -37,6 +38,9 @@ pub(crate) enum Claim<'a> {
     Liveness(bool),
 }
 
+/// Longest time for unfolding a net. On any host, nets below the other limits need a small part of it.
+const UNFOLDING_TIME: Duration = Duration::from_secs(300);
+
 impl Instance {
     /// Reads the net and the formulas.
     ///
@@ -56,10 +60,22 @@ impl Instance {
         Ok(Instance { name, kind, model, unfolded, properties, totals: OnceLock::new(), deadlock })
     }
 
-    /// The net for certificates. Unfolds it once. If that is not possible, no certificate of the instance is checked.
-    pub(crate) fn unfolded(&self) -> Result<&Unfolded, CheckError> {
-        let unfolded = || Unfolded::new(&self.model).map_err(CheckError::reason);
-        self.unfolded.get_or_init(unfolded).as_ref().map_err(|why| CheckError::NotChecked(why.clone()))
+    /// The net for certificates. Unfolds it once, within this time and [`UNFOLDING_TIME`]. If that is not possible, no certificate
+    /// of the instance is checked.
+    pub(crate) fn unfolded(&self, time: Duration) -> Result<&Unfolded, CheckError> {
+        let unfolded = match self.unfolded.get() {
+            Some(unfolded) => unfolded,
+            None => {
+                let began = Instant::now();
+                let unfolded = match Unfolded::new(&self.model, time.min(UNFOLDING_TIME)) {
+                    // It is not kept: another check may have more time.
+                    Err(error) if began.elapsed() > time => return Err(error),
+                    unfolded => unfolded.map_err(CheckError::reason),
+                };
+                self.unfolded.get_or_init(|| unfolded)
+            }
+        };
+        unfolded.as_ref().map_err(|why| CheckError::NotChecked(why.clone()))
     }
 
     /// The claim of a value, after a check that the file is one of this instance.

@@ -77,7 +77,7 @@ impl Instance {
         let Certificate { subject, method, lemmas, proof, parts, .. } = certificate;
         let (model, meter) = (&self.model, &Meter::new(limits));
         if parts.is_empty() {
-            let context = Context { model, net: self.unfolded()?, meter };
+            let context = Context { model, net: self.unfolded(limits.time)?, meter };
             let facts = context.lemmas(lemmas)?;
             if let (Some(Method::Siphons), None) = (method, subject) {
                 // The proof is about vectors that are no markings, so it has no lemmas.
@@ -99,7 +99,8 @@ impl Instance {
         }
         // Runs alone do not need the unfolded net, which may be too large.
         let needs_net = !lemmas.is_empty() || parts.iter().any(|part| part.proof.is_some());
-        let context = if needs_net { Some(Context { model, net: self.unfolded()?, meter }) } else { None };
+        let context =
+            if needs_net { Some(Context { model, net: self.unfolded(limits.time)?, meter }) } else { None };
         let facts =
             context.as_ref().map_or_else(|| Ok(Facts::default()), |context| context.lemmas(lemmas))?;
         let evidence: BTreeMap<_, _> = parts.iter().map(|part| (part.part, part)).collect();

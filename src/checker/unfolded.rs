@@ -2,13 +2,17 @@
 
 use crate::CheckError;
 use crate::model::{Firing, Model};
-use mcc_model::{Colour, ColourName, MAX_COLOURS};
+use mcc_model::{Colour, ColourName};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Largest sum of the numbers of places, of bindings that are tried, and of places from which bindings take and on which they
 /// put tokens. It limits time and memory for untrusted nets.
 const MAX_NODES: u64 = 10_000_000;
+
+/// Largest number of colours that the inscriptions of all bindings list; those that they subtract count too.
+const MAX_LISTED_COLOURS: u64 = 1_000_000_000;
 
 /// A transition with a binding.
 pub(crate) struct Flat {
@@ -34,7 +38,9 @@ pub(crate) struct Unfolded {
 }
 
 impl Unfolded {
-    pub fn new(model: &Model) -> Result<Unfolded, CheckError> {
+    /// Unfolds a net within this time.
+    pub fn new(model: &Model, time: Duration) -> Result<Unfolded, CheckError> {
+        let (began, mut left) = (Instant::now(), MAX_LISTED_COLOURS);
         let too_large = || {
             CheckError::NotChecked(format!(
                 "the unfolded net has more than {MAX_NODES} places, bindings and arcs"
@@ -64,7 +70,14 @@ impl Unfolded {
             let start = unfolded.flats.len();
             let mut binding: Vec<Colour> = vec![0; sizes.len()];
             loop {
-                if let Some(firing) = model.firing(number, &binding, &mut { MAX_COLOURS })? {
+                // A guard of many terms takes time for each binding.
+                if began.elapsed() > time {
+                    let seconds = time.as_secs();
+                    return Err(CheckError::NotChecked(format!(
+                        "unfolding the net takes more than {seconds} s"
+                    )));
+                }
+                if let Some(firing) = model.firing(number, &binding, &mut left)? {
                     nodes += (firing.takes.len() + firing.puts.len()) as u64;
                     if nodes > MAX_NODES {
                         return Err(too_large());

@@ -158,6 +158,9 @@ impl Judgement {
         let broken = |what: String| Err(JudgementError::Broken(what));
         let (entries, instances) = (self.entries.len(), self.instances.len());
         let examinations = self.examinations.len();
+        if self.edition.examinations.iter().map(|examination| &examination.name).ne(&self.examinations) {
+            return broken("its edition has other examinations".to_owned());
+        }
         if entries > MAX_ENTRIES {
             return broken(format!("it has {entries} entries, and at most {MAX_ENTRIES} are judged"));
         }

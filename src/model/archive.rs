@@ -425,9 +425,8 @@ mod tests {
 
     const FILE: EntryType = EntryType::Regular;
     const PAX: EntryType = EntryType::XHeader;
-    const GLOBAL: EntryType = EntryType::XGlobalHeader;
     const LONG_NAME: EntryType = EntryType::GNULongName;
-    const HEADERS: [EntryType; 3] = [PAX, GLOBAL, LONG_NAME];
+    const HEADERS: [EntryType; 2] = [PAX, LONG_NAME];
     const MODEL_ENTRY: RawEntry<'static> = ("N-PT-1/model.pnml", FILE, NET);
 
     #[test]
@@ -502,10 +501,14 @@ mod tests {
         const LONG: RawEntry<'static> = ("l", LONG_NAME, "N-PT-1/model.pnml\0");
         let other = ("N-PT-1/other", FILE, NET);
         let second_name = "\"l\" is a second header of a file";
-        let cases: [(&[RawEntry], &str); 9] = [
+        let cases: [(&[RawEntry], &str); 10] = [
             (&[SIZE, MODEL_ENTRY], "\"x\" is a header with the key \"size\""),
-            (&[("g", GLOBAL, SIZE.2), MODEL_ENTRY], "\"g\" is a header with the key \"size\""),
-            (&[("g", GLOBAL, NAME.2), MODEL_ENTRY], "\"g\" is a header with the key \"path\""),
+            (
+                &[("g", EntryType::XGlobalHeader, "16 comment=0123\n"), MODEL_ENTRY],
+                "\"g\" is a header for all files",
+            ),
+            (&[("x", PAX, "11 mtime=a\n"), MODEL_ENTRY], "with the key \"mtime\" or its value"),
+            (&[MODEL_ENTRY, NAME], "its last header has no file"),
             (&[("x", PAX, "14 linkpath=a\n"), MODEL_ENTRY], "with the key \"linkpath\""),
             (&[("x", PAX, "22 GNU.sparse.size=10\n"), MODEL_ENTRY], "with the key \"GNU.sparse.size\""),
             (&[("x", PAX, "9 path=a\n9 path=b\n"), MODEL_ENTRY], "with the key \"path\""),
@@ -518,7 +521,7 @@ mod tests {
             let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
-        let changes: [(&str, EntryType, Change, &str); 7] = [
+        let changes: [(&str, EntryType, Change, &str); 8] = [
             ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
             ("N-PT-1", EntryType::Directory, |_| {}, "is a folder with content"),
             ("./", FILE, |_| {}, "\"./\" has the part `.` in its name"),
@@ -527,8 +530,9 @@ mod tests {
                 "N-PT-1/x",
                 FILE,
                 |header| header[124..136].copy_from_slice(b"\x80\0\x01\0\0\0\0\0\0\0\x04\0"),
-                "\"N-PT-1/x\" has a size or check sum that programs",
+                "\"N-PT-1/x\" has a number that programs",
             ),
+            ("N-PT-1/x", FILE, |header| header[136] = b'8', "\"N-PT-1/x\" has a number that programs"),
             ("N-PT-1/x", FILE, |header| header[345] = b'p', "has a header of an unknown format"),
             ("N-PT-1/x", FILE, |header| header[257..265].copy_from_slice(b"ustar\x0001"), "unknown format"),
         ];
@@ -553,9 +557,7 @@ mod tests {
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let folder = TempDir::new().unwrap();
-        // Headers of `git archive` and of long names.
-        let plain =
-            [("g", GLOBAL, "16 comment=0123\n"), ("x", PAX, "13 mtime=1.5\n"), MODEL_ENTRY, NAME, other];
+        let plain = [("x", PAX, "13 mtime=1.5\n"), MODEL_ENTRY, NAME, other];
         let path = pack(&folder, &plain);
         assert!(Archive::open(&path).unwrap().file("net").is_some());
         let bytes = fs::read(&path).unwrap();

@@ -33,8 +33,12 @@ pub(super) fn each_entry<T>(
         let entry_type = entry.header().entry_type();
         let refuse = |why: &str| Err(ArchiveError::entry(path, &name.to_string_lossy(), why));
         let fields = entry.header().as_old();
-        if !is_plain_number(&fields.size) || !is_plain_number(&fields.cksum) {
-            return refuse("has a size or check sum that programs read differently");
+        let optional = [&fields.mode[..], &fields.uid, &fields.gid, &fields.mtime];
+        let is_absent = |field: &[u8]| field.iter().all(|byte| matches!(byte, b' ' | b'\0'));
+        if ![&fields.size[..], &fields.cksum].into_iter().all(is_plain_number)
+            || !optional.into_iter().all(|field| is_absent(field) || is_plain_number(field))
+        {
+            return refuse("has a number that programs read differently");
         }
         if !has_known_format(entry.header()) {
             return refuse("has a header of an unknown format");
@@ -43,26 +47,34 @@ pub(super) fn each_entry<T>(
             return refuse("is a folder with content");
         }
         match entry_type {
-            EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader => {
+            // Programs do not agree whether what it states, or what a header before it states, is for the next file.
+            EntryType::XGlobalHeader => {
+                return refuse("is a header for all files; pack the files without it");
+            }
+            EntryType::GNULongName | EntryType::XHeader => {
+                if is_old(entry.header()) {
+                    return refuse("is a header that programs read differently");
+                }
                 if entry.size() > MAX_HEADER_BYTES {
                     return refuse(&format!("is a header longer than {MAX_HEADER_BYTES} bytes"));
                 }
                 let mut header = Vec::new();
                 entry.read_to_end(&mut header).on("read", path)?;
-                if entry_type != EntryType::GNULongName && !has_plain_lengths(&header) {
+                if entry_type == EntryType::XHeader && !has_plain_lengths(&header) {
                     return refuse("is a header that programs read differently");
                 }
-                let new_name = match entry_type {
+                long_name = match entry_type {
                     EntryType::GNULongName => Some(path_of(header.strip_suffix(b"\0").unwrap_or(&header))),
-                    _ => match pax_path(&header, entry_type).on("read", path)? {
+                    _ => match pax_path(&header).on("read", path)? {
                         Ok(new_name) => new_name,
-                        Err(key) => return refuse(&format!("is a header with the key \"{key}\"")),
+                        Err(key) => {
+                            return refuse(&format!("is a header with the key \"{key}\" or its value"));
+                        }
                     },
                 };
-                if entry_type != EntryType::XGlobalHeader && std::mem::replace(&mut has_header, true) {
+                if std::mem::replace(&mut has_header, true) {
                     return refuse("is a second header of a file");
                 }
-                long_name = new_name.or(long_name);
             }
             _ => {
                 let name = long_name.take().unwrap_or(name);
@@ -72,6 +84,9 @@ pub(super) fn each_entry<T>(
                 }
             }
         }
+    }
+    if has_header {
+        Err(io::Error::other("its last header has no file")).on("read", path)?;
     }
     // What follows the end of the archive is read by some programs only.
     let mut rest = tar.into_inner();
@@ -90,22 +105,30 @@ pub(super) fn each_entry<T>(
     Ok(None)
 }
 
-/// The keys of PAX headers that change neither the content nor the kind of a file, or of further ones with a prefix.
-const PAX_KEYS: [&str; 8] = ["atime", "comment", "ctime", "gid", "gname", "mtime", "uid", "uname"];
+/// Keys of PAX headers that change neither the content nor the kind of a file begin so.
 const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
 
 /// Returns the path in a PAX header, or a key that is refused. Programs treat the others differently: `size` and
 /// `GNU.sparse.*` give a file another content.
-fn pax_path(header: &[u8], entry_type: EntryType) -> io::Result<Result<Option<PathBuf>, String>> {
+fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
     let mut path = None;
     for extension in tar::PaxExtensions::new(header) {
         let extension = extension?;
         let key = String::from_utf8_lossy(extension.key_bytes()).into_owned();
-        // The names in a global header would be those of all following files.
-        let is_path = key == "path" && entry_type == EntryType::XHeader && path.is_none();
-        if is_path {
-            path = Some(path_of(extension.value_bytes()));
-        } else if !PAX_KEYS.contains(&&*key) && !PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
+        let is_number = |value: &[u8]| {
+            let value = value.strip_prefix(b"-").unwrap_or(value);
+            value.len() <= 25 && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        };
+        let is_known = match &*key {
+            "path" if path.is_none() => {
+                path = Some(path_of(extension.value_bytes()));
+                true
+            }
+            "atime" | "ctime" | "gid" | "mtime" | "uid" => is_number(extension.value_bytes()),
+            "comment" | "gname" | "uname" => true,
+            _ => PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)),
+        };
+        if !is_known {
             return Ok(Err(key));
         }
     }
@@ -138,6 +161,11 @@ fn has_plain_lengths(mut header: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// Whether the header is of Unix V7, which has no headers before a file.
+fn is_old(header: &tar::Header) -> bool {
+    header.as_bytes()[257..265].iter().all(|byte| *byte == 0)
 }
 
 /// Whether the header is of POSIX, or of GNU or Unix V7 without a prefix of the name, which some programs read there.

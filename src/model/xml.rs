@@ -12,6 +12,8 @@ use std::io::{self, BufRead, Read};
 const MAX_ITEM_BYTES: usize = 64 << 20;
 /// Greatest depth of elements.
 const MAX_DEPTH: usize = 100_000;
+/// Largest number of attributes of an element.
+const MAX_ATTRIBUTES: usize = 100;
 
 /// An item of a document.
 pub enum Item<'a> {
@@ -175,7 +177,13 @@ impl<R: BufRead> Xml<R> {
                 }
                 let encoding =
                     declaration.encoding().transpose().map_err(|cause| malformed(&cause.to_string()))?;
-                self.ascii_only = encoding.is_some_and(|name| !name.eq_ignore_ascii_case("UTF-8"));
+                if let Some(name) = encoding.map(|name| name.to_ascii_uppercase()) {
+                    // Others can mean other characters by the bytes of ASCII.
+                    if name != "UTF-8" && name != "US-ASCII" && !name.starts_with("ISO-8859-") {
+                        return Err(malformed("its encoding is not UTF-8, US-ASCII or ISO-8859"));
+                    }
+                    self.ascii_only = name != "UTF-8";
+                }
             }
             Event::Start(_) | Event::End(_) => self.content = Content::default(),
             Event::Text(text) => self.content.text |= !is_blank(text),
@@ -198,12 +206,27 @@ impl<R: BufRead> Xml<R> {
             Event::Start(_) if self.depth == MAX_DEPTH => Err(error(Problem::TooDeep(MAX_DEPTH))),
             Event::Start(start) => {
                 check_name(&start).map_err(|what| malformed(&what))?;
+                // Readers compare each attribute with all others of its element. A short tag has few.
+                if start.len() > MAX_ATTRIBUTES
+                    && start.attributes().with_checks(false).nth(MAX_ATTRIBUTES).is_some()
+                {
+                    return Err(malformed(&format!("an element has more than {MAX_ATTRIBUTES} attributes")));
+                }
                 if self.tool_specific.is_none() {
                     let name = start.name().into_inner();
                     if name == "toolspecific" {
                         self.tool_specific = Some(self.depth);
                     } else if name.contains(':') {
                         let what = "the name of an element has a prefix, which programs read differently";
+                        return Err(malformed(what));
+                    }
+                    let mut attributes = start.attributes().flatten();
+                    // The cheap search comes first: few tags have this text.
+                    if self.root_seen
+                        && start.contains("xmlns")
+                        && attributes.any(|attribute| attribute.key.into_inner().starts_with("xmlns"))
+                    {
+                        let what = "an element has a namespace of its own, which programs read differently";
                         return Err(malformed(what));
                     }
                 }
@@ -334,7 +357,11 @@ mod tests {
         for (document, message) in [
             ("<?xml version='1.1'?><e/>", "not of version 1.0"),
             (&format!("{latin}<e a='\u{e9}'/>"), "its encoding is not UTF-8"),
+            ("<?xml version='1.0' encoding='IBM864'?><e a='%'/>", "its encoding is not UTF-8, US-ASCII"),
+            ("<?xml version='1.0' encoding='UTF-7'?><e/>", "its encoding is not UTF-8, US-ASCII"),
             ("<e><p:e/></e>", "has a prefix"),
+            ("<e xmlns='a'><p id='1' xmlns='b'/></e>", "a namespace of its own"),
+            ("<e><p id='1' xmlns:b='b'/></e>", "a namespace of its own"),
             ("<e>1<!-- -->0</e>", "text beside a comment"),
             ("<e><?p?>&#49;</e>", "text beside a comment"),
             ("<e><![CDATA[1]]></e>", "text beside a comment"),
@@ -348,9 +375,20 @@ mod tests {
             &format!("{latin}<e a='e'/>"),
             "<?xml version='1.0' encoding='utf-8'?><e> <!-- \u{e9} --> <a>\u{e9}</a> <![CDATA[ ]]></e>",
             "<e><toolspecific><p:e>1<!-- --></p:e></toolspecific></e>",
+            "<e xmlns='a'><p id='xmlns'/><toolspecific><q xmlns='c'/></toolspecific></e>",
         ] {
             read_to_end(document).unwrap();
         }
+    }
+
+    #[test]
+    fn elements_with_many_attributes_are_refused() {
+        let element = |attributes: usize| {
+            let attributes = (0..attributes).map(|number| format!(" a{number}=''"));
+            format!("<e><toolspecific{}/></e>", attributes.collect::<String>())
+        };
+        read_to_end(&element(100)).unwrap();
+        assert!(read_to_end(&element(101)).unwrap_err().contains("more than 100 attributes"));
     }
 
     fn read_to_end(document: &str) -> Result<(), String> {
