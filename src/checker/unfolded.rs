@@ -2,7 +2,7 @@
 
 use crate::CheckError;
 use crate::model::{Firing, Model};
-use mcc_model::{Colour, ColourName};
+use mcc_model::{Colour, ColourName, MAX_COLOURS};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -77,7 +77,12 @@ impl Unfolded {
                         "unfolding the net takes more than {seconds} s"
                     )));
                 }
-                if let Some(firing) = model.firing(number, &binding, &mut left)? {
+                // Those of one binding are kept in memory.
+                let most = left.min(MAX_COLOURS);
+                let mut unused = most;
+                let firing = model.firing(number, &binding, &mut unused)?;
+                left -= most - unused;
+                if let Some(firing) = firing {
                     nodes += (firing.takes.len() + firing.puts.len()) as u64;
                     if nodes > MAX_NODES {
                         return Err(too_large());

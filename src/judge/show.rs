@@ -93,7 +93,8 @@ pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     let mut text = String::new();
     for row in rows {
         let cell = |(column, cell): (usize, &String)| {
-            let width = widths[column];
+            // The largest width that can be formatted.
+            let width = widths[column].min(u16::MAX.into());
             if right.contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         };
         let line: Vec<String> = row.iter().enumerate().map(cell).collect();

@@ -293,6 +293,9 @@ fn open_packed(path: &Path) -> Result<Archive, ArchiveError> {
             (EntryType::Regular, _) if is_folder_name => {
                 return Err(refuse("is a plain file with the name of a folder"));
             }
+            (EntryType::Regular, _) if entry.header().as_old().linkname[0] != 0 => {
+                return Err(refuse("is a plain file with the name of a link"));
+            }
             (EntryType::Regular, [name]) => contents.add(name, entry.size(), &mut entry)?,
             (EntryType::Regular, []) => return Err(refuse("is in no folder")),
             (EntryType::Regular | EntryType::Directory, _) => {

@@ -134,6 +134,9 @@ pub enum Problem {
         /// The element, without the outer brackets: `x> in <y`, or `y x="value"`.
         element: String,
     },
+    /// An id begins or ends with white space, which some readers remove.
+    #[error("the id \"{0}\" begins or ends with white space")]
+    IdWithBlank(String),
     /// There is text where the grammar has elements only.
     #[error("<{0}> has text outside of its elements")]
     Text(String),
@@ -168,6 +171,7 @@ impl Problem {
                 "see docs/formats.md (coloured nets) for the sorts, terms and guards that are read"
             }
             Problem::Unsupported { .. } => "flatten the net to plain places, transitions and arcs",
+            Problem::IdWithBlank(_) => "remove the white space",
             Problem::Text(_) => "remove it; it has no meaning there",
         }
     }

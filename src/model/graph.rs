@@ -79,6 +79,10 @@ impl Graph {
     }
 
     fn declare(&mut self, id: &str, line: u64, node: Node) -> Result<(), GraphError> {
+        // A question names it without white space around the id in some readers.
+        if super::xml::trim(id) != id {
+            return Err((line, Problem::IdWithBlank(id.to_owned())));
+        }
         let number = self.number(id);
         match mem::replace(&mut self.nodes[number], (node, line)) {
             (Node::Undeclared, _) => Ok(()),

@@ -160,6 +160,9 @@ impl fmt::Display for Count {
 /// Largest number of elements and texts in a document. Each needs some hundred bytes of memory.
 const MAX_NODES: u32 = 20_000_000;
 
+/// Largest number of declarations of namespaces in a document.
+const MAX_NAMESPACES: usize = 30;
+
 /// Parses a document into memory. `Xml` refuses it if programs read it differently.
 pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
     let mut items = Xml::new(text.as_bytes(), file);
@@ -169,6 +172,11 @@ pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, Mo
 
 /// Parses a document that `Xml` has read already.
 pub(super) fn checked_document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
+    // The parser copies the namespaces of an element to those within it, and compares each with all.
+    if text.matches("xmlns").nth(MAX_NAMESPACES).is_some() {
+        let what = format!("there are more than {MAX_NAMESPACES} namespaces");
+        return Err(ModelError { file: file.to_owned(), line: 1, problem: Problem::Malformed(what) });
+    }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).map_err(|error| {
         let (row, problem) = match error {

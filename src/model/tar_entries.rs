@@ -34,7 +34,7 @@ pub(super) fn each_entry<T>(
         let refuse = |why: &str| Err(ArchiveError::entry(path, &name.to_string_lossy(), why));
         let fields = entry.header().as_old();
         let optional = [&fields.mode[..], &fields.uid, &fields.gid, &fields.mtime];
-        let is_absent = |field: &[u8]| field.iter().all(|byte| matches!(byte, b' ' | b'\0'));
+        let is_absent = |field: &[u8]| field.iter().all(|byte| *byte == 0);
         if ![&fields.size[..], &fields.cksum].into_iter().all(is_plain_number)
             || !optional.into_iter().all(|field| is_absent(field) || is_plain_number(field))
         {
@@ -115,16 +115,14 @@ fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
     for extension in tar::PaxExtensions::new(header) {
         let extension = extension?;
         let key = String::from_utf8_lossy(extension.key_bytes()).into_owned();
-        let is_number = |value: &[u8]| {
-            let value = value.strip_prefix(b"-").unwrap_or(value);
-            value.len() <= 25 && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
-        };
+        let value = extension.value_bytes();
         let is_known = match &*key {
             "path" if path.is_none() => {
-                path = Some(path_of(extension.value_bytes()));
+                path = Some(path_of(value));
                 true
             }
-            "atime" | "ctime" | "gid" | "mtime" | "uid" => is_number(extension.value_bytes()),
+            "gid" | "uid" => is_digits(value),
+            "atime" | "ctime" | "mtime" => is_time(value),
             "comment" | "gname" | "uname" => true,
             _ => PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)),
         };
@@ -133,6 +131,22 @@ fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
         }
     }
     Ok(Ok(path))
+}
+
+/// Whether a value is a number that programs can represent.
+fn is_digits(value: &[u8]) -> bool {
+    (1..10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a value is a number of seconds, with decimals or without: `-1.5`.
+fn is_time(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"-").unwrap_or(value);
+    let (seconds, decimals) = match value.iter().position(|byte| *byte == b'.') {
+        Some(point) => (&value[..point], &value[point + 1..]),
+        None => (value, &b"0"[..]),
+    };
+    let is_number = |digits: &[u8]| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    seconds.len() < 12 && is_number(seconds) && is_number(decimals)
 }
 
 fn path_of(bytes: &[u8]) -> PathBuf {

@@ -122,7 +122,7 @@ impl<R: BufRead> Xml<R> {
         }
     }
 
-    /// Ignores a document type declaration instead of refusing it. Entities that it declares are unknown.
+    /// Ignores a document type that has no declarations of its own, instead of refusing it.
     pub fn with_document_type(self) -> Self {
         Self { document_type: true, ..self }
     }
@@ -258,6 +258,9 @@ impl<R: BufRead> Xml<R> {
                 Err(cause) => Err(malformed(&cause.to_string())),
             },
             Event::DocType(_) if !self.document_type => Err(error(Problem::DocumentType)),
+            Event::DocType(text) if text.contains('[') => {
+                Err(malformed("a document type with declarations, which some readers obey"))
+            }
             Event::Eof if !outside => Err(malformed("the file ends inside an element")),
             Event::Eof if !self.root_seen => Err(malformed("there is no element")),
             Event::Eof => Ok(Item::Eof),

@@ -41,8 +41,6 @@ const CONTROL_PATH: &str = "./ssh";
 /// Interval of connection probes. QEMU's user network repeats a packet that the guest did not receive only after 6
 /// seconds, so new connections are quicker.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
-/// Connections at once that wait for a greeting.
-const MAX_PROBES: usize = 8;
 /// After a lost session QMP must report within this time that the machine itself has ended.
 const LOST_TIMEOUT: Duration = Duration::from_secs(2);
 /// After the end of the tool's streams the control session must report within this time how the tool ended.
@@ -51,6 +49,28 @@ const EXIT_STATUS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest number of lines without a message that are accepted from control sessions while the guest boots: a login
 /// prints some lines. A guest that prints without end could otherwise keep `Ssh::next` from returning.
 const MAX_DROPPED_LINES: usize = 10_000;
+
+/// Connections to a guest whose sshd does not answer yet.
+struct Probing {
+    /// They wait for the greeting of sshd.
+    connections: Vec<TcpStream>,
+    began: Instant,
+    /// The time of the next connection.
+    next: Instant,
+}
+
+impl Probing {
+    /// The first connection is made at this time.
+    fn new(next: Instant) -> Self {
+        Self { connections: vec![], began: Instant::now(), next }
+    }
+}
+
+/// The time until the next connection. A slow sshd can greet on the first one, so all are kept; their number grows with the
+/// logarithm of the time, because a silent sshd must not use up the descriptors of the controller.
+fn probe_interval(waited: Duration) -> Duration {
+    PROBE_INTERVAL.max(waited / 8)
+}
 
 /// The ssh channel of one machine.
 pub struct Ssh {
@@ -63,8 +83,8 @@ pub struct Ssh {
     /// A folder in the guest that exists only until both sessions have begun.
     guest_folder: String,
     stage: Stage,
-    /// Connections that wait for the greeting of sshd, and the time of the next probe.
-    probing: Option<(Vec<TcpStream>, Instant)>,
+    /// The connections that wait for the greeting of sshd.
+    probing: Option<Probing>,
     /// When the control session ended or did not accept a script.
     lost: Option<Instant>,
     /// Standard output and standard error of the tool's session.
@@ -119,7 +139,7 @@ impl Ssh {
             folder: folder.to_owned(),
             guest_folder: format!("/tmp/mcc-{}", random::hex_digits(16)?),
             stage: Stage::Booting,
-            probing: Some((vec![], Instant::now())),
+            probing: Some(Probing::new(Instant::now())),
             lost: None,
             outputs: Some(outputs),
             tool_script: None,
@@ -285,8 +305,8 @@ impl Ssh {
     pub fn poll_targets(&self) -> (Vec<BorrowedFd<'_>>, Option<Instant>) {
         let mut fds: Vec<_> = self.control.iter().map(|(_, lines)| lines.stream.as_fd()).collect();
         let mut look = self.lost_at();
-        if let Some((probes, next)) = &self.probing {
-            fds.extend(probes.iter().map(|probe| probe.as_fd()));
+        if let Some(Probing { connections, next, .. }) = &self.probing {
+            fds.extend(connections.iter().map(|probe| probe.as_fd()));
             look = Some(*next);
         }
         (fds, look)
@@ -331,9 +351,9 @@ impl Ssh {
 
     /// Returns true when sshd has sent its greeting.
     fn probe(&mut self) -> Result<bool, VmError> {
-        let Some((probes, next)) = &mut self.probing else { return Ok(false) };
+        let Some(Probing { connections, began, next }) = &mut self.probing else { return Ok(false) };
         let mut greeted = false;
-        probes.retain_mut(|probe| match probe.read(&mut [0; 4]) {
+        connections.retain_mut(|probe| match probe.read(&mut [0; 4]) {
             Ok(0) => false,
             Ok(_) => {
                 greeted = true;
@@ -347,13 +367,9 @@ impl Ssh {
             // QEMU accepts the connection, so this does not wait for the guest.
             if let Ok(probe) = connect(self.port, self.network.as_deref()) {
                 probe.set_nonblocking(true).map_err(VmError::Start)?;
-                // An sshd that is silent must not use up the descriptors of the controller.
-                if probes.len() == MAX_PROBES {
-                    probes.remove(0);
-                }
-                probes.push(probe);
+                connections.push(probe);
             }
-            *next = Instant::now() + PROBE_INTERVAL;
+            *next = Instant::now() + probe_interval(began.elapsed());
         }
         Ok(greeted)
     }
@@ -416,7 +432,7 @@ impl Ssh {
             Stage::Booting => {
                 self.close();
                 self.lost = None;
-                self.probing = Some((vec![], Instant::now() + PROBE_INTERVAL));
+                self.probing = Some(Probing::new(Instant::now() + PROBE_INTERVAL));
             }
             Stage::Ended | Stage::OutputComplete => self.close(),
             Stage::Preparing
@@ -577,6 +593,16 @@ pub(super) fn evidence_script(nonce: &str, folder: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_silent_sshd_gets_few_connections_in_a_day() {
+        let (mut waited, mut connections) = (Duration::ZERO, 0);
+        while waited < Duration::from_secs(86_400) {
+            waited += probe_interval(waited);
+            connections += 1;
+        }
+        assert!((50..100).contains(&connections), "{connections}");
+    }
 
     #[test]
     fn a_guest_that_prints_without_end_while_it_boots_is_refused() {

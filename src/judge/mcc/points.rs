@@ -40,7 +40,8 @@ impl ValuePoints {
     /// Returns the points of a value in an examination with `values` positions. The positions share the points of the
     /// examination equally; a wrong value loses `penalty` shares.
     pub fn new(judging: &Judging, values: usize) -> Self {
-        let right = &judging.points_per_examination / BigRational::from_integer(values.into());
+        // A total examination (0) has no points.
+        let right = &judging.points_per_examination / BigRational::from_integer(values.max(1).into());
         let wrong = -&right * &judging.penalty;
         Self { right, wrong }
     }

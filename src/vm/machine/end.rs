@@ -73,7 +73,8 @@ impl Machine {
             return VmError::PortClosed;
         }
         let memory_limit = self.isolation.memory_limit_reached();
-        let crashed = memory_limit.is_none() && self.qemu.has_crashed();
+        // Only what a guest makes QEMU do needs more memory than the limit of the group.
+        let crashed = memory_limit.is_some() || self.qemu.has_crashed();
         let causes = [memory_limit, log, self.last_lines("console", "  ")];
         let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
