@@ -249,6 +249,7 @@ fn a_judgement_changed_by_hand_is_refused() {
         ("/blocks/0/cells/0/cost/cpu_ms", serde_json::json!(u64::MAX)),
         ("/blocks/0/cells/0/cost/memory_kib", serde_json::json!(u64::MAX)),
         ("/entries/1/entry", "a".into()),
+        ("/edition/examination", serde_json::json!([])),
         ("/instances/0/weight", "1/0".into()),
         ("/blocks/0/trusted/0/id", "a\nb".into()),
     ] {
