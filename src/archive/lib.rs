@@ -37,7 +37,7 @@ use std::path::PathBuf;
 
 /// The end of a message about a missing disk.
 fn used_by(entry: Option<&EntryName>) -> String {
-    entry.map_or(String::new(), |entry| {
+    entry.map_or(" (paths in a record are not opened)".to_owned(), |entry| {
         format!(" (the runs of {entry} used it; it has changed or is missing since)")
     })
 }

@@ -51,7 +51,7 @@ impl Verified {
     /// Notes why the judgement at `path` cannot be compared. It is bad input if the user gave it, and else a difference.
     fn cannot_compare(&mut self, path: PathBuf, reason: String, is_given: bool) -> Result<(), ArchiveError> {
         if is_given {
-            return Err(ArchiveError::Bad { path, reason });
+            return Err(ArchiveError::Bad { path, reason: format!("it {reason}") });
         }
         self.differs(path.display().to_string(), reason);
         Ok(())

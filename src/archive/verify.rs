@@ -382,7 +382,7 @@ pub fn check_digests(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<()
     };
     let sums = ArchivePaths(folder).sums();
     let file = files::open_own(&sums).map_err(|error| {
-        let reason = format!("is missing or cannot be read: {error}; download the archive again");
+        let reason = format!("it is missing or cannot be read: {error}; download the archive again");
         ArchiveError::Bad { path: sums.clone(), reason }
     })?;
     let mut lines = BufReader::new(file);
@@ -409,7 +409,7 @@ pub fn check_digests(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<()
         None => Ok(()),
         Some(Difference { place, what }) => {
             let reason =
-                format!("{what}; the archive is not intact, `mcc-harness verify` lists all differences");
+                format!("it {what}; the archive is not intact, `mcc-harness verify` lists all differences");
             Err(ArchiveError::Bad { path: folder.join(place), reason })
         }
     }

@@ -31,8 +31,15 @@ pub fn run_hint(wrong: &str, entries: &[&str], instances: &[&str], examinations:
     }
 }
 
-/// Adds a suggestion to a message of serde such as "unknown field `a`, expected one of `b`, `c`".
+/// Adds a suggestion to a message of serde such as "unknown field `a`, expected one of `b`, `c`". Replaces words that
+/// only a programmer knows.
 pub fn with_suggestion(message: &str) -> String {
+    let message = &message.replacen("unknown variant ", "unknown value ", 1);
+    if let Some((wrong, "u8" | "u16" | "u32" | "u64" | "usize")) = message.split_once(", expected ")
+        && wrong.starts_with("invalid value: integer `-")
+    {
+        return format!("{wrong}, expected a whole number of 0 or more");
+    }
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match words.as_slice() {
         [wrong, allowed @ ..] if message.starts_with("unknown ") => {
@@ -92,6 +99,10 @@ mod tests {
     fn a_message_about_an_unknown_key_gets_the_nearest_known_one() {
         let message = "unknown field `exmainations`, expected one of `examinations`, `instances`";
         assert!(with_suggestion(message).ends_with("; did you mean `examinations`?"));
+        assert_eq!(
+            with_suggestion("invalid value: integer `-3`, expected u64"),
+            "invalid value: integer `-3`, expected a whole number of 0 or more"
+        );
         assert_eq!(with_suggestion("missing field `edition`"), "missing field `edition`");
     }
 }

@@ -45,7 +45,13 @@ pub fn in_words(archive: &Archive, finding: &Finding) -> String {
         let _ = write!(text, ": a certificate of {lemmas} proves it");
     }
     if let Some(explored) = explored {
-        let _ = write!(text, ": found on {} explored markings, without a small certificate", explored.states);
+        let how = match explored.states {
+            0 if explored.nodes > 0 => "with a decision diagram of all markings".to_owned(),
+            states if explored.complete => format!("by exploring all {states} markings"),
+            states => format!("by exploring {states} markings"),
+        };
+        let check = if certificate.is_none() { "; there is no certificate to check" } else { "" };
+        let _ = write!(text, ": found {how}{check}");
     }
     text
 }

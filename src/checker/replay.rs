@@ -222,7 +222,10 @@ impl<'a> Replay<'a> {
             Truth::Unknown => {
                 Err(CheckError::refused("the run does not determine the truth of the formula".to_owned()))
             }
-            found => Err(CheckError::refused(format!("the run shows that the formula is {found:?}"))),
+            found => {
+                let found = if found == Truth::True { "TRUE" } else { "FALSE" };
+                Err(CheckError::refused(format!("the run shows that the formula is {found}")))
+            }
         }
     }
 }

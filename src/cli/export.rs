@@ -218,7 +218,7 @@ fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
     print::file(out, &rows)?;
     let mut text = format!("{} (rows: {})\n", out.display(), rows.lines().count() - 1);
     if sums.is_empty() {
-        text += "no pattern matched the output of a run\n";
+        text += "no pattern matched the output of any run\n";
     }
     for ((entry, class), runs) in sums {
         text += &format!("{entry:<30} {class:<20} {runs}\n");

@@ -91,6 +91,7 @@ enum Command {
     /// --submission qualifies the image, boots the exported disk once over ssh with one examination, and writes a folder with
     /// the disk, its keys, the notice, the reports of qualification and boot, and SHA256SUMS. Exit code 1: an error was
     /// found, and nothing is written.
+    /// An inputs image becomes a data disk without bootloader and key.
     Export {
         /// Folder of an image.
         image: PathBuf,
@@ -223,7 +224,8 @@ fn disk_size(text: &str) -> Result<u64, String> {
 /// The text about an exported disk.
 fn exported(vmdk: &Path, written: &Exported) -> Result<String, Failure> {
     let (digest, bytes) = digest::file(vmdk).with_context(|| vmdk.display().to_string())?;
-    let mut out = format!("disk {}\n  sha256:{digest} {bytes} bytes\n", vmdk.display());
+    let (what, note) = if written.boots { ("disk", "") } else { ("data disk", " (does not boot)") };
+    let mut out = format!("{what} {}{note}\n  sha256:{digest} {bytes} bytes\n", vmdk.display());
     if let Some(key) = &written.key {
         out += &format!("  key for mcc and root: {}\n", key.display());
     }
@@ -248,7 +250,9 @@ type Archives = (Vec<(String, PathBuf)>, BTreeMap<PathBuf, FileStamp>);
 
 /// The archives of a folder by name, checked by rule M-4, and their stamps from before this check.
 fn checked_archives(folder: &Path, accept_errors: bool) -> Result<Archives, Failure> {
-    let found = mcc_campaign::archives_in(folder).with_context(|| folder.display().to_string());
+    let found = mcc_campaign::archives_in(folder).map_err(|error| {
+        anyhow!("cannot read {}: {error}; give the folder of the instance archives", folder.display())
+    });
     let named: Vec<_> = found.map_err(Failure::usage)?.into_iter().collect();
     if named.is_empty() {
         return Err(Failure::usage(anyhow!("no instance archive (NAME.tgz) in {}", folder.display())));

@@ -61,16 +61,9 @@ pub struct Args {
     /// ranks, medals, answers, CPU times.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = WITHOUT_COMPARISON)]
     compare: Option<Vec<PathBuf>>,
-    /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this.
-    #[arg(
-        long,
-        alias = "times",
-        value_name = "RATIO",
-        default_value_t = 2,
-        requires = "compare",
-        conflicts_with = "input"
-    )]
-    time_ratio: u64,
+    /// With --compare: list two CPU times, or two memory peaks, whose ratio is more than this [default: 2].
+    #[arg(long, alias = "times", value_name = "RATIO")]
+    time_ratio: Option<u64>,
     /// Judge again without each competing tool in turn (sensitivity.csv), and mark the ranks that could change if fewer than
     /// N trusted values were different (margins.csv) [default of N: 16].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
@@ -107,6 +100,8 @@ fn replacement(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    let has_ratio_only = args.time_ratio.is_some() && args.compare.is_none();
+    Failure::usage_if(has_ratio_only, "--time-ratio needs --compare")?;
     match (&args.compare, &args.out) {
         (Some(judgements), _) => show_differences(judgements, &args),
         (None, Some(out)) => judge(&args.input, out, &args),
@@ -124,9 +119,10 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let (before, after) = (before.folder.as_path(), after.folder.as_path());
     let other_contest = |dir: &Path| mcc_other_contests::Judgement::read(dir).map_err(Failure::usage);
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
+    let time_ratio = args.time_ratio.unwrap_or(2);
     let compared = match (other_contest(before)?, other_contest(after)?) {
-        (None, None) => compare(&mcc(before)?, &mcc(after)?, args.time_ratio),
-        (Some(before), Some(after)) => compare(&before, &after, args.time_ratio),
+        (None, None) => compare(&mcc(before)?, &mcc(after)?, time_ratio),
+        (Some(before), Some(after)) => compare(&before, &after, time_ratio),
         (Some(judgement), None) => Err(CompareError::Contests(judgement.contest, "mcc".to_owned())),
         (None, Some(judgement)) => Err(CompareError::Contests("mcc".to_owned(), judgement.contest)),
     };

@@ -7,6 +7,7 @@ use mcc_archive::ArchivePaths;
 use mcc_campaign::Publication;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
+use mcc_judge::certified::CERTIFIED_FILE;
 use mcc_judge::overrides::read_overrides;
 use mcc_judge::record::{RecordError, edition_of, read_record, read_unfinished};
 use mcc_judge::sources::{Source, combine};
@@ -91,6 +92,12 @@ impl JudgeInputs {
         if let Some(certified) = certified.filter(|path| !path.is_dir()) {
             return Err(Failure::usage(anyhow!(
                 "--certified: {} is not a folder; give the folder of `certify`",
+                certified.display()
+            )));
+        }
+        if let Some(certified) = certified.filter(|path| !path.join(CERTIFIED_FILE).exists()) {
+            return Err(Failure::usage(anyhow!(
+                "--certified: {} has no {CERTIFIED_FILE}; give the folder of `certify`",
                 certified.display()
             )));
         }
@@ -252,10 +259,10 @@ impl Opened {
         let is_record = path.is_dir() && !is_results(&path);
         let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(|error| match error {
             StoreError::NoRecord { .. } if path.join("judgement.json").exists() => {
-                Failure::usage(anyhow!("{error}, an archive or a table of answers"))
+                Failure::usage(anyhow!("{error}, an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS)"))
             }
             StoreError::NoRecord { .. } => Failure::usage(anyhow!(
-                "{error}, an archive or a table of answers; results of SV-COMP or CRV need an --edition of that contest \
+                "{error}, an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS); results of SV-COMP or CRV need an --edition of that contest \
                  (`mcc-harness edition list`)"
             )),
             error => Failure::usage(error),

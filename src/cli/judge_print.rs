@@ -135,10 +135,11 @@ fn table(header: &Judgement, totals: &JudgementTotals) -> String {
 /// its word in the tables of the judgement.
 fn marks(judge: &Judge) -> String {
     let (marks, runs) = judge.marks();
+    let noun = if judge.not_made_yet() > 0 { "recorded runs" } else { "runs" };
     let line = |(word, count): (&&str, &u64)| {
         let mark = Mark::from(*word);
         let key = if mark.name() == *word { String::new() } else { format!(" ({word})") };
-        format!("{}{key}: {count} of {runs} runs\n", mark.name())
+        format!("{}{key}: {count} of {runs} {noun}\n", mark.name())
     };
     marks.iter().map(line).collect()
 }

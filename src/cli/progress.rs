@@ -54,7 +54,7 @@ pub fn watch(
     let end = runner.run(wanted, &|event| bar.show(event));
     bar.finish(&record.summary()?);
     if let Ok(CampaignEnd::Stopped) = end {
-        stderr_line!("run: stopped as requested; the same command (without --rerun) continues the campaign");
+        stderr_line!("run: stopped as requested; the same command continues the campaign");
     }
     end
 }

@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "OUTCOME", value_parser = ["infrastructure"])]
     retry: Option<String>,
     /// Repeat recorded runs of one tool in one examination. The earlier attempts are kept and shown; the last attempt
-    /// is judged.
+    /// is judged. Open runs are executed too.
     #[arg(long, requires_all = ["tool", "examination", "reason"])]
     rerun: bool,
     /// With --rerun: the name of an entry, or of a tool with all its variants.
@@ -115,6 +115,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         CampaignEnd::Held => next(&format!(
             "`mcc-harness status {results}` lists what is held; the same command with --release ENTRY runs its open runs"
         )),
+        CampaignEnd::Stopped if args.rerun => next("the same command without --rerun and its options"),
         CampaignEnd::Stopped => {}
     }
     Ok(end.into())
@@ -139,7 +140,7 @@ pub(super) fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     }
     say_on_signal(
         &[SIGINT, SIGTERM],
-        "it stops when the current runs have ended; a second signal ends them at once",
+        "`run` stops when the current runs have ended; a second signal ends them at once",
     )?;
     Ok(stop)
 }

@@ -3,6 +3,7 @@ use super::run::no_entry;
 use super::terminal::{argument, next, warning};
 use super::{Exit, Failure, print};
 use anyhow::anyhow;
+use mcc_base::text::counted;
 use mcc_campaign::{Campaign, LostNode};
 use mcc_edition::Edition;
 use mcc_runner::cluster::{
@@ -235,12 +236,14 @@ fn demands(prepared: &PreparedCampaign, history: &[PathBuf]) -> Result<Vec<Model
 fn submission_line(job: &str, batch: &Batch) -> String {
     let place = batch.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
     let (first, models) = (&batch.models[0], batch.models.len());
-    let which = if models == 1 { first.clone() } else { format!("{models} models ({first}, ...)") };
     let (cores, time) = (batch.resources.cores, batch.time_s.div_ceil(60));
-    format!(
-        "job {job}: {which}{place}; for each model {cores} cores, {} MiB, time limit {time} min",
-        batch.resources.memory_mib
-    )
+    let jobs = if models == 1 {
+        format!("job {job}: {first}{place}, with")
+    } else {
+        format!("job array {job}: {models} jobs, one for each model ({first}, ...){place}, each with")
+    };
+    let (cores, memory) = (counted(cores as usize, "core"), batch.resources.memory_mib);
+    format!("{jobs} {cores}, {memory} MiB, time limit {time} min")
 }
 
 /// Where a model is submitted, and what must be done before.

@@ -83,14 +83,16 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
                     if verified.differences.is_empty() {
                         return Err(error.into());
                     }
-                    verified.differs(args.input.display().to_string(), error.to_string());
+                    let what = format!("could not be judged again: {error}");
+                    verified.differs(args.input.display().to_string(), what);
                 }
                 if args.certified.is_some() {
                     verified.not_proved.push(EVIDENCE.to_owned());
                 }
             }
             Err(Failure { error, .. }) if !verified.differences.is_empty() => {
-                verified.differs(args.input.display().to_string(), print::error(&error));
+                let what = format!("could not be judged again: {}", print::error(&error));
+                verified.differs(args.input.display().to_string(), what);
             }
             Err(failure) => return Err(failure),
         }
@@ -111,7 +113,7 @@ fn text(verified: &Verified, folder: &Path) -> String {
     let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more, .. } = verified;
     let mut text = String::new();
     for difference in differences {
-        text += &format!("{}: {}\n", difference.place, difference.what);
+        text += &format!("{} {}\n", difference.place, difference.what);
     }
     if *more > 0 {
         text += &format!("further differences that are not listed: {more}\n");

@@ -25,6 +25,16 @@ pub enum EditionError {
         /// The names of the built-in editions.
         known: String,
     },
+    /// The edition is one of another contest.
+    #[error(
+        "{name} is an edition of {contest}; this command needs an edition of the MCC (`mcc-harness edition list`)"
+    )]
+    OtherContest {
+        /// The given name.
+        name: String,
+        /// The name of the contest.
+        contest: &'static str,
+    },
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),

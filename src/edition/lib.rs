@@ -105,7 +105,7 @@ impl Edition {
 
     /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        setting_words::warnings(&self.name, &self.unknown)
+        setting_words::warnings(&self.name, &self.unknown, Some(self.judging.confidence))
     }
 
     /// The name of an instance without the prefix of stripped models, and whether it has that prefix.

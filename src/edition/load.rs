@@ -1,7 +1,7 @@
 //! Reads and checks an edition file of the MCC.
 
 use super::Edition;
-use super::builtin::text_of;
+use super::builtin::{other_edition_names, text_of};
 use super::error::EditionError;
 use super::layers::Layers;
 
@@ -9,8 +9,12 @@ impl Edition {
     /// Loads an edition by name, or by the path of its file.
     ///
     /// # Errors
-    /// There is no such edition, or its file cannot be read or is wrong.
+    /// There is no such edition, it is one of another contest, or its file cannot be read or is wrong.
     pub fn load(name_or_path: &str) -> Result<Self, EditionError> {
+        if other_edition_names().any(|name| name == name_or_path) {
+            let contest = if name_or_path.starts_with("crv-") { "CRV" } else { "SV-COMP" };
+            return Err(EditionError::OtherContest { name: name_or_path.to_owned(), contest });
+        }
         let (text, file) = text_of(name_or_path)?;
         Self::parse(&text, &file)
     }

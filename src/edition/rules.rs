@@ -93,7 +93,7 @@ impl OtherEdition {
 
     /// Warnings for readers of results: a sentence for every setting that was not published.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown))
+        self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown, None))
     }
 
     /// The year of the contest, which ends its name: `2013`. None: the name has none.

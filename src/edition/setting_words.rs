@@ -1,5 +1,6 @@
 //! The settings of an edition in words, and warnings on those that the contest did not publish (`[unknown]`).
 
+use super::ConfidenceReading;
 use std::collections::BTreeMap;
 
 /// A setting as part of a sentence, such as `the factor of all points`. A setting without words of its own is named by
@@ -112,21 +113,30 @@ pub fn known_words(key: &str) -> Option<&'static str> {
     })
 }
 
-/// What follows the words of a key, before the reason: what the settings that the reason names mean.
-fn explanation(key: &str) -> &'static str {
-    match key {
-        "judging.confidence" => {
-            ". With `answered`, the confidence of an entry is its share of agreeing values among the common values that \
-             it answered; with `all-trusted`, its share among all common values. "
+/// What follows the words of a key, before the reason: what the settings that the reason names mean. `confidence`: the
+/// setting that is used.
+fn explanation(key: &str, confidence: Option<ConfidenceReading>) -> &'static str {
+    match (key, confidence) {
+        ("judging.confidence", Some(ConfidenceReading::Answered)) => {
+            ". `answered` is used: the confidence of an entry is its share of agreeing values among the common values that \
+             it answered. With `all-trusted`, it would be its share among all common values. "
+        }
+        ("judging.confidence", Some(ConfidenceReading::AllTrusted)) => {
+            ". `all-trusted` is used: the confidence of an entry is its share of agreeing values among all common values. \
+             With `answered`, it would be its share among those that it answered. "
         }
         _ => ": ",
     }
 }
 
 /// A sentence for every setting of an edition that was not published: its key in words, and the reason for its value.
-pub(crate) fn warnings(edition: &str, unknown: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
+pub(crate) fn warnings(
+    edition: &str,
+    unknown: &BTreeMap<String, String>,
+    confidence: Option<ConfidenceReading>,
+) -> impl Iterator<Item = String> {
     unknown.iter().map(move |(key, why)| {
-        let (words, then) = (setting_words_and_key(key), explanation(key));
+        let (words, then) = (setting_words_and_key(key), explanation(key, confidence));
         // The sentence says so already.
         let why = why.replacen("; the contest did not publish it", "", 1);
         format!("edition {edition}: the contest did not publish {words}{then}{why}")
@@ -166,10 +176,10 @@ mod tests {
             ("judging.scale", "2 is used; the contest did not publish it. Fitted"),
         ];
         let unknown = unknown.map(|(key, why)| (key.to_owned(), why.to_owned())).into();
-        let warnings: Vec<String> = warnings("mine", &unknown).collect();
+        let warnings: Vec<String> = warnings("mine", &unknown, Some(ConfidenceReading::Answered)).collect();
         assert!(warnings[0].starts_with(
-            "edition mine: the contest did not publish how confidence is computed (`judging.confidence`). With \
-             `answered`, "
+            "edition mine: the contest did not publish how confidence is computed (`judging.confidence`). \
+             `answered` is used: "
         ));
         assert!(warnings[0].ends_with("among all common values. two readings"), "{warnings:?}");
         assert_eq!(

@@ -520,8 +520,8 @@ impl Misses {
         let outcomes = self.by_outcome.iter().map(|(outcome, count)| (outcome.to_string(), *count)).collect();
         let counts = [
             ("family", self.by_family.clone()),
-            ("backer (entry that has the value)", self.by_backer.clone()),
-            ("outcome of the run", outcomes),
+            ("entry that has it right", self.by_backer.clone()),
+            ("ending of the run", outcomes),
             ("failure class of the run", self.by_failure_class.clone()),
         ];
         counts.into_iter().filter(|(_, counts)| !counts.is_empty()).map(|(by, counts)| {

@@ -29,7 +29,7 @@ pub const SCORES: Table = Table {
 
 /// `scores.csv` of CRV
 pub const SCORES_OF_CRV: Table = Table {
-    about: "the points of each entry by track, and the parts that they are the sum of",
+    about: "the points of each entry by track, and their parts",
     columns: &[
         "tool",
         "category",
@@ -77,7 +77,7 @@ pub const VERDICTS: Table = Table {
 
 /// `verdicts.csv` of CRV
 pub const VERDICTS_OF_CRV: Table = Table {
-    about: "the verdict on each benchmark, and the parts that the points are the sum of; measured: execution time in s \
+    about: "the verdict on each benchmark, and the parts of its points; measured: execution time in s \
             (time_s) and memory in megabytes (memory_mb)",
     columns: &[
         "category",

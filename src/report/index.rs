@@ -53,6 +53,8 @@ struct FrontPage {
     notes: Vec<TextParts>,
     /// Whether the site has a record, so that its contest can have an archive.
     has_record: bool,
+    /// Whether a record was judged.
+    of_record: bool,
     /// Whether the edition has awards.
     has_awards: bool,
     /// Organizers, date, title and DOI of the campaign; empty without organizers.
@@ -309,6 +311,7 @@ pub fn write(
             .map(|note| show::code_parts(&note))
             .collect(),
         has_record: record.runs() > 0,
+        of_record: judgement.is_of_record(),
         has_awards: !judgement.edition.judging.awards.is_empty(),
         archive: contest.input.archive.map_or_else(
             || ("ARCHIVE".to_owned(), String::new()),

@@ -160,11 +160,14 @@ fn summary(contest: &Contest, number: usize, podium: &Podium) -> String {
     let names: Vec<String> = first.iter().map(|place| name(place)).collect();
     let Some((last, others)) = names.split_last() else { return "No entry has a rank.".to_owned() };
     let winner = first[0];
-    let points = show::points(&winner.points);
+    let points = match show::points(&winner.points) {
+        one if one == "1" => "1 point".to_owned(),
+        points => format!("{points} points"),
+    };
     let mut text = if others.is_empty() {
-        format!("{last} is first with {points} points")
+        format!("{last} is first with {points}")
     } else {
-        format!("{} and {last} share the first place with {points} points", others.join(", "))
+        format!("{} and {last} share the first place with {points}", others.join(", "))
     };
     if let Some(next) = ranked.iter().find(|place| place.rank != Some(1)) {
         text += &format!(", {} more than {}", distance(&winner.points, &next.points), name(next));

@@ -144,33 +144,35 @@ pub struct MarkRow {
 /// The marks of runs.
 pub fn marks(contest: &Contest, examination: Option<usize>) -> Vec<MarkRow> {
     let mut counts = BTreeMap::<&Mark, u64>::new();
-    let mut runs = 0;
+    let (mut runs, mut made) = (0, 0);
     for block in &contest.judgement.blocks {
         if examination.is_some_and(|examination| block.examination != examination) {
             continue;
         }
         for cell in block.cells.iter().filter(|cell| contest.entries.contains(&cell.entry)) {
             runs += 1;
+            made += u64::from(Mark::was_made(&cell.marks));
             for mark in &cell.marks {
                 *counts.entry(mark).or_default() += 1;
             }
         }
     }
-    let all = show::thousands(runs);
-    counts
-        .into_iter()
-        .map(|(mark, count)| MarkRow {
+    let row = |(mark, count): (&Mark, u64)| {
+        let (all, noun) =
+            if made == runs || *mark == Mark::NOT_RUN_YET { (runs, "runs") } else { (made, "recorded runs") };
+        MarkRow {
             word: show::marks(std::slice::from_ref(mark)),
             meaning: mark.in_words().map_or("a mark of another version", |(_, meaning)| meaning),
             filter: contest::in_fragment(mark),
             filter_words: contest::in_fragment(&show::marks(std::slice::from_ref(mark))),
-            runs: if count == runs {
-                format!("all {all} runs")
+            runs: if count == all {
+                format!("all {} {noun}", show::thousands(all))
             } else {
-                format!("{} of {all} runs", show::thousands(count))
+                format!("{} of {} {noun}", show::thousands(count), show::thousands(all))
             },
-        })
-        .collect()
+        }
+    };
+    counts.into_iter().map(row).collect()
 }
 
 /// Rows of a table of points, best first. `name` returns a row's name, path, status and its number in `endings`.

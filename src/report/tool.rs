@@ -203,7 +203,11 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
         ("Right in no other competing tool", values(tally.unique), points(&tally.unique_points)),
         ("Wrong", values(tally.wrong), format!("{} points lost", show::points(&tally.penalties))),
         ("Trusted values not given", values(tally.missed), IN_ITS_EXAMINATIONS.to_owned()),
-        ("Points missing", points(&tally.missing), IN_ITS_EXAMINATIONS.to_owned()),
+        (
+            "Points missing",
+            points(&tally.missing),
+            format!("at positions with a trusted value, {IN_ITS_EXAMINATIONS}"),
+        ),
     ];
     tiles.extend(arrival_tiles(contest, entry));
     tiles

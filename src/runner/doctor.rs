@@ -2,6 +2,7 @@
 
 use mcc_base::Mark;
 use mcc_base::OnFile;
+use mcc_base::text::counted;
 use mcc_edition::Machine;
 use mcc_vm::Isolation;
 use mcc_vm::build::{DISK_PROGRAMS, PROGRAMS};
@@ -245,7 +246,7 @@ fn cpu_flags(machine: &Machine, accelerator: Accelerator, probe: &Probe) -> Chec
         found += &format!("; missing: {}", missing.join(" "));
     }
     if !enabled.is_empty() {
-        found += &format!("; optional flags: {}", enabled.join(" "));
+        found += &format!("; optional flags present: {}", enabled.join(" "));
     }
     if missing.is_empty() {
         ok("cpu-flags", found)
@@ -302,7 +303,8 @@ fn leases(of_host: Result<HostLeases, LeaseError>) -> Check {
         let memory_mib = controller.held.iter().map(|held| held.memory_mib).fold(0, u64::saturating_add);
         let (pid, campaign, since) = (controller.pid, &controller.campaign, &controller.since);
         format!(
-            "{campaign} (process {pid}, since {since}) has leased CPUs {} and {memory_mib} MiB",
+            "{campaign} (process {pid}, since {since}) has leased {} {} and {memory_mib} MiB",
+            if cpus.len() == 1 { "CPU" } else { "CPUs" },
             cpus.join(",")
         )
     };
@@ -350,8 +352,8 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     );
     let remedy = |runs: &str, vcpus: u32| {
         format!(
-            "{runs} runs need a host with this number of whole cores of one socket: {vcpus}, and one more for the \
-             controller; or use --allow-degraded (cores are shared, runs are marked {})",
+            "{runs} runs need a host with {} in one socket, and one more core for the controller; or use --allow-degraded (cores are shared, runs are marked {})",
+            counted(vcpus as usize, "whole core"),
             Mark::SHARED_CORES
         )
     };
@@ -508,7 +510,7 @@ mod tests {
         let complete = check_of(Some(&["sse", "avx", "vme"]));
         assert_eq!(
             (complete.state, &*complete.found),
-            (CheckState::Ok, "2 of 2 required flags under kvm; optional flags: vme")
+            (CheckState::Ok, "2 of 2 required flags under kvm; optional flags present: vme")
         );
         let lacking = check_of(Some(&["sse"]));
         assert_eq!(lacking.state, CheckState::Degraded);

@@ -136,7 +136,7 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
     let shown = source.archive.display();
     if let Some(first) = verified.differences.first() {
         return Err(ImportError::Refused(format!(
-            "{shown}: the archive is not intact: {}: {}; `mcc-harness verify` lists all differences, and nothing was written",
+            "{shown}: the archive is not intact: {} {}; `mcc-harness verify` lists all differences, and nothing was written",
             first.place, first.what
         )));
     }
@@ -503,7 +503,7 @@ impl NewCampaign<'_> {
              mcc-harness run campaign.toml --out results\n    \
              {judge}\n    \
              mcc-harness judge --compare {archive} judged\n\n\
-             On a cluster, `submit` and `collect` take the place of `run`; write [cluster] into campaign.toml before. A part: \
+             On a cluster, `submit` and `collect` take the place of `run`; write [cluster] into campaign.toml first. To run a part, use \
              `run --only 'ENTRY/INSTANCE/EXAMINATION'` with globs, and then `judge --unfinished`.\n\
              Images, kernels and initrds are programs of other people; they run in machines without network.\n\n\
              Not as in the campaign of the archive, because the archive does not have it or it is of other hosts: comments of \

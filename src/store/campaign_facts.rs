@@ -52,11 +52,12 @@ impl CampaignFacts {
     /// Returns the differences from `stored` except those of instances, as parts of a message.
     pub(super) fn changes_since(&self, stored: &CampaignFacts) -> Vec<String> {
         let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
-        let disks = |facts: &Self| facts.disks.iter().map(|d| (d.role.clone(), d.sha256.clone())).collect();
+        let disks =
+            |facts: &Self| facts.disks.iter().map(|d| (disk_name(&d.role), d.sha256.clone())).collect();
         let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.to_string(), e.clone())).collect();
         let mut changes = differences("", self.settings.clone(), stored.settings.clone());
         changes.extend(differences("", edition(self), edition(stored)));
-        changes.extend(differences("disk ", disks(self), disks(stored)));
+        changes.extend(differences("the ", disks(self), disks(stored)));
         changes.extend(differences("entry ", entries(self), entries(stored)));
         changes
     }
@@ -89,6 +90,11 @@ impl<'a> InstanceChanges<'a> {
         changes.sort();
         changes
     }
+}
+
+/// A disk in words: `disk tool` is the disk of tool.
+fn disk_name(role: &str) -> String {
+    role.split_once(' ').map_or_else(|| format!("{role} disk"), |(kind, entry)| format!("{kind} of {entry}"))
 }
 
 fn differences<T: PartialEq>(

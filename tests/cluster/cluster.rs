@@ -267,7 +267,7 @@ fn a_dry_run_of_a_resumption_changes_nothing() {
     let before = batches(&folder);
     let dry = ["submit", "campaign.toml", "--out", "results", "--resume", "--dry-run"];
     let said = harness(&folder, &dry, 0);
-    assert!(said.starts_with("job 1: DiningTable; for each model "), "{said}");
+    assert!(said.starts_with("job 1: DiningTable, with "), "{said}");
     assert_eq!(batches(&folder), before);
     let facts = fs::read_to_string(folder.results().join("cluster/cluster.json")).unwrap();
     assert!(facts.contains("\"allow_degraded\": true"), "{facts}");
@@ -328,7 +328,9 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     fakes(&folder, &[("sbatch", "echo \"$@\" >> \"$(dirname \"$0\")/asked\"; echo 77")]);
     let printed = submit(&folder, 0);
     assert!(
-        printed.contains("job 77: 2 models (DiningTable, ...); for each model 2 cores, 17408 MiB"),
+        printed.contains(
+            "job array 77: 2 jobs, one for each model (DiningTable, ...), each with 2 cores, 17408 MiB"
+        ),
         "{printed}"
     );
     let arguments = fs::read_to_string(folder.path().join("bin/asked")).unwrap();

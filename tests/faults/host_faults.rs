@@ -370,7 +370,10 @@ fn a_ctrl_c_in_the_terminal_lets_the_running_tool_end() {
     // A terminal sends its signals to the whole foreground process group.
     killpg(Pid::from_raw(controller.id() as i32), Signal::SIGINT).unwrap();
     let mut says = |words: &str| progress.any(|line| line.unwrap().contains(words));
-    assert!(says("SIGINT: it stops when the current runs have ended"), "the controller has got the signal");
+    assert!(
+        says("SIGINT: `run` stops when the current runs have ended"),
+        "the controller has got the signal"
+    );
     assert_eq!(folder.machines().len(), 1, "the machine still runs");
     fs::write(folder.path().join("end"), "").unwrap();
     assert!(says("1 of 1 runs recorded"));
@@ -564,7 +567,7 @@ fn a_disk_that_changes_during_a_campaign_stops_it() {
     );
     // With a changed disk the campaign is a different one.
     let refused = folder.run(&[]).code(2);
-    assert!(stderr(&refused).contains("disk disk tool-0 differs"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the disk of tool-0 differs"), "{}", stderr(&refused));
     fs::write(&disk, campaign::EMPTY_QCOW2).unwrap();
     // A change of the content whose time is set back.
     let swap = "if [[ ! -e swapped ]]; then touch -r image/disk swapped; printf Q | dd of=image/disk conv=notrunc status=none; \

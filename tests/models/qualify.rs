@@ -352,7 +352,7 @@ fn wrong_arguments_of_qualify_are_errors_with_a_remedy() {
             "edition limited: `limits.instructions` is 1000000000, but a native run has no machine that counts \
              instructions; qualify an image without --native",
         ),
-        (vec!["--native", "models"], "models: contains no BenchKit_head.sh; give the tool's folder"),
+        (vec!["--native", "models"], "models contains no BenchKit_head.sh; give the tool's folder"),
         (vec!["--native", "tool", "--examinations", "Deadlock"], "mcc-2018 has no examination Deadlock"),
         (vec!["--native", "tool", "--oracle", "absent"], "absent: "),
         (vec!["absent"], "absent does not exist; give an image folder"),

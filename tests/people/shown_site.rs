@@ -134,7 +134,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#search=walk",
         &[
             ">StateSpace</a></caption>",
-            "Preliminary.",
+            "The campaign has not ended",
             "Runs without a result</a>",
             ">walk</a> <small>entry</small>",
         ],
@@ -157,7 +157,11 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "progress",
         "progress.html",
         "",
-        &["<strong>Preliminary.</strong>", "45 of 46 planned runs are recorded", "Runs not recorded yet"],
+        &[
+            "<strong>Provisional.</strong> The campaign has not ended",
+            "45 of 46 planned runs are recorded",
+            "Runs not recorded yet",
+        ],
     ),
     (
         "compare",

@@ -587,11 +587,10 @@ fn an_output_without_digest_in_a_record_is_found() {
     // A controller that was killed may leave outputs of an attempt that is not recorded.
     fs::create_dir(dir.join(format!("outputs/{RUN}/2"))).unwrap();
     fs::write(dir.join(format!("outputs/{RUN}/2/stdout")), "").unwrap();
-    let (missing, file) =
-        ("attempt 1 stdout: has no digest in the record", format!("outputs/{RUN}/1/stdout"));
+    let (missing, file) = ("attempt 1 stdout has no digest in the record", format!("outputs/{RUN}/1/stdout"));
     let shown = verify();
     assert!(shown.contains(missing) && !shown.contains("/2/stdout"), "{shown}");
-    assert!(shown.contains(&format!("{file}: is not an output of a recorded attempt")), "{shown}");
+    assert!(shown.contains(&format!("{file} is not an output of a recorded attempt")), "{shown}");
     fs::remove_file(dir.join(&file)).unwrap();
     let shown = verify();
     assert!(shown.contains(missing) && !shown.contains("is not an output"), "{shown}");

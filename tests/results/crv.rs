@@ -424,10 +424,10 @@ fn a_comparison_has_memory_and_every_part_of_the_points() {
     let text = String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap();
     // The 10 points for memory are shared in proportion to 1/40 and 1/10.
     for part in [
-        "2 parts of scores differ\n  a  java  memory  5.00  ->  2.00\n  b  java  memory  5.00  ->  8.00\n",
-        "2 parts of the points of runs differ\n  a  1 java  memory  5.00  ->  2.00\n",
-        "0 of 2 execution times differ\n",
-        "1 of 2 memory peaks differ\n  a  1 java  10.000 MB  ->  40.000 MB\n",
+        "parts of scores that differ: 2\n  a  java  memory  5.00  ->  2.00\n  b  java  memory  5.00  ->  8.00\n",
+        "parts of the points of runs that differ: 2\n  a  1 java  memory  5.00  ->  2.00\n",
+        "execution times that differ: 0 of 2\n",
+        "memory peaks that differ: 1 of 2\n  a  1 java  10.000 MB  ->  40.000 MB\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -45,6 +45,14 @@ fn the_list_has_every_edition_with_its_unknown_settings() {
 }
 
 #[test]
+fn an_edition_of_another_contest_is_named_where_one_of_the_mcc_is_needed() {
+    for (name, contest) in [("svcomp-2025", "SV-COMP"), ("crv-2014", "CRV")] {
+        let refused = Edition::load(name).unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{name} is an edition of {contest}; ")), "{refused}");
+    }
+}
+
+#[test]
 fn the_shown_settings_are_a_complete_edition_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");

@@ -172,8 +172,8 @@ fn values_that_only_the_gold_tool_gives_count_as_missed() {
     let (text, _) = rate(folder.path(), line, 0);
     for part in [
         "missed by family: F 2\n",
-        "missed by backer (entry that has the value): 2019-gold 1, b 1\n",
-        "missed by outcome of the run: not-stated 2\n",
+        "missed by entry that has it right: 2019-gold 1, b 1\n",
+        "missed by ending of the run: not-stated 2\n",
         "own/F-PT-8/ReachabilityDeadlock 00: none, trusted TRUE, right in 2019-gold\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");

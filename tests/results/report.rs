@@ -379,7 +379,8 @@ fn an_unfinished_campaign_names_no_surprise_model() {
         );
         if path.extension() == Some("html".as_ref()) {
             assert!(
-                content.contains("<strong>Preliminary.</strong>") && content.contains("45 of 46"),
+                content.contains("<strong>Provisional.</strong> The campaign has not ended")
+                    && content.contains("45 of 46"),
                 "{content}"
             );
             assert!(content.contains("<strong>Under embargo.</strong>"), "{}", path.display());

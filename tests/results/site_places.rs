@@ -156,7 +156,7 @@ fn the_site_of_2018_has_margins_and_medals() {
     assert!(front.contains("<h2 id=\"medals\">Medals</h2>") && !front.contains(">0 behind"));
     let variant = text(site.join("tools/ITS-Tools.html"));
     assert!(
-        variant.contains("<a href=\"ITS-Tools.L.html\">ITS-Tools.L</a> has</small> 3 bronze"),
+        variant.contains("<a href=\"ITS-Tools.L.html\">ITS-Tools.L</a> has rank</small> 3 bronze"),
         "{variant}"
     );
     let evidence = text(site.join("evidence.html"));
@@ -290,7 +290,7 @@ fn the_report_command_publishes_the_files_of_the_judgement() {
     let podiums = "<a href=\"data/podiums.csv\">podiums.csv</a>, <a href=\"data/podiums.json\">podiums.json</a>: the places";
     assert!(page.contains(podiums) && dir.path().join("site/data/judgement.json").exists());
     assert!(dir.path().join("site/runs/walk/TokenRing-PT-005/StateSpace.js").exists());
-    assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("Preliminary"));
+    assert!(page.contains("<strong>Provisional.</strong>") && !page.contains("The campaign has not ended"));
     // Bad input: exit code 2, with place and remedy.
     fs::write(judged.join("podiums.csv"), "a private file\n").expect("a file");
     let refused = report(&["judged", "--out", "site2"]).code(2);

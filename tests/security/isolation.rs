@@ -317,8 +317,8 @@ fn two_controllers_of_a_host_do_not_use_the_same_core() {
     let held = format!("campaign.toml (process {}, since ", first.id());
     let held =
         doctor.lines().find(|line| line.contains(&held)).unwrap_or_else(|| panic!("{held} in {doctor}"));
-    let cpu: u32 = held.split("has leased CPUs ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(held.contains(&format!("has leased CPUs {cpu} and 16384 MiB")), "{held}");
+    let cpu: u32 = held.split("has leased CPU ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(held.contains(&format!("has leased CPU {cpu} and 16384 MiB")), "{held}");
     let of_controller = status(first.id(), "Cpus_allowed_list");
     assert_ne!(of_controller, cpu.to_string(), "the controller must not run on leased cores");
     for thread in fs::read_dir(format!("/proc/{}/task", first.id())).unwrap() {

@@ -134,7 +134,7 @@ impl ResultsFolder {
             }
             if begun != *settings {
                 return Err(CertificationError::Refused(format!(
-                    "{}: was begun with {}; give another --out, or the same judgement and options",
+                    "{} was begun with {}; give another --out, or the same judgement and options",
                     dir.display(),
                     begun.difference(settings)
                 )));

@@ -25,7 +25,7 @@ pub enum Importance {
 pub enum Only {
     /// Values on which voters differ.
     Disputed,
-    /// Disputed values, and those that rest on one voter or on one tool.
+    /// The values of weak.csv, disputed values, and unknown values with a vote.
     Weak,
     /// All values.
     #[default]

@@ -99,19 +99,20 @@ impl EntryComparison {
         } = self.all;
         let found = match (significant, runs_gained > runs_lost) {
             (false, _) => "no difference found",
-            (true, true) => "B gains more runs than it loses",
-            (true, false) => "B loses more runs than it gains",
+            (true, true) => "more runs gain values in B than lose values",
+            (true, false) => "more runs lose values in B than gain values",
         };
         let values_differ = significant && (runs_gained > runs_lost) != (self.all.gained > self.all.lost);
         let values = if values_differ { "; by the number of values it is the other way round" } else { "" };
         let p = shown(p);
         writeln!(
             out,
-            "  {found}: {runs_lost} of {runs} runs lost and {runs_gained} gained values ({p}, exact McNemar test of runs; of \
+            "  {found}: {runs_gained} of {runs} runs gained values, {runs_lost} lost ({p}, exact McNemar test of runs; of \
              values: {}){values}",
             shown(p_values)
         )?;
         let other = runs_lost.min(runs_gained);
+        let changing = if other == 1 { "1 run changes".to_owned() } else { format!("{other} runs change") };
         let percent = POWER * 100.0;
         match (needed, detectable) {
             (None, _) => writeln!(
@@ -121,13 +122,13 @@ impl EntryComparison {
             )?,
             (Some(needed), None) => writeln!(
                 out,
-                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs are significant; no number \
-                 of them is found in {percent} % of such comparisons"
+                "  if {changing} in the other direction, at least {needed} lost or gained runs are needed for significance; no \
+                 number of them is found in {percent} % of such comparisons"
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  beside {other} runs that changed in the other direction, {needed} lost or gained runs would be significant; if {detectable} \
-                 runs really differ, the test finds it with a probability of {percent} %"
+                "  if {changing} in the other direction, at least {needed} lost or gained runs are needed for significance; if \
+                 {detectable} runs really differ, the test finds it with a probability of {percent} %"
             )?,
         }
         if let Some(asked) = &self.asked {

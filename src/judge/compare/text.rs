@@ -11,26 +11,24 @@ const SHOWN_ONE_SIDED: usize = 5;
 impl fmt::Display for Comparison {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (values, endings, times) = match self.contest.as_str() {
-            "sv-comp" => ("right answers", "verdicts differ", "CPU times"),
-            "crv" => ("right answers", "verdicts differ", "execution times"),
-            _ => ("trusted values", "runs ended differently", "CPU times"),
+            "sv-comp" => ("right answers", "verdicts that differ", "CPU times"),
+            "crv" => ("right answers", "verdicts that differ", "execution times"),
+            _ => ("trusted values", "runs that ended differently", "CPU times"),
         };
-        section(out, "settings differ", changes(&self.settings), &[])?;
-        section(out, "entries differ", changes(&self.entries), &[])?;
+        section(out, "settings that differ", changes(&self.settings), &[])?;
+        section(out, "entries that differ", changes(&self.entries), &[])?;
         let both = self.instances.iter().filter(|change| change.before.is_some() && change.after.is_some());
-        section(out, "instances differ", changes(both), &[])?;
+        section(out, "instances that differ", changes(both), &[])?;
         self.one_sided(out)?;
         if self.contest == "mcc" {
             let bases = self.bases.iter().map(|BasisChange { before, after, values }| {
                 let [before, after] = [before, after].map(|basis| show::basis(*basis).to_owned());
                 vec![values.to_string(), before, "->".to_owned(), after]
             });
-            section(
-                out,
-                "groups of trusted values were decided in another way; the first column is their number",
-                bases.collect(),
-                &[0],
-            )?;
+            let bases: Vec<_> = bases.collect();
+            let number = if bases.is_empty() { "" } else { " (the first column is the number of values)" };
+            let what = format!("groups of trusted values that were decided in another way{number}");
+            section(out, &what, bases, &[0])?;
         }
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;
@@ -41,11 +39,12 @@ impl fmt::Display for Comparison {
             let place = [numbered(block, *position), with(before, basis_before)];
             [place.to_vec(), vec!["->".to_owned(), with(after, basis_after)]].concat()
         });
-        section(out, &format!("of {} {values} differ", self.values_compared), changed.collect(), &[])?;
+        let what = format!("{values} that differ");
+        section_of(out, &what, self.values_compared, changed.collect(), &[])?;
         let (ranks, points): (Vec<_>, Vec<_>) = self.places.iter().partition(|place| place.is_of_rank());
-        section(out, "ranks or medals change", ranks.iter().map(|p| place(p)).collect(), &[])?;
+        section(out, "ranks or medals that change", ranks.iter().map(|p| place(p)).collect(), &[])?;
         let points: Vec<_> = points.iter().map(|p| place(p)).collect();
-        section(out, "places keep their rank with other points", points, &[])?;
+        section(out, "places that keep their rank with other points", points, &[])?;
         let mut by_difference: Vec<&PointsChange> = self.points.iter().collect();
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
         by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));
@@ -55,22 +54,22 @@ impl fmt::Display for Comparison {
             row.push(format!("{sign}{}", decimals(&change.difference())));
             row
         });
-        section(out, "scores differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
+        section(out, "scores that differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
         let points = |points: &Points| decimals(&points.0);
         if self.contest == "crv" {
-            section(out, "parts of scores differ", self.parts.iter().map(score).collect(), &[3, 5])?;
-            section(out, "parts of the points of runs differ", runs(&self.run_parts, points), &[3, 5])?;
+            section(out, "parts of scores that differ", self.parts.iter().map(score).collect(), &[3, 5])?;
+            section(out, "parts of the points of runs that differ", runs(&self.run_parts, points), &[3, 5])?;
         }
-        let what = format!("of {} runs have different points", self.runs_compared);
-        section(out, &what, runs(&self.run_points, points), &[2, 4])?;
+        let run_points = runs(&self.run_points, points);
+        section_of(out, "runs with different points", self.runs_compared, run_points, &[2, 4])?;
         let answers = runs(&self.answers, |answer| shown(answer, "none"));
-        section(out, &format!("of {} answers differ", self.answers_compared), answers, &[])?;
+        section_of(out, "answers that differ", self.answers_compared, answers, &[])?;
         let how_ended = runs(&self.endings, ToString::to_string);
-        section(out, &format!("of {} {endings}", self.runs_compared), how_ended, &[])?;
+        section_of(out, endings, self.runs_compared, how_ended, &[])?;
         let slower = runs(&self.times, |ms| seconds(*ms));
-        section(out, &format!("of {} {times} differ", self.times_compared), slower, &[2, 4])?;
+        section_of(out, &format!("{times} that differ"), self.times_compared, slower, &[2, 4])?;
         let larger = runs(&self.memory, |bytes| megabytes(*bytes));
-        section(out, &format!("of {} memory peaks differ", self.memory_compared), larger, &[2, 4])
+        section_of(out, "memory peaks that differ", self.memory_compared, larger, &[2, 4])
     }
 }
 
@@ -96,29 +95,39 @@ impl Comparison {
             ] {
                 if count > 0 {
                     nothing = false;
-                    listed(out, count, &format!("{what} only {side}"), &rows, &[], SHOWN_ONE_SIDED)?;
+                    listed(out, &format!("{what} only {side}: {count}"), &rows, &[], SHOWN_ONE_SIDED)?;
                 }
             }
         }
-        if nothing { writeln!(out, "0 instances, values or runs in one judgement only") } else { Ok(()) }
+        if nothing { writeln!(out, "instances, values or runs in one judgement only: 0") } else { Ok(()) }
     }
 }
 
 /// Writes a section: its number of rows (also if it is 0) and the first rows.
 fn section(out: &mut fmt::Formatter<'_>, what: &str, rows: Vec<Vec<String>>, right: &[usize]) -> fmt::Result {
-    listed(out, rows.len(), what, &rows, right, SHOWN)
+    listed(out, &format!("{what}: {}", rows.len()), &rows, right, SHOWN)
 }
 
-/// Writes the count and the first `most` rows.
+/// Writes a section of rows that differ among `all` that were compared.
+fn section_of(
+    out: &mut fmt::Formatter<'_>,
+    what: &str,
+    all: u64,
+    rows: Vec<Vec<String>>,
+    right: &[usize],
+) -> fmt::Result {
+    listed(out, &format!("{what}: {} of {all}", rows.len()), &rows, right, SHOWN)
+}
+
+/// Writes the heading and the first `most` rows.
 fn listed(
     out: &mut fmt::Formatter<'_>,
-    count: usize,
-    what: &str,
+    heading: &str,
     rows: &[Vec<String>],
     right: &[usize],
     most: usize,
 ) -> fmt::Result {
-    writeln!(out, "{count} {what}")?;
+    writeln!(out, "{heading}")?;
     first_rows(out, &rows[..rows.len().min(most)], right, rows.len())
 }
 

@@ -67,7 +67,7 @@ impl fmt::Display for CertifiedPosition {
         };
         let file = if evidence.is_empty() { String::new() } else { format!(", file {evidence}") };
         let by = in_words(*method);
-        let evidence = format!("{stated} by {by} ({detail}{file})");
+        let evidence = format!("{stated} by {by}: {detail}{file}");
         match self.label {
             REFUTED => write!(out, "Refuted: {evidence}"),
             VOTES => write!(out, "{no}; {evidence}"),

@@ -365,7 +365,8 @@ impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
         writeln!(out, "{instance}, {examination} ({edition})")?;
-        writeln!(out, "family {family}, {status}; weight {}", approximate(weight))?;
+        let why = if weight == "0" { ", because no competing entry has a value on it" } else { "" };
+        writeln!(out, "family {family}, {status}; weight {}{why}", approximate(weight))?;
         writeln!(
             out,
             "Points before the weight: right value {share}, wrong value -{penalty}, no value 0 (E-4)."
@@ -409,11 +410,14 @@ impl RunSummary {
     /// The name of the entry, and its results in a column of their own.
     fn lines(&self) -> String {
         let points = approximate(&self.points);
-        let mut line = format!("{} right, {} wrong, {points} points", self.right, self.wrong);
+        let noun = if points == "1" { "point" } else { "points" };
+        let mut line = format!("{} right, {} wrong, {points} {noun}", self.right, self.wrong);
         if self.status != Status::Competing {
             line += &format!(", {}", self.status.word());
         }
-        if self.ending != Ending::NotStated {
+        if !Mark::was_made(&self.marks) {
+            line += ", not run yet; not scored";
+        } else if self.ending != Ending::NotStated {
             line += &format!(", {}", ending(self.ending));
         }
         if let Some(user) = self.cost.and_then(|cost| cost.instructions_user) {

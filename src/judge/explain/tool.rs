@@ -252,16 +252,18 @@ fn examination_summary(judgement: &Judgement, sums: &Places, score: &Score) -> E
 impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, entry, tool, status, note, agreed, answered, confidence, .. } = self;
-        let variant = if entry == tool { String::new() } else { format!(", variant of {tool}") };
-        let note = if note.is_empty() { String::new() } else { format!(": {note}") };
-        writeln!(
-            out,
-            "{}",
-            wrapped(&format!("{entry} ({edition}): {}{variant}{note}", status.word()), 80, 2)
-        )?;
+        let variant = if entry == tool { String::new() } else { format!("; a variant of {tool}") };
+        let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
+        let is_withdrawn = *status == Status::Withdrawn;
+        let answers = if is_withdrawn { ". Its answers are not judged." } else { "" };
+        let about = format!("{entry} ({edition}): {}{note}{variant}{answers}", status.word());
+        writeln!(out, "{}", wrapped(&about, 80, 2))?;
+        if is_withdrawn {
+            return Ok(());
+        }
         let agreement = format!(
             "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)",
-            approximate(confidence)
+            approximate(confidence).split(' ').next().unwrap_or_default()
         );
         writeln!(out, "{}\n", wrapped(&agreement, 80, 2))?;
         self.table(out)?;
@@ -282,7 +284,7 @@ impl fmt::Display for ToolExplanation {
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!(
-            "Points missing in the examinations of its runs: {}; most of them on",
+            "Points missing in the examinations in which it took part: {}; most of them on",
             decimals(&missing)
         );
         list(out, &missing, &self.losses, |loss| {

@@ -41,7 +41,8 @@ fn expected_header(header: &[String]) -> String {
     let summary =
         ["tool", "Input", "Examination", "Status"].iter().all(|name| column(header, name).is_some());
     if summary {
-        return "a column results: a summary of BenchKit has no answers; `import` reads it with the outputs next to it"
+        return "a column results: a summary of BenchKit has no answers; give `judge` the folder that has this file in CSV/ and \
+                the outputs in OUTPUTS/"
             .to_owned();
     }
     format!("a table of answers ({}) or the contest's ({})", COMPACT_HEADER.join(","), HEADER.join(","))

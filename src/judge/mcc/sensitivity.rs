@@ -82,7 +82,7 @@ impl fmt::Display for Sensitivity {
             let LeftOut { category, left_out, tool, rank_removed, rank_rejudged, .. } = row;
             writeln!(
                 out,
-                "  {category} without {left_out}: {tool} has rank {rank_rejudged} (with the trusted values as before: {rank_removed})"
+                "  {category} without {left_out}: {tool} has rank {rank_rejudged} (rank {rank_removed} if the trusted values stay as they were)"
             )?;
         }
         if !self.left_out.iter().any(LeftOut::changes) {

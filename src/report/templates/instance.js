@@ -164,13 +164,19 @@ function valuesAt(block, position, but) {
   return { groups, text: largestFirst.map(([text, entries]) => `${listed(entries)} gave ${short(text)}`).join("; ") };
 }
 
+/** The ending of a run in words. */
+function endingOf(cell) {
+  const isOpen = names.marks[cell.marks ?? 0].split(" ").includes("not-run-yet");
+  return isOpen ? "not run yet; not scored" : names.endings[cell.ending][1];
+}
+
 /** Sentences on a run: what it gave, its first wrong value beside those of the others, and the points. */
 function whatHappenedInRun(cell, block) {
   const name = names.entries[cell.entry].name;
   const [right, wrong, unjudged] = counts(cell);
   const count = block.values.length;
   const points = `${decimal(cell.points)} ${decimal(cell.points) === "1" ? "point" : "points"}`;
-  const ending = names.endings[cell.ending][1];
+  const ending = endingOf(cell);
   const isStated = !ending.startsWith("not stated");
   if (wrong) {
     const position = cell.verdicts.indexOf("-");
@@ -224,7 +230,7 @@ function drawInstancePage(part) {
   });
   return { title: name, parts: [
     element("h1", { tabindex: "-1" }, name),
-    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight, 4)} (`, ruleLink("E-4.4"), ")."),
+    element("p", { class: "lead" }, `An instance of the ${status} model ${family}; its weight is ${decimal(shown.weight, 4)}${shown.weight === "0" ? ", because no competing entry has a value on it" : ""} (`, ruleLink("E-4.4"), ")."),
     model(), netPicture(),
     tableOf("Examinations and tools: right (✓), wrong (✗) and unjudged (?) values, and the ending of the run; – means no value, · no run, ° a run with a mark",
       ["Examination", "Trusted", ...entries.map(([entry]) => entry.name)], rows, "grid"),
@@ -394,7 +400,7 @@ function drawRun({ instance, examination, entry }, block) {
     const [word, meaning] = names.mark_words[mark] ?? [mark, "a mark of another version"];
     return element("li", {}, element("strong", {}, word), `: ${meaning}`);
   }))));
-  parts.push(tiles([...verdictTiles(cell, block), ...(recorded ? recorded.tiles.map(fields => tile(...fields)) : costTiles(cell)), ...arrivalTiles(cell)]));
+  parts.push(tiles([...verdictTiles(cell, block, recorded), ...(recorded ? recorded.tiles.map(fields => tile(...fields)) : costTiles(cell)), ...arrivalTiles(cell)]));
   if (cell) {
     const rows = block.values.map((trusted, position) => [
       link({ instance, examination, position }, positionName(examination, position)),
@@ -410,11 +416,11 @@ function drawRun({ instance, examination, entry }, block) {
     const rest = block.cells.filter(other => other !== cell);
     if (rest.length) parts.push(section("Other entries on the same instance", element("ul", { class: "chips" }, rest.map(other => element("li", {},
       link({ instance, examination, entry: other.entry }, names.entries[other.entry].name, " ", element("b", {}, verdictText(counts(other)))))))));
-  } else parts.push(section("Answers", element("p", {}, "This run is not in the judgement.")));
+  } else parts.push(section("Answers", element("p", {}, recorded ? "This run is not in the judgement." : "The judgement has no such run.")));
   parts.push(netPicture());
   if (recorded) {
     const run = `${name}/${where}/${title}`;
-    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, recorded.outputs ? "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it." : "The tool was not started, so that there is nothing to repeat. This command explains the trusted values."),
+    parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, recorded.outputs ? "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it." : "The tool was not started, so there is nothing to repeat. This command explains the trusted values."),
       ...commands([...(recorded.outputs ? [`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`] : []), `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
   }
   return { title: `${name} · ${where} · ${title}`, parts };
@@ -427,17 +433,17 @@ function formulaText(block, position) {
   return element("details", {}, element("summary", {}, `${formula.slice(0, 60)}…`), formula);
 }
 
-function verdictTiles(cell, block) {
-  if (!cell) return [tile("Verdict", "not judged")];
+function verdictTiles(cell, block, recorded) {
+  if (!cell) return [tile("Verdict", recorded ? "not judged" : "no run")];
   const [right, wrong, unjudged] = counts(cell);
   const count = block.values.length;
   const [text, kind] = wrong ? [`✗ ${wrong} of ${count} wrong`, "w"]
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points}; `] : [];
+  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points.replace("-", "−")}; `] : [];
   const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "complete: the run counts for time and memory (" : "not complete: the run does not count for time and memory (", ruleLink("E-4.3"), ")"]);
-  return [tile("Verdict", text, `Ending of the run: ${names.endings[cell.ending][1]}`, kind), points];
+  return [tile("Verdict", text, `Ending of the run: ${endingOf(cell)}`, kind), points];
 }
 
 function costTiles(cell) {

@@ -378,7 +378,8 @@ impl Qualification {
         }
         if let (Some(shortest), Some(longest)) = (boots.iter().min(), boots.iter().max()) {
             let times = counted(boots.len(), "time");
-            machine.insert(format!("booted {times}, in {shortest} to {longest} ms"));
+            let longest = if longest == shortest { String::new() } else { format!(" to {longest}") };
+            machine.insert(format!("booted {times}, in {shortest}{longest} ms"));
         }
         if restored > 0 {
             let times = counted(restored, "time");
@@ -500,7 +501,7 @@ pub(super) fn head_script(folder: &Path) -> Result<PathBuf, QualifyError> {
         return Ok(head);
     }
     let problem = if folder.exists() { "contains no BenchKit_head.sh" } else { "does not exist" };
-    Err(QualifyError::Refused(format!("{}: {problem}; give the tool's folder", folder.display())))
+    Err(QualifyError::Refused(format!("{} {problem}; give the tool's folder", folder.display())))
 }
 
 /// The instances for a purpose by name; for a qualification the first P/T and the first coloured one of every known model.
@@ -526,7 +527,7 @@ fn instances(
     }
     if chosen.is_empty() {
         return Err(QualifyError::Refused(format!(
-            "{}: contains no instance of a known model; give a folder of archives (NAME.tgz)",
+            "{} contains no instance of a known model; give a folder of archives (NAME.tgz)",
             folder.display()
         )));
     }
