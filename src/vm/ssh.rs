@@ -69,7 +69,7 @@ impl Probing {
 /// The time until the next connection. A slow sshd can greet on the first one, so all are kept; their number grows with the
 /// logarithm of the time, because a silent sshd must not use up the descriptors of the controller.
 fn probe_interval(waited: Duration) -> Duration {
-    PROBE_INTERVAL.max(waited / 8)
+    PROBE_INTERVAL.max(waited / 16)
 }
 
 /// The ssh channel of one machine.
@@ -601,7 +601,7 @@ mod tests {
             waited += probe_interval(waited);
             connections += 1;
         }
-        assert!((50..100).contains(&connections), "{connections}");
+        assert!((100..200).contains(&connections), "{connections}");
     }
 
     #[test]
