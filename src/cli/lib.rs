@@ -341,7 +341,6 @@ mod tests {
             "doctor --accept f --machines 2",
             "judge --compare a b --oracle o",
             "judge --compare a b --edition mcc-2018",
-            "judge r --out o --time-ratio 3",
             "verify a --allowed-signers s --certified c",
             "certify --total QuasiLivenessAll --instances i --out o --tool-evidence",
         ] {

@@ -244,6 +244,8 @@ fn explain_and_report_say_what_to_do_with_other_folders() {
     let message = refused(&["certify", "file", "--instances", ".", "--out", "certified"]);
     assert!(message.contains("file is a file, and not an archive"), "{message}");
     assert!(refused(&["explain", "none", "--tool", "a"]).contains("none does not exist"));
+    let message = refused(&["judge", "file", "--out", "judged", "--time-ratio", "3"]);
+    assert!(message.contains("--time-ratio needs --compare"), "{message}");
 }
 
 const HEADER: &str = "tool,instance,examination,answers,wrong\n";

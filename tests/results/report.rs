@@ -98,7 +98,7 @@ fn a_site_of_a_table_shows_machines_as_unknown() {
         "none: tables of answers were judged; this site has no outputs",
         "confidence could not be measured",
         // The note on E-2.2 names its reading; the page explains it.
-        "With <code>answered</code>, the confidence of an entry is its share of agreeing values among the common values",
+        "<code>answered</code> is used: the confidence of an entry is its share of agreeing values among the common values",
     ] {
         assert!(front.contains(expected), "{expected}");
     }

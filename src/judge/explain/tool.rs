@@ -284,7 +284,7 @@ impl fmt::Display for ToolExplanation {
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
         let missing = format!(
-            "Points missing in the examinations in which it took part: {}; most of them on",
+            "Points missing in its examinations: {}; most of them on",
             decimals(&missing)
         );
         list(out, &missing, &self.losses, |loss| {
