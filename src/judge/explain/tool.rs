@@ -283,10 +283,7 @@ impl fmt::Display for ToolExplanation {
             vec![format!("{instance} {examination} {}", numbered(*position, name)), answer, decimals(points)]
         })?;
         let missing: BigRational = self.losses.iter().map(|loss| &loss.missing).sum();
-        let missing = format!(
-            "Points missing in its examinations: {}; most of them on",
-            decimals(&missing)
-        );
+        let missing = format!("Points missing in its examinations: {}; most of them on", decimals(&missing));
         list(out, &missing, &self.losses, |loss| {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]

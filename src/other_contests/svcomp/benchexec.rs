@@ -330,6 +330,9 @@ mod tests {
         }
         let entities = "<!DOCTYPE result [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]>\n";
         let error = runs(&(entities.to_owned() + &document("<run name=\"x\">&lol2;</run>"))).unwrap_err();
-        assert!(error.contains("r.xml:1: ") && error.contains("a document type with declarations"), "{error}");
+        assert!(
+            error.contains("r.xml:1: ") && error.contains("a document type with declarations"),
+            "{error}"
+        );
     }
 }
