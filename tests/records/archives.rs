@@ -375,7 +375,7 @@ fn a_changed_judgement_of_an_archive_is_not_shown() {
                 vec!["judge", "--compare", input, input],
             ] {
                 let said = printed(&command, 2);
-                let problem = format!("judgement/judgement.json: {expected}");
+                let problem = format!("judgement/judgement.json: it {expected}");
                 assert!(
                     said.contains(&problem) && said.contains("`mcc-harness verify` lists"),
                     "{command:?}: {said}"
