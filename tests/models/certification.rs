@@ -651,7 +651,7 @@ fn a_wrong_folder_or_other_settings_are_refused() {
     fs::create_dir(folder.path().join("empty")).unwrap();
     refused("certify judged --instances empty --out new", "no archive (INSTANCE.tgz) of a judged instance");
     let judge = "judge answers.csv --edition mcc-2018 --out again --certified";
-    refused(&format!("{judge} empty"), "cannot read");
+    refused(&format!("{judge} empty"), "empty has no certified.csv; give the folder of `certify`");
     let table = folder.path().join("certified/certified.csv");
     let text = fs::read_to_string(&table).unwrap();
     fs::write(&table, text.replace(",T,", ",maybe,").replace(",F,", ",maybe,")).unwrap();

@@ -199,7 +199,7 @@ fn repetitions_find_answers_that_differ() {
     let twice = repeated("2");
     assert_eq!(differing_values(&twice), 1, "{twice:?}");
     assert!(
-        twice.iter().any(|found| found.contains("repetitions: T in attempt 1, F in attempt 2")),
+        twice.iter().any(|found| found.contains("repetitions: TRUE in attempt 1, FALSE in attempt 2")),
         "{twice:?}"
     );
 }
