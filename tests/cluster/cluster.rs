@@ -555,7 +555,7 @@ fn a_dry_run_prints_the_jobs_without_slurm_and_writes_nothing() {
     ]));
     let done = command.env("PATH", folder.path().join("bin")).assert().code(0);
     let printed = String::from_utf8_lossy(&done.get_output().stdout).into_owned();
-    assert!(printed.starts_with("job 1: ") && printed.contains("for each model"), "{printed}");
+    assert!(printed.starts_with("job array 1: ") && printed.contains("for each model"), "{printed}");
     assert!(!folder.path().join("results").exists());
 }
 

@@ -149,7 +149,7 @@ fn survives_what_ends_jobs(system: &'static str, size: &Size) {
     };
 
     let jobs = cluster.harness(&submit, 0);
-    assert!(jobs.contains(&format!("{} models (", size.instances.len())), "{jobs}");
+    assert!(jobs.contains(&format!("{} jobs, one for each model (", size.instances.len())), "{jobs}");
     let mut running = vec![];
     until("two jobs have recorded runs", || {
         running = cluster.running();

@@ -103,15 +103,10 @@ fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ClusterError> {
     if shards.is_empty() { Err(StoreError::no_record(folder).into()) } else { Ok(shards) }
 }
 
-/// A file or a link to itself beside shards is none; a link that cannot be followed may be one.
+/// A file beside shards is none; a link that cannot be followed may be one.
 fn has_record(path: &Path) -> Result<bool, ClusterError> {
     match path.join("record.db").try_exists() {
-        Err(error)
-            if error.kind() == io::ErrorKind::NotADirectory
-                || error.raw_os_error() == Some(nix::libc::ELOOP) =>
-        {
-            Ok(false)
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
         found => Ok(found.on("read", path)?),
     }
 }
