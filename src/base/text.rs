@@ -51,9 +51,11 @@ pub fn write_unsynced(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A number with its noun: `1 file`, `2 files`.
-pub fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+/// A number, or the text of one, with its noun: `1 file`, `2 files`.
+pub fn counted(number: impl std::fmt::Display, noun: &str) -> String {
+    let number = number.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{ending}")
 }
 
 /// Percent-encodes all bytes but ASCII letters and digits and those in `plain` (RFC 3986).

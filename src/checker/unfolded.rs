@@ -78,10 +78,10 @@ impl Unfolded {
                     )));
                 }
                 // Those of one binding are kept in memory.
-                let most = left.min(MAX_COLOURS);
-                let mut unused = most;
-                let firing = model.firing(number, &binding, &mut unused)?;
-                left -= most - unused;
+                let mut of_binding = left.min(MAX_COLOURS);
+                left -= of_binding;
+                let firing = model.firing(number, &binding, &mut of_binding)?;
+                left += of_binding;
                 if let Some(firing) = firing {
                     nodes += (firing.takes.len() + firing.puts.len()) as u64;
                     if nodes > MAX_NODES {

@@ -51,6 +51,10 @@ pub struct JudgeInputs {
     pub failure_classes: bool,
 }
 
+/// What `judge` reads in addition to a record.
+const OTHER_INPUTS: &str =
+    "an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS)";
+
 impl JudgeInputs {
     /// The first given option that exists only for editions of the MCC.
     pub fn mcc_only_option(&self) -> Option<&'static str> {
@@ -89,15 +93,14 @@ impl JudgeInputs {
         replace: &BTreeMap<String, String>,
         certified: Option<&Path>,
     ) -> Result<(Edition, RunResults), Failure> {
-        if let Some(certified) = certified.filter(|path| !path.is_dir()) {
-            return Err(Failure::usage(anyhow!(
-                "--certified: {} is not a folder; give the folder of `certify`",
-                certified.display()
-            )));
-        }
         if let Some(certified) = certified.filter(|path| !path.join(CERTIFIED_FILE).exists()) {
+            let problem = if certified.is_dir() {
+                format!("has no {CERTIFIED_FILE}")
+            } else {
+                "is not a folder".to_owned()
+            };
             return Err(Failure::usage(anyhow!(
-                "--certified: {} has no {CERTIFIED_FILE}; give the folder of `certify`",
+                "--certified: {} {problem}; give the folder of `certify`",
                 certified.display()
             )));
         }
@@ -259,11 +262,11 @@ impl Opened {
         let is_record = path.is_dir() && !is_results(&path);
         let record = is_record.then(|| Record::open_readonly(&path)).transpose().map_err(|error| match error {
             StoreError::NoRecord { .. } if path.join("judgement.json").exists() => {
-                Failure::usage(anyhow!("{error}, an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS)"))
+                Failure::usage(anyhow!("{error}, {OTHER_INPUTS}"))
             }
             StoreError::NoRecord { .. } => Failure::usage(anyhow!(
-                "{error}, an archive, a table of answers, or a folder of BenchKit's results (CSV and OUTPUTS); results of SV-COMP or CRV need an --edition of that contest \
-                 (`mcc-harness edition list`)"
+                "{error}, {OTHER_INPUTS}; results of SV-COMP or CRV need an --edition of that contest (`mcc-harness \
+                 edition list`)"
             )),
             error => Failure::usage(error),
         })?;

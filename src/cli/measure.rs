@@ -89,7 +89,7 @@ impl Args {
 fn page(measured: &MeasuredHost) -> Page {
     let mut page = Page::new();
     let MeasuredHost { host, machines, vcpus, memory_mib, repetitions, figures, series, .. } = measured;
-    let machines = counted(*machines as usize, "machine");
+    let machines = counted(machines, "machine");
     page.item(
         0,
         "measured",

@@ -210,7 +210,7 @@ pub(super) fn page(
     next_command: &dyn Fn(&Finding) -> Option<String>,
 ) -> Page {
     let mut page = Page::new();
-    let runs = counted(report.runs.values().map(Vec::len).sum(), "run");
+    let runs = counted(report.runs.values().map(Vec::len).sum::<usize>(), "run");
     let QualificationReport { tool, edition, limit_s, findings, .. } = report;
     page.item(0, "qualification", HEADING, &format!("of {tool} by {edition}: {runs}, limit {limit_s} s"));
     page.gap();

@@ -242,7 +242,7 @@ fn submission_line(job: &str, batch: &Batch) -> String {
     } else {
         format!("job array {job}: {models} jobs, one for each model ({first}, ...){place}, each with")
     };
-    let (cores, memory) = (counted(cores as usize, "core"), batch.resources.memory_mib);
+    let (cores, memory) = (counted(cores, "core"), batch.resources.memory_mib);
     format!("{jobs} {cores}, {memory} MiB, time limit {time} min")
 }
 

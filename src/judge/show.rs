@@ -18,16 +18,17 @@ pub fn short(value: &str) -> String {
     }
 }
 
-/// Writes a fraction as a decimal with 6 places, followed by the exact fraction unless that is long. An integer, and
-/// a text that is not a fraction, stay as they are.
-pub fn approximate(fraction: &str) -> String {
+/// Writes a fraction as a decimal with 6 places. An integer, and a text that is not a fraction, stay as they are.
+pub fn six_decimals(fraction: &str) -> String {
     let number = fraction.parse::<BigRational>().ok().filter(|number| !number.is_integer());
-    match number.and_then(|number| number.to_f64()) {
-        None => fraction.to_owned(),
-        // A sum of confidences can have a denominator of many digits, too long for a line.
-        Some(number) if fraction.len() > 24 => format!("{number:.6}"),
-        Some(number) => format!("{number:.6} ({fraction})"),
-    }
+    number.and_then(|number| number.to_f64()).map_or(fraction.to_owned(), |number| format!("{number:.6}"))
+}
+
+/// Writes a fraction as `six_decimals` does, followed by the exact fraction unless that is long.
+pub fn approximate(fraction: &str) -> String {
+    let decimals = six_decimals(fraction);
+    // A sum of confidences can have a denominator of many digits, too long for a line.
+    if decimals == fraction || fraction.len() > 24 { decimals } else { format!("{decimals} ({fraction})") }
 }
 
 /// Writes points with two decimals, rounded half away from zero.

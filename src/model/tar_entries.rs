@@ -47,7 +47,7 @@ pub(super) fn each_entry<T>(
             return refuse("is a folder with content");
         }
         match entry_type {
-            // Programs do not agree whether what it states, or what a header before it states, is for the next file.
+            // Programs do not agree whether a header before it still holds for the next file.
             EntryType::XGlobalHeader => {
                 return refuse("is a header for all files; pack the files without it");
             }
@@ -105,10 +105,10 @@ pub(super) fn each_entry<T>(
     Ok(None)
 }
 
-/// Keys of PAX headers that change neither the content nor the kind of a file begin so.
+/// Prefixes of keys of PAX headers that change neither the content nor the kind of a file.
 const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
 
-/// Returns the path in a PAX header, or a key that is refused. Programs treat the others differently: `size` and
+/// Returns the path in a PAX header, or a key that is refused for itself or its value. Programs treat the others differently: `size` and
 /// `GNU.sparse.*` give a file another content.
 fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
     let mut path = None;

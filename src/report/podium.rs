@@ -6,6 +6,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::table;
 use askama::Template;
+use mcc_base::text::counted;
 use mcc_judge::judgement::{Podium, PodiumPlace};
 use mcc_judge::places::{DecidedPlace, Neighbours};
 use num_rational::BigRational;
@@ -160,10 +161,7 @@ fn summary(contest: &Contest, number: usize, podium: &Podium) -> String {
     let names: Vec<String> = first.iter().map(|place| name(place)).collect();
     let Some((last, others)) = names.split_last() else { return "No entry has a rank.".to_owned() };
     let winner = first[0];
-    let points = match show::points(&winner.points) {
-        one if one == "1" => "1 point".to_owned(),
-        points => format!("{points} points"),
-    };
+    let points = counted(show::points(&winner.points), "point");
     let mut text = if others.is_empty() {
         format!("{last} is first with {points}")
     } else {

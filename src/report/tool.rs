@@ -8,6 +8,7 @@ use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
 use super::{ReportError, script};
 use askama::Template;
+use mcc_base::text::counted;
 use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
 use mcc_judge::explain::best_variant;
@@ -192,10 +193,7 @@ fn tiles(contest: &Contest, entry: usize, places: &[PlaceRow]) -> Vec<(&'static 
     let medals: Vec<String> = medals.into_iter().filter(|text| !text.is_empty()).collect();
     let is_variant = places.iter().any(|place| place.best.is_some());
     let of_variant = if is_variant { "of this variant of the tool".to_owned() } else { String::new() };
-    let points = |points: &BigRational| {
-        let shown = show::decimal(points, 0);
-        if shown == "1" { "1 point".to_owned() } else { format!("{shown} points") }
-    };
+    let points = |points: &BigRational| counted(show::decimal(points, 0), "point");
     let values = |count| show::counted(count, "value", "values");
     let mut tiles = vec![
         ("Medals", if medals.is_empty() { "none".to_owned() } else { medals.join(", ") }, of_variant),

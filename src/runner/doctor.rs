@@ -353,7 +353,7 @@ fn capacity_checks(survey: &Survey, machine: &Machine) -> [Check; 2] {
     let remedy = |runs: &str, vcpus: u32| {
         format!(
             "{runs} runs need a host with {} in one socket, and one more core for the controller; or use --allow-degraded (cores are shared, runs are marked {})",
-            counted(vcpus as usize, "whole core"),
+            counted(vcpus, "whole core"),
             Mark::SHARED_CORES
         )
     };

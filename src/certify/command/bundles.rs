@@ -101,10 +101,18 @@ fn outputs(
     let run = [entry, instance, examination];
     for output in judged_outputs(record, run)?.iter().filter(|output| OUTPUTS.contains(&&*output.role)) {
         let to = to.join(format!("{examination}.{}.txt", output.role));
-        match output.read(|content| io::copy(content, &mut File::create(&to)?)) {
+        let write = |content: &mut dyn io::Read| {
+            Ok(File::create(&to).and_then(|mut copy| io::copy(content, &mut copy)))
+        };
+        match output.read(write) {
+            Ok(written) => {
+                written.on("write", &to)?;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            copied => {
-                copied.on("copy the output", &output.path)?;
+            Err(error) => {
+                // A changed output is not sent to a team.
+                let _ = fs::remove_file(&to);
+                Err(error).on("copy the output", &output.path)?;
             }
         }
     }

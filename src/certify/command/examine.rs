@@ -286,23 +286,12 @@ fn runs(witness: &mcc_checker::Witness) -> String {
         return format!("{} firing sequences", witness.runs.len());
     };
     let steps = run.steps.len();
+    let sequence = format!("firing sequence of {}", counted(steps, "transition"));
     let kind = match (run.loop_start, run.repeat) {
-        (Some(start), _) => {
-            format!(
-                "firing sequence of {}, of which those after {start} repeat forever",
-                counted(steps, "transition")
-            )
-        }
-        (None, Some(start)) => {
-            format!(
-                "firing sequence of {}, of which those after {start} add tokens forever",
-                counted(steps, "transition")
-            )
-        }
+        (Some(start), _) => format!("{sequence}, of which those after {start} repeat forever"),
+        (None, Some(start)) => format!("{sequence}, of which those after {start} add tokens forever"),
         (None, None) if steps == 0 => return INITIAL_MARKING.to_owned(),
-        (None, None) => {
-            format!("firing sequence of {}", counted(steps, "transition"))
-        }
+        (None, None) => sequence,
     };
     if steps > SHOWN_STEPS {
         return kind;

@@ -10,6 +10,7 @@ use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
 use mcc_base::Mark;
+use mcc_base::text::counted;
 use mcc_campaign::benchkit::{STATE_SPACE, Value};
 use mcc_edition::{AnswerKind, Edition, Votes};
 use num_rational::BigRational;
@@ -409,9 +410,8 @@ impl fmt::Display for Explanation {
 impl RunSummary {
     /// The name of the entry, and its results in a column of their own.
     fn lines(&self) -> String {
-        let points = approximate(&self.points);
-        let noun = if points == "1" { "point" } else { "points" };
-        let mut line = format!("{} right, {} wrong, {points} {noun}", self.right, self.wrong);
+        let points = counted(approximate(&self.points), "point");
+        let mut line = format!("{} right, {} wrong, {points}", self.right, self.wrong);
         if self.status != Status::Competing {
             line += &format!(", {}", self.status.word());
         }

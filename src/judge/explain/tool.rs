@@ -5,7 +5,7 @@ use super::{ExplainError, numbered, position_name};
 use crate::judgement::*;
 use crate::places::{Loss, Places, Position};
 use crate::shared::{find, list};
-use crate::show::{approximate, columns, decimals, short, wrapped};
+use crate::show::{columns, decimals, short, six_decimals, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -263,7 +263,7 @@ impl fmt::Display for ToolExplanation {
         }
         let agreement = format!(
             "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)",
-            approximate(confidence).split(' ').next().unwrap_or_default()
+            six_decimals(confidence)
         );
         writeln!(out, "{}\n", wrapped(&agreement, 80, 2))?;
         self.table(out)?;

@@ -203,7 +203,8 @@ impl Comparison<'_> {
                             Answers::read_file(content, &questions.questions, Reading::default())
                         })
                     });
-                    answers.push(read.on("read", side.record.outputs_dir(&run.id(), attempt.number))?);
+                    let path = || side.record.outputs_dir(&run.id(), attempt.number).join("stdout");
+                    answers.push(read.on("read", path())?);
                     let chosen = [Mark::RESTORED, Mark::DETERMINISTIC_GUEST];
                     let is_condition = |mark: &&Mark| mark.is_degraded() || chosen.contains(mark);
                     for mark in attempt.marks.iter().filter(is_condition) {

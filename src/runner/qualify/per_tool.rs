@@ -38,7 +38,7 @@ impl PerTool {
     /// The warnings, at most one of each kind; their `run` is the entry.
     pub fn findings(&self, entry: &str, limits: &RunLimits) -> Vec<Finding> {
         let vcpus = limits.vcpus;
-        let cores = counted(vcpus as usize, "core");
+        let cores = counted(vcpus, "core");
         let rule = if vcpus == 1 { "E-5.3" } else { "E-5.4" };
         let share = match vcpus {
             1 => "none required: the threads share the core; submit the tool as concurrent if it needs more cores"
