@@ -6,7 +6,7 @@ use mcc_campaign::{
     Campaign, CampaignError, Canaries, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
 };
 use mcc_edition::{Edition, setting_words_and_key};
-use mcc_runner::{disk_limits, open_image};
+use mcc_runner::{disk_limits, refused_images};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -98,7 +98,10 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
     };
     let plan = plan().map_err(Failure::usage)?;
     let overrides = campaign.overrides(&edition);
-    let mut warnings = missing_images(&campaign);
+    // A plan can be made before the images are there.
+    let refused = refused_images(&campaign).into_iter();
+    let mut warnings: Vec<String> =
+        refused.map(|(entry, reason)| format!("`run` would refuse the image of {entry}: {reason}")).collect();
     let changed = |limit: &str| overrides.iter().any(|change| change.limit == limit);
     let limits = &effective.limits;
     let is_far_below = limits.cpu_limit_s(1).is_some_and(|cpu_s| cpu_s <= limits.wall_limit_s() / 10);
@@ -129,15 +132,6 @@ fn plan_report(args: &Args) -> Result<PlanReport, Failure> {
         edition: edition.name,
         unknown: edition.unknown,
     })
-}
-
-/// The images that `run` would refuse, with the reason. A plan can be made before the images are there.
-fn missing_images(campaign: &Campaign) -> Vec<String> {
-    let refused = campaign.tools.iter().filter_map(|tool| {
-        let reason = open_image(tool).err()?;
-        Some(format!("`run` would refuse the image of {}: {reason}", tool.entry))
-    });
-    refused.collect()
 }
 
 /// Writes the runs, and returns their number and that of the runs in a machine.

@@ -1,6 +1,6 @@
 //! The disk limits of a campaign, as `plan` shows them.
 
-use super::open_image;
+use super::disks::open_image;
 use mcc_base::names::EntryName;
 use mcc_campaign::Campaign;
 use mcc_edition::Edition;

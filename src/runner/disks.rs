@@ -3,6 +3,7 @@
 use super::RunnerError;
 use crate::cluster::StagingFolder;
 use mcc_base::OnFile;
+use mcc_base::digest;
 use mcc_base::names::EntryName;
 use mcc_campaign::{Campaign, Channel, Tool};
 use mcc_store::Disk;
@@ -27,7 +28,7 @@ pub fn open_images(campaign: &Campaign) -> Result<BTreeMap<EntryName, Image>, Ru
 ///
 /// # Errors
 /// The reason why `run` refuses the image.
-pub fn open_image(tool: &Tool) -> Result<Image, String> {
+pub(super) fn open_image(tool: &Tool) -> Result<Image, String> {
     match tool.channel {
         Channel::Agent => {
             let image = Image::open(&tool.image).and_then(|image| image.boot().map(|_| image));
@@ -116,7 +117,13 @@ impl CampaignDisks {
             let digests = image.files().iter().map(|(role, _)| files[role].1.clone()).collect();
             entries.insert(entry.clone(), EntryDisks { guest, disk, inputs, digests });
         }
-        check_agents(campaign, &entries)?;
+        let agents = entries.iter().filter_map(|(entry, disks)| match &disks.digests[..] {
+            [_, kernel, initrd] => Some((entry, [kernel.sha256.clone(), initrd.sha256.clone()])),
+            _ => None,
+        });
+        if let Some((entry, reason)) = other_agent(agents) {
+            return Err(campaign.wrong_image(&entry, reason).into());
+        }
         let (path, inputs_digest) = digested.file("inputs", "", &inputs.disk())?;
         Ok(Self {
             entries,
@@ -144,25 +151,44 @@ impl CampaignDisks {
     }
 }
 
-/// Refuses entries with different kernels or guest agents. These are trusted: an author who changed them would have all
-/// rights in the guest before the run begins, without the limits of an original disk.
-fn check_agents(campaign: &Campaign, entries: &BTreeMap<EntryName, EntryDisks>) -> Result<(), RunnerError> {
-    let mut first: Option<(&EntryName, Vec<&Disk>)> = None;
-    for (entry, disks) in entries.iter().filter(|(_, disks)| matches!(disks.guest, Guest::Agent { .. })) {
-        let agent = disks.digests.iter().filter(|disk| matches!(&*disk.role, "kernel" | "initrd")).collect();
-        match &first {
-            None => first = Some((entry, agent)),
-            Some((_, known)) if *known == agent => {}
-            Some((other, _)) => {
-                let message = format!(
-                    "its kernel or guest agent (initrd) is not that of {other}. Both must be yours, not an author's: copy \
-                     vmlinux and initrd of your reference image into the image folder of each entry"
-                );
-                return Err(campaign.wrong_image(entry, message).into());
+/// Finds an entry whose kernel or guest agent differs from that of the first one, with the reason why it is refused. Both are
+/// trusted: an author who changed them would have all rights in the guest before the run begins, without the limits of an
+/// original disk. `agents` has the digests of kernel and initrd.
+fn other_agent<'a>(
+    agents: impl IntoIterator<Item = (&'a EntryName, [String; 2])>,
+) -> Option<(EntryName, String)> {
+    let mut agents = agents.into_iter();
+    let (first, known) = agents.next()?;
+    let (other, _) = agents.find(|(_, agent)| *agent != known)?;
+    let reason = format!(
+        "its kernel or guest agent (initrd) is not that of {first}. Both must be yours, not an author's: copy vmlinux and initrd \
+         of your reference image into the image folder of each entry"
+    );
+    Some((other.clone(), reason))
+}
+
+/// The entries whose images `run` would refuse, with the reasons.
+pub fn refused_images(campaign: &Campaign) -> Vec<(EntryName, String)> {
+    let mut refused = vec![];
+    let mut agents = vec![];
+    for tool in &campaign.tools {
+        let sha256 = |path: &Path| match digest::file(path).on("read", path) {
+            Ok((sha256, _)) => Ok(sha256),
+            Err(error) => Err(error.to_string()),
+        };
+        let agent = open_image(tool).and_then(|image| match image.boot() {
+            Ok((kernel, initrd)) if tool.channel == Channel::Agent => {
+                Ok(Some([sha256(&kernel)?, sha256(&initrd)?]))
             }
+            _ => Ok(None),
+        });
+        match agent {
+            Ok(agent) => agents.extend(agent.map(|agent| (&tool.entry, agent))),
+            Err(reason) => refused.push((tool.entry.clone(), reason)),
         }
     }
-    Ok(())
+    refused.extend(other_agent(agents));
+    refused
 }
 
 fn role_of(role: &str, entry: &str) -> String {

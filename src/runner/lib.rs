@@ -18,7 +18,7 @@ mod settings;
 mod shard;
 
 pub use disk_limits::disk_limits;
-pub use disks::{CampaignDisks, EntryDisks, StagedDisks, open_image, open_images};
+pub use disks::{CampaignDisks, EntryDisks, StagedDisks, open_images, refused_images};
 pub use error::RunnerError;
 pub use host::Host;
 pub use import::{ImportError, ImportSource, Imported, MissingFile, import};

@@ -107,6 +107,10 @@ fn entries_with_different_guest_agents_are_refused() {
             said.contains("image of tool-1: its kernel or guest agent (initrd) is not that of tool-0"),
             "{said}"
         );
+        let planned = folder.harness(&["plan", "campaign.toml"]).output().unwrap();
+        let planned = String::from_utf8(planned.stdout).unwrap();
+        let warning = "warning: `run` would refuse the image of tool-1: its kernel or guest agent";
+        assert!(planned.contains(warning), "{planned}");
         fs::copy(image.join(role), other.join(role)).unwrap();
     }
     folder.run(&[]).success();

@@ -190,6 +190,31 @@ fn a_guest_panic_under_libvirt_ends_the_machine() {
 }
 
 #[test]
+fn a_damaged_disk_under_libvirt_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let [raw, damaged] = ["raw", "damaged.qcow2"].map(|name| folder.path().join(name));
+    fs::write(&raw, [1; 1 << 20]).unwrap();
+    let mut convert = Command::new("qemu-img");
+    convert.args(["convert", "-f", "raw", "-O", "qcow2"]).args([&raw, &damaged]);
+    assert!(convert.status().unwrap().success());
+    let mut bytes = fs::read(&damaged).unwrap();
+    let offset = |bytes: &[u8], at: usize| {
+        let field: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
+        (u64::from_be_bytes(field) & 0x00ff_ffff_ffff_fe00) as usize
+    };
+    // From the header to the first table, from that to the second one, whose first entry is the offset of a cluster.
+    let entry = offset(&bytes, offset(&bytes, 40));
+    bytes[entry + 6] |= 2;
+    fs::write(&damaged, bytes).unwrap();
+    let mut spec = machine::spec(512, 1);
+    spec.disk = DiskFile::new(damaged, "qcow2");
+    let timeout = Duration::from_secs(120);
+    let mut machine = Machine::start(&spec, folder.path(), 1, timeout).unwrap();
+    let error = machine.wait(Instant::now() + timeout).unwrap_err();
+    assert!(matches!(&error, VmError::Disk { device, .. } if device == "disk"), "{error}");
+}
+
+#[test]
 fn a_killed_controller_leaves_no_domain_and_no_overlay() {
     let folder = under_libvirt();
     let mut controller = folder.run_command(&[]).stderr(Stdio::null()).spawn().unwrap();

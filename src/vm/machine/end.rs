@@ -19,11 +19,7 @@ impl Machine {
         match self.disk_limit {
             Some(bytes) if reason == Errno::EFBIG.desc() => VmError::DiskLimit { bytes },
             _ => VmError::Disk {
-                // The field `device` is empty. libvirt gives the nodes names of its own.
-                device: match event["node-name"].as_str() {
-                    Some(node) if !node.is_empty() && !node.starts_with("libvirt-") => text(Some(node)),
-                    _ => text(event["qom-path"].as_str()),
-                },
+                device: disk_name(event),
                 operation: text(event["operation"].as_str()),
                 reason,
                 full: event["nospace"] == true,
@@ -121,8 +117,40 @@ impl Machine {
     }
 }
 
+/// Returns which disk an event of QEMU is about: `disk` for the tool's, `ro0` for the first read-only one. The field `device`
+/// of events is empty. libvirt gives the nodes names of its own, and numbers the devices in the order of the specification.
+fn disk_name(event: &serde_json::Value) -> String {
+    let node = event["node-name"].as_str().unwrap_or_default();
+    if !node.is_empty() && !node.starts_with("libvirt-") {
+        return text(Some(node));
+    }
+    let path = text(event["qom-path"].as_str());
+    let number = path.strip_prefix("/machine/peripheral/virtio-disk").and_then(|rest| rest.split('/').next());
+    match number.and_then(|number| number.parse::<usize>().ok()) {
+        Some(0) => "disk".to_owned(),
+        Some(number) => format!("ro{}", number - 1),
+        None => path,
+    }
+}
+
 /// Removes the kernel's time from a line of its log: `[    3.451559] Kernel panic - not syncing`.
 fn strip_timestamp(line: &str) -> &str {
     let parts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     parts.filter(|(time, _)| time.trim().parse::<f64>().is_ok()).map_or(line, |(_, message)| message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disk_name;
+    use serde_json::json;
+
+    #[test]
+    fn a_disk_has_the_same_name_with_and_without_libvirt() {
+        let name =
+            |node: &str, path: &str| disk_name(&json!({"device": "", "node-name": node, "qom-path": path}));
+        assert_eq!(name("disk", "/machine/peripheral-anon/device[0]/virtio-backend"), "disk");
+        assert_eq!(name("libvirt-2-format", "/machine/peripheral/virtio-disk0/virtio-backend"), "disk");
+        assert_eq!(name("libvirt-1-format", "/machine/peripheral/virtio-disk1/virtio-backend"), "ro0");
+        assert_eq!(name("", "/machine/unattached/device[3]"), "/machine/unattached/device[3]");
+    }
 }
