@@ -76,10 +76,17 @@ pub fn disks_of(
     disks.into_values().map(find).collect()
 }
 
+/// Largest description of a domain of libvirt that is read; real ones have some 5 KB. Time grows with the square of the number
+/// of attributes.
+const MAX_DOMAIN_BYTES: usize = 64 << 10;
+
 /// Returns the paths of disks, kernel and initrd in the arguments of the machine of an attempt. Those of a record of others
 /// may be any files of this host.
 pub fn machine_files(attempt: &Attempt) -> Vec<PathBuf> {
-    if let Ok(domain) = roxmltree::Document::parse(&attempt.machine.join("\n")) {
+    let machine = attempt.machine.join("\n");
+    if machine.len() <= MAX_DOMAIN_BYTES
+        && let Ok(domain) = roxmltree::Document::parse(&machine)
+    {
         return domain_files(&domain);
     }
     let arguments = attempt.machine.windows(2).filter_map(|pair| match pair[0].as_str() {

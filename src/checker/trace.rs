@@ -1,11 +1,8 @@
 //! Reads the traces that verifypn (TAPAAL) prints with `--trace` for P/T nets and unfolded coloured nets.
 
 use crate::{FileError, MAX_FILE_BYTES, Run, Step};
-use mcc_model::ColourName;
-use roxmltree::{Document, Node, ParsingOptions};
-
-/// Largest number of elements and texts of a trace.
-const MAX_NODES: u32 = 100_000_000;
+use mcc_model::{ColourName, document};
+use roxmltree::{Document, Node};
 
 /// Reads the first `<trace>` in an output of verifypn. Tokens and indices are ignored: the checker fires the transitions.
 /// `<loop/>` begins the loop of an infinite run.
@@ -21,9 +18,8 @@ pub fn read_trace(output: &str) -> Result<Run, FileError> {
     let end = start + output[start..].find("</trace>").ok_or_else(no_trace)? + "</trace>".len();
     let before = output[..start].matches('\n').count();
     let at = |row: u32, problem: String| FileError::Syntax { line: before + row as usize, problem };
-    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(&output[start..end], options)
-        .map_err(|error| at(error.pos().row, error.to_string()))?;
+    let document = document(&output[start..end], "the trace")
+        .map_err(|error| at(error.line as u32, error.problem.to_string()))?;
     read(&document).map_err(|node| {
         let row = document.text_pos_at(node.range().start).row;
         at(row, format!("<{}> is unknown here, or lacks its id", node.tag_name().name()))

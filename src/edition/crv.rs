@@ -19,13 +19,13 @@ pub struct CrvEdition {
     /// Points for correctness (section 4.1).
     pub correctness: Correctness,
     /// Points for overhead, and the same for memory, that the tools share on one benchmark (sections 4.2 and 4.3).
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub shared_points: BigRational,
     /// In online monitoring a verdict counts as a timeout after this multiple of the time of the program without a monitor.
-    #[serde(with = "fraction", alias = "patience")]
+    #[serde(with = "fraction::setting", alias = "patience")]
     pub timeout_factor: BigRational,
     /// Entries with at most this many points less than the first of a rank share the rank.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub tie_margin: BigRational,
     /// Allowed differences between printed and computed scores.
     pub tolerance: Tolerance,
@@ -51,22 +51,22 @@ pub enum CrvContest {
 #[serde(deny_unknown_fields)]
 pub struct Correctness {
     /// A right verdict.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub right: BigRational,
     /// A wrong verdict.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub wrong: BigRational,
     /// The property cannot be written in the language of the tool.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub inexpressible: BigRational,
     /// The monitored program crashed in online monitoring.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub crash_online: BigRational,
     /// The monitor crashed in offline monitoring.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub crash_offline: BigRational,
     /// No verdict in time in online monitoring.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub timeout_online: BigRational,
 }
 
@@ -75,13 +75,13 @@ pub struct Correctness {
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
     /// For overhead scores.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub overhead: BigRational,
     /// For memory scores.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub memory: BigRational,
     /// For printed totals, compared with the sum of the printed column.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub total: BigRational,
 }
 

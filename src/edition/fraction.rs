@@ -28,11 +28,14 @@ pub fn serialize<S: Serializer>(value: &BigRational, out: S) -> Result<S::Ok, S:
 /// # Errors
 /// The input is not such a number.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
-    from.deserialize_any(FractionVisitor)
+    from.deserialize_any(FractionVisitor { max_bytes: MAX_NUMBER_BYTES })
 }
 
 /// Limit for the length of a number in bytes: reducing a fraction takes time in the square of its length.
 const MAX_NUMBER_BYTES: usize = 20_000;
+
+/// The same for a setting of an edition, which is a factor of the points of many runs.
+const MAX_SETTING_BYTES: usize = 40;
 
 /// Parses a number such as `16`, `97/100` or `0.97`. None for any other text.
 pub fn parse(text: &str) -> Option<BigRational> {
@@ -50,7 +53,9 @@ pub fn parse(text: &str) -> Option<BigRational> {
     text.parse().ok()
 }
 
-struct FractionVisitor;
+struct FractionVisitor {
+    max_bytes: usize,
+}
 
 impl Visitor<'_> for FractionVisitor {
     type Value = BigRational;
@@ -68,14 +73,30 @@ impl Visitor<'_> for FractionVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<BigRational, E> {
-        parse(text).ok_or_else(|| {
+        let number = if text.len() > self.max_bytes { None } else { parse(text) };
+        number.ok_or_else(|| {
             let shown: String = text.chars().take(60).collect();
             E::invalid_value(serde::de::Unexpected::Str(&shown), &self)
         })
     }
 }
 
-/// A map of exact numbers, such as the multipliers.
+/// A number that is a setting of an edition.
+pub mod setting {
+    use super::*;
+
+    pub use super::serialize;
+
+    /// Deserializes an integer, or a short text as in `parse`.
+    ///
+    /// # Errors
+    /// The input is not such a number.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BigRational, D::Error> {
+        from.deserialize_any(FractionVisitor { max_bytes: MAX_SETTING_BYTES })
+    }
+}
+
+/// A map of settings, such as the multipliers.
 pub mod map {
     use super::*;
     use serde::{Deserialize, Serialize};
@@ -83,7 +104,7 @@ pub mod map {
 
     #[derive(Serialize, Deserialize)]
     #[serde(transparent)]
-    struct Number(#[serde(with = "super")] BigRational);
+    struct Number(#[serde(with = "super::setting")] BigRational);
 
     /// Serializes a map of numbers.
     ///

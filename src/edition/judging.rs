@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub struct Judging {
     /// Points of an examination on an instance; each position has an equal share (E-4.1).
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub points_per_examination: BigRational,
     /// Points that a wrong value costs, as a multiple of the points of a right value (E-4.1).
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub penalty: BigRational,
     /// Multiplier of points by the status of a model, such as `known` or `surprise` (E-4.4).
     #[serde(with = "fraction::map")]
@@ -26,7 +26,7 @@ pub struct Judging {
     #[serde(with = "fraction::map", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub family_factors: BTreeMap<String, BigRational>,
     /// A factor of all weights, so that points have the size of those that the contest published (E-4.4). It changes no rank.
-    #[serde(with = "fraction", default = "BigRational::one", skip_serializing_if = "One::is_one")]
+    #[serde(with = "fraction::setting", default = "BigRational::one", skip_serializing_if = "One::is_one")]
     pub scale: BigRational,
     /// What an answer that was not kept (`X`) costs where no value is trusted (E-4.2).
     #[serde(default, skip_serializing_if = "NotKept::is_default")]
@@ -36,10 +36,10 @@ pub struct Judging {
     /// Number of tools that must agree on a value for the position to be a common value (E-2.2).
     pub min_agreeing: usize,
     /// Share of the confidence of all voters that the voters of a value must exceed, if more than two values differ (E-3.1).
-    #[serde(with = "fraction", default = "half")]
+    #[serde(with = "fraction::setting", default = "half")]
     pub majority: BigRational,
     /// Least confidence of a tool for its value to be trusted if no other tool gave a value (E-3.1).
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub single_threshold: BigRational,
     /// Which entries have a vote.
     pub votes: Votes,
@@ -59,7 +59,7 @@ pub struct Judging {
     #[serde(default)]
     pub bonuses: Bonuses,
     /// Entries of a podium that have at most this many points less than the first of a rank share the rank.
-    #[serde(with = "fraction", default)]
+    #[serde(with = "fraction::setting", default)]
     pub tie_margin: BigRational,
 }
 
@@ -68,10 +68,10 @@ pub struct Judging {
 #[serde(deny_unknown_fields, default)]
 pub struct Bonuses {
     /// For the least CPU time.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub time: BigRational,
     /// For the least memory.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub memory: BigRational,
 }
 

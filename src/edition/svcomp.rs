@@ -77,16 +77,16 @@ pub enum SvcompContest {
 #[serde(deny_unknown_fields)]
 pub struct ScoringSchema {
     /// Points of a right TRUE.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub true_right: BigRational,
     /// Points of a wrong TRUE.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub true_wrong: BigRational,
     /// Points of a right FALSE.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub false_right: BigRational,
     /// Points of a wrong FALSE.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub false_wrong: BigRational,
     /// A right TRUE whose witness is not confirmed.
     pub true_unconfirmed: Unconfirmed,
@@ -191,7 +191,7 @@ pub struct Witnesses {
 #[serde(deny_unknown_fields)]
 pub struct Qualification {
     /// An entry qualifies if it started on more than this share of its tasks.
-    #[serde(with = "fraction")]
+    #[serde(with = "fraction::setting")]
     pub more_than: BigRational,
     /// Patterns of the status of a run on which the verifier did not start. An empty status means this too.
     pub not_started: Vec<Pattern>,

@@ -33,7 +33,7 @@ pub enum ArchiveError {
     #[error("{0}; check that it is a readable instance archive (.tgz) or an unpacked one")]
     File(#[from] FileError),
     /// An entry is refused.
-    #[error("{}: the entry \"{entry}\" {why}; pack the instance again as one folder of plain files", path.display())]
+    #[error("{}: the entry \"{entry}\" {why}; pack the instance again as one folder of plain files (tar --format=ustar --owner=0 --group=0 --numeric-owner -czf NAME.tgz NAME)", path.display())]
     Entry {
         /// The archive or folder.
         path: PathBuf,
@@ -575,6 +575,24 @@ mod tests {
         packed.finish().unwrap();
         let error = Archive::open(&path).unwrap_err().to_string();
         assert!(error.contains("data after the end of the archive"), "{error}");
+    }
+
+    #[test]
+    fn archives_of_users_with_large_numbers_and_of_other_programs_are_read() {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("N-PT-1")).unwrap();
+        fs::write(folder.path().join(MODEL_ENTRY.0), NET).unwrap();
+        for format in ["--format=gnu", "--format=posix"] {
+            let mut tar = std::process::Command::new("tar");
+            tar.current_dir(folder.path()).args([format, "--owner=u:4000000000", "--group=g:4000000000"]);
+            tar.args(["--mtime=@-5", "-czf", "N-PT-1.tgz", "N-PT-1"]);
+            assert!(tar.status().unwrap().success());
+            Archive::open(&folder.path().join("N-PT-1.tgz")).unwrap();
+        }
+        let keys = "18 SCHILY.dev=123\n33 LIBARCHIVE.creationtime=17.25\n";
+        Archive::open(&pack(&folder, &[("x", PAX, keys), MODEL_ENTRY])).unwrap();
+        let error = Archive::open(&pack(&folder, &[("x", PAX, "18 uid=4294967296\n"), MODEL_ENTRY]));
+        assert!(error.unwrap_err().to_string().contains("with the key \"uid\" or its value"));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub use names::NodeNames;
 pub use net::{Arc, Net, NetKind, Place, Transition};
 pub use nupn::{Nupn, Unit};
 pub use obfuscate::{ObfuscateError, Obfuscated, Renamed, instance_name, obfuscate};
-pub use property::{Count, Expr, Formula, Property, position_order};
+pub use property::{Count, Expr, Formula, Property, document, position_order};
 pub use repack::copy_without_verdicts;
 pub use symmetric::{
     Bag, BagError, Colour, ColourName, ColouredPlace, ColouredTransition, Comparison, Guard, MAX_COLOURS,

@@ -100,7 +100,7 @@ impl Nupn {
                     {
                         list = None;
                         if let Some(unit) = nupn.units.last_mut() {
-                            let ids = text.split_whitespace().map(str::to_owned);
+                            let ids = text.split_ascii_whitespace().map(str::to_owned);
                             if places { unit.places.extend(ids) } else { unit.subunits.extend(ids) }
                         }
                     }

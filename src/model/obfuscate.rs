@@ -5,7 +5,7 @@
 //! All other data that identify the model are removed: labels, layout, formulas as `.txt`, sections of other tools,
 //! comments. The net and the formulas at each position stay the same.
 
-use super::xml::{Item, Xml, attribute, attributes, element_name};
+use super::xml::{Item, Xml, attribute, attributes, element_name, trim};
 use super::{Archive, ArchiveError, BadInstanceName, InstanceName, MODEL, ModelError};
 use flate2::{Compression, GzBuilder};
 use mcc_base::{FileError, OnFile, digest};
@@ -147,7 +147,9 @@ enum Label {
     Keep,
     /// The text is dropped.
     Drop,
-    /// The text is a list of ids, which are renamed when the element ends.
+    /// The text is an id, which is renamed when the element ends.
+    Id(String),
+    /// The text is a list of ids, divided by white space.
     Ids(String),
 }
 
@@ -287,7 +289,7 @@ impl Renamer<'_> {
             &mut out,
             |start, _| {
                 let label = match element_name(start) {
-                    "id" | "place" | "transition" => Label::Ids(String::new()),
+                    "id" | "place" | "transition" => Label::Id(String::new()),
                     "integer-constant" => Label::Keep,
                     "description" => Label::Drop,
                     _ => Label::Layout,
@@ -339,7 +341,7 @@ struct OutputElement {
 }
 
 /// Copies a document. `rewrite` is called with each start tag and the open elements, and returns the element to write, or
-/// None to remove the element with its content. `rename` is called for each word of `Label::Ids`. Comments are removed.
+/// None to remove the element with its content. `rename` is called for each id of `Label::Id` and `Label::Ids`. Comments are removed.
 ///
 /// # Errors
 /// The document is not valid, or the copy cannot be written.
@@ -375,15 +377,22 @@ fn copy(
             Item::Text(part) => match open.last_mut().map(|open| &mut open.label) {
                 Some(Label::Keep) => write(Event::Text(BytesText::new(&part)))?,
                 Some(Label::Layout) if part.trim().is_empty() => write(Event::Text(BytesText::new(&part)))?,
-                Some(Label::Ids(ids)) => ids.push_str(&part),
+                Some(Label::Id(text) | Label::Ids(text)) => text.push_str(&part),
                 _ => {}
             },
             Item::End if skipped > 0 => skipped -= 1,
             Item::End => {
                 let Some(OpenElement { name, label, .. }) = open.pop() else { continue };
-                if let Label::Ids(ids) = label {
-                    let ids = ids.split_whitespace().map(&rename).collect::<Vec<_>>().join(" ");
-                    write(Event::Text(BytesText::new(&ids)))?;
+                let renamed = match label {
+                    Label::Id(id) => Some(rename(trim(&id))),
+                    // White space of XML only, as in `Nupn::read`: an id can have other one.
+                    Label::Ids(ids) => {
+                        Some(ids.split_ascii_whitespace().map(&rename).collect::<Vec<_>>().join(" "))
+                    }
+                    _ => None,
+                };
+                if let Some(text) = renamed {
+                    write(Event::Text(BytesText::new(&text)))?;
                 }
                 write(Event::End(BytesEnd::new(name)))?;
             }

@@ -46,7 +46,7 @@ enum Element {
 }
 
 /// Parts of a net, also those of other kinds of nets.
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 18] = [
     "net",
     "page",
     "place",
@@ -63,6 +63,7 @@ const PARTS: [&str; 17] = [
     "hlinitialMarking",
     "hlinscription",
     "query",
+    "queries",
     "k-bound",
 ];
 
@@ -157,7 +158,13 @@ impl Reader<'_> {
                 Ok(Element::Net)
             }
             (Some(Element::Skipped), _) => {
-                if PARTS.contains(&name) || self.in_label && matches!(name, "text" | "value") {
+                let is_part = match name {
+                    "text" | "value" => self.in_label,
+                    // A term of coloured nets.
+                    "variable" => !self.coloured(),
+                    _ => PARTS.contains(&name),
+                };
+                if is_part {
                     return Err(self.error(Problem::Hidden(name.to_owned())));
                 }
                 Ok(Element::Skipped)

@@ -163,8 +163,12 @@ const MAX_NODES: u32 = 20_000_000;
 /// Largest number of declarations of namespaces in a document.
 const MAX_NAMESPACES: usize = 30;
 
-/// Parses a document into memory. `Xml` refuses it if programs read it differently.
-pub(super) fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
+/// Parses a document into memory. `file` is the name in errors.
+///
+/// # Errors
+/// It is not well-formed, programs read it differently, or it has more elements, attributes or namespaces than are read in
+/// time.
+pub fn document<'a>(text: &'a str, file: &str) -> Result<Document<'a>, ModelError> {
     let mut items = Xml::new(text.as_bytes(), file);
     while !matches!(items.next_item()?, Item::Eof) {}
     checked_document(text, file)

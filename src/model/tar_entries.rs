@@ -33,10 +33,15 @@ pub(super) fn each_entry<T>(
         let entry_type = entry.header().entry_type();
         let refuse = |why: &str| Err(ArchiveError::entry(path, &name.to_string_lossy(), why));
         let fields = entry.header().as_old();
-        let optional = [&fields.mode[..], &fields.uid, &fields.gid, &fields.mtime];
         let is_absent = |field: &[u8]| field.iter().all(|byte| *byte == 0);
+        let is_optional_number = |field: &[u8]| is_absent(field) || is_plain_number(field);
         if ![&fields.size[..], &fields.cksum].into_iter().all(is_plain_number)
-            || !optional.into_iter().all(|field| is_absent(field) || is_plain_number(field))
+            || !is_optional_number(&fields.mode)
+            || ![&fields.uid[..], &fields.gid, &fields.mtime]
+                .into_iter()
+                .all(|field| is_optional_number(field) || is_binary_number(field))
+            || fields.uid[0] == 0xff
+            || fields.gid[0] == 0xff
         {
             return refuse("has a number that programs read differently");
         }
@@ -106,7 +111,7 @@ pub(super) fn each_entry<T>(
 }
 
 /// Prefixes of keys of PAX headers that change neither the content nor the kind of a file.
-const PAX_PREFIXES: [&str; 3] = ["LIBARCHIVE.xattr.", "SCHILY.acl.", "SCHILY.xattr."];
+const PAX_PREFIXES: [&str; 4] = ["LIBARCHIVE.xattr.", "RHT.security.", "SCHILY.acl.", "SCHILY.xattr."];
 
 /// Returns the path in a PAX header, or a key that is refused for itself or its value. Programs treat the others differently: `size` and
 /// `GNU.sparse.*` give a file another content.
@@ -122,8 +127,9 @@ fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
                 true
             }
             "gid" | "uid" => is_digits(value),
-            "atime" | "ctime" | "mtime" => is_time(value),
-            "comment" | "gname" | "uname" => true,
+            "atime" | "ctime" | "mtime" | "LIBARCHIVE.creationtime" => is_time(value),
+            "comment" | "gname" | "uname" | "SCHILY.dev" | "SCHILY.fflags" | "SCHILY.ino"
+            | "SCHILY.nlink" => true,
             _ => PAX_PREFIXES.iter().any(|prefix| key.starts_with(prefix)),
         };
         if !is_known {
@@ -133,9 +139,20 @@ fn pax_path(header: &[u8]) -> io::Result<Result<Option<PathBuf>, String>> {
     Ok(Ok(path))
 }
 
-/// Whether a value is a number that programs can represent.
+/// Whether a value is a number of a user or group that programs can represent.
 fn is_digits(value: &[u8]) -> bool {
-    (1..10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+    let text = std::str::from_utf8(value).unwrap_or_default();
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok()
+}
+
+/// Whether a field is a number of 32 bits in the binary form in which GNU tar writes large and negative ones.
+fn is_binary_number(field: &[u8]) -> bool {
+    let [sign, high @ .., _, _, _, _] = field else { return false };
+    match sign {
+        0x80 => high.iter().all(|byte| *byte == 0),
+        0xff => high.iter().all(|byte| *byte == 0xff),
+        _ => false,
+    }
 }
 
 /// Whether a value is a number of seconds, with decimals or without: `-1.5`.
@@ -154,7 +171,7 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// Whether a field is octal digits, possibly between blanks. Of a binary number the library and GNU tar read different bits.
+/// Whether a field is octal digits, possibly between blanks.
 fn is_plain_number(field: &[u8]) -> bool {
     let field = field.trim_ascii_start();
     let digits = field.iter().take_while(|byte| (b'0'..=b'7').contains(byte)).count();

@@ -105,6 +105,25 @@ fn the_same_seed_gives_the_same_bytes_another_other_names() {
     assert_eq!(family(&other), family(&made[0].0));
 }
 
+#[test]
+fn a_formula_asks_about_the_same_place_as_before() {
+    let folder = TempDir::new().unwrap();
+    let instance = folder.path().join("Blanks-PT-1");
+    fs::create_dir(&instance).unwrap();
+    // Programs do not take a no-break space for white space of XML.
+    let net = "<pnml><net id='n' type='ptnet'><page id='g'><place id='&#160;p'/><place id='p'/></page></net></pnml>";
+    let formula = "<property-set><property><id>Blanks-PT-1-UpperBounds-00</id><description>d</description><formula>\
+                   <place-bound><place> &#160;p </place></place-bound></formula></property></property-set>";
+    fs::write(instance.join("model.pnml"), net).unwrap();
+    fs::write(instance.join("UpperBounds.xml"), formula).unwrap();
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let (path, names) = obfuscated(&instance, SEED, &out);
+    let new = names.iter().find(|[_, original, _]| original == "\u{a0}p").unwrap();
+    let property = &Archive::open(&path).unwrap().properties("UpperBounds").unwrap().unwrap()[0];
+    assert!(property.formula.to_string().contains(&new[2]), "{new:?} in {}", property.formula);
+}
+
 /// The values of the reference tool by position.
 fn answers(folder: &Path, examination: &str) -> Vec<String> {
     // The order of the ids is that of the positions, for original and obfuscated instances.
