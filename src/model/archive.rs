@@ -351,6 +351,11 @@ impl<'a> Contents<'a> {
         if self.entries > MAX_ENTRIES {
             return Err(self.refuse(name, &format!("is one too many (at most {MAX_ENTRIES})")));
         }
+        // Tools start in the folder of these files, so shells and interpreters would obey names such as `-rf` or `.bashrc`.
+        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if !is_plain || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
+            return Err(self.refuse(name, "has a name that is not made of letters, digits, `.`, `_` and `-`"));
+        }
         if self.files.contains_key(name) || (name == MODEL && self.has_model) {
             return Err(self.refuse(name, "occurs twice"));
         }
@@ -468,7 +473,7 @@ mod tests {
 
     #[test]
     fn hostile_archives_are_refused_by_entry() {
-        let cases: [(&[RawEntry], &str); 10] = [
+        let cases: [(&[RawEntry], &str); 13] = [
             (&[("/etc/passwd", FILE, "")], "\"/etc/passwd\" leads out of its folder"),
             (&[("N-PT-1/../../x", FILE, "")], "\"N-PT-1/../../x\" leads out of its folder"),
             (
@@ -485,6 +490,9 @@ mod tests {
             (&[("model.pnml", FILE, NET)], "\"model.pnml\" is in no folder"),
             (&[("N-PT-1/a/b", FILE, "")], "\"N-PT-1/a/b\" is in a subfolder"),
             (&[("N-PT-1/iscolored", FILE, "TRUE")], "there is no model.pnml"),
+            (&[MODEL_ENTRY, ("N-PT-1/-rf", FILE, "")], "\"-rf\" has a name that is not made of letters"),
+            (&[MODEL_ENTRY, ("N-PT-1/.bashrc", FILE, "")], "\".bashrc\" has a name that"),
+            (&[MODEL_ENTRY, ("N-PT-1/a b", FILE, "")], "\"a b\" has a name that"),
         ];
         for (entries, message) in cases {
             let folder = TempDir::new().unwrap();

@@ -77,6 +77,7 @@ pub fn validate(archive: &Archive) -> Vec<Finding> {
         check.verdicts(net);
     }
     check.markers(net.as_ref());
+    check.other_files();
     for (examination, count) in PROPERTY_FILES {
         check.properties(examination, Some(count), net.as_ref());
     }
@@ -224,6 +225,14 @@ impl Check<'_> {
     }
 
     fn markers(&mut self, net: Option<&Net>) {
+        for name in ["iscolored", "instance", "equiv_col", "equiv_pt"] {
+            let Some(text) = self.archive.text(name) else { continue };
+            if text.strip_suffix('\n').unwrap_or(&text) != text.trim() {
+                // Shells of tools remove only line feeds at the end.
+                let message = "has white space other than a line feed at its end".to_owned();
+                self.error(name, Some(1), message, "remove it: tools compare the whole text");
+            }
+        }
         let markers = self.archive.markers();
         match markers.coloured.as_deref() {
             Some(text @ ("TRUE" | "FALSE")) => {
@@ -253,6 +262,19 @@ impl Check<'_> {
             Some("TRUE" | "FALSE") => {}
             Some(text) => self.error(name, Some(1), not_boolean(text), "write TRUE or FALSE"),
             None => self.warning(name, None, "is missing".into(), "add it, with TRUE or FALSE"),
+        }
+    }
+
+    /// Warns of files that are neither of the contest nor texts.
+    fn other_files(&mut self) {
+        const MARKERS: [&str; 7] =
+            ["iscolored", "instance", "equiv_col", "equiv_pt", "large_marking", "unfinite", "NewModel"];
+        let archive = self.archive;
+        for name in archive.files().map(|(name, _)| name).filter(|name| !MARKERS.contains(name)) {
+            if !name.ends_with(".xml") && !name.ends_with(".txt") {
+                let message = "is not a file of the contest".to_owned();
+                self.warning(name, None, message, "remove it: tools start in the folder of these files");
+            }
         }
     }
 

@@ -157,18 +157,36 @@ impl Cgroup {
         self.groups.iter().map(|group| group.procs.as_raw_fd()).collect()
     }
 
-    /// Returns a message if the host's kernel killed a process of the group because the limit was reached.
+    /// Returns a message if the host's kernel killed a process of the group because the limit was reached. The kernel also
+    /// kills processes of a group if a group above it, such as a job of a cluster, or the host has no memory left.
     pub fn memory_limit_reached(&self) -> Option<String> {
-        let events = match self.version {
-            Version::V1 => "memory.oom_control",
-            Version::V2 => "memory.events",
-        };
-        let events = fs::read_to_string(self.groups[0].path.join(events)).ok()?;
-        let kills =
-            events.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
-        (kills > 0)
-            .then(|| format!("the host's kernel killed it: more memory than {} MiB", self.limits.memory_mib))
+        let limit_mib = self.limits.memory_mib;
+        is_killed_at_limit(self.version, &self.groups[0].path, limit_mib)
+            .then(|| format!("the host's kernel killed it: more memory than {limit_mib} MiB"))
     }
+}
+
+/// Whether the kernel killed a process of the group because the memory of this group reached its limit.
+fn is_killed_at_limit(version: Version, group: &Path, limit_mib: u64) -> bool {
+    let read = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
+    match version {
+        // The use at its peak, which the kernel counts in batches.
+        Version::V1 => {
+            let peak: u64 = read("memory.max_usage_in_bytes").trim().parse().unwrap_or(0);
+            field(&read("memory.oom_control"), "oom_kill") > 0 && peak >> 20 >= limit_mib.saturating_sub(1)
+        }
+        // `oom`: nothing could be reclaimed below the limit of this group.
+        Version::V2 => {
+            let events = read("memory.events");
+            field(&events, "oom_kill") > 0 && field(&events, "oom") > 0
+        }
+    }
+}
+
+/// Returns the number after `name` in a file of lines `NAME NUMBER`; 0 if it is missing.
+fn field(text: &str, name: &str) -> u64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
 impl Drop for Cgroup {
@@ -324,6 +342,23 @@ mod tests {
         let root = tree(&[("cgroup.controllers", "hugetlb\n"), ("cgroup.subtree_control", "")]);
         assert!(parent(root.path(), "0::/\n").unwrap_err().contains("has no memory controller"));
         assert_eq!(parent(root.path(), ""), Err("the kernel has no memory controller".into()));
+    }
+
+    #[test]
+    fn a_kill_counts_only_if_the_limit_of_the_group_itself_was_reached() {
+        let killed = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n";
+        let v1 = |control: &str, peak: u64| {
+            let peak = peak.to_string();
+            let root = tree(&[("memory.oom_control", control), ("memory.max_usage_in_bytes", &peak)]);
+            is_killed_at_limit(Version::V1, root.path(), 4096)
+        };
+        assert!(v1(killed, 4096 << 20) && v1(killed, (4096 << 20) - 4096));
+        assert!(!v1(killed, 750 << 20), "a group above it, or the host, had no memory left");
+        assert!(!v1(&killed.replace("kill 1", "kill 0"), 4096 << 20), "its cache was reclaimed");
+        let v2 =
+            |events: &str| is_killed_at_limit(Version::V2, tree(&[("memory.events", events)]).path(), 4096);
+        assert!(v2("max 7\noom 1\noom_kill 1\n"));
+        assert!(!v2("max 0\noom 0\noom_kill 1\n") && !v2("max 7\noom 0\noom_kill 0\n"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use std::time::Duration;
 const USERS: [&str; 2] = ["mcc-qemu", "nobody"];
 
 /// Memory of QEMU in addition to the guest's memory: TCG keeps up to 1 GiB of translated code.
-const OVERHEAD_MIB: u64 = 2048;
+pub const OVERHEAD_MIB: u64 = 2048;
 
 /// The largest number of open files of QEMU: it has about 20.
 const MAX_FILES: u64 = 1024;

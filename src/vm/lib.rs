@@ -51,7 +51,7 @@ pub use free_space::{free_bytes, free_bytes_of_folder};
 pub use held_files::{HeldFile, HeldFiles};
 pub use image::{Boot, ContainerSource, Image, ImageError, ImageFacts, MadeFrom, PackedInstance, Source};
 pub use instructions::{InstructionSource, Instructions, check_instruction_limit};
-pub use isolation::{Isolation, check_kvm_access};
+pub use isolation::{Isolation, OVERHEAD_MIB, check_kvm_access};
 pub use machine::{Event, Machine, Stream, overlays};
 pub use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 pub use original_disk::{OriginalFacts, Partition, inspect};

@@ -329,12 +329,12 @@ fn what_slurm_refuses_is_reported_and_submitted_again() {
     let printed = submit(&folder, 0);
     assert!(
         printed.contains(
-            "job array 77: 2 jobs, one for each model (DiningTable, ...), each with 2 cores, 17408 MiB"
+            "job array 77: 2 jobs, one for each model (DiningTable, ...), each with 2 cores, 18944 MiB"
         ),
         "{printed}"
     );
     let arguments = fs::read_to_string(folder.path().join("bin/asked")).unwrap();
-    for part in ["--array=0-1", "--cpus-per-task=2", "--mem=17408M", "--exclusive", "--signal=B:USR1@"] {
+    for part in ["--array=0-1", "--cpus-per-task=2", "--mem=18944M", "--exclusive", "--signal=B:USR1@"] {
         assert!(arguments.contains(part), "{part} in {arguments}");
     }
 }
@@ -371,7 +371,7 @@ fn oar_is_asked_for_a_node_and_the_signal_of_slurm() {
     ] {
         assert!(asked.contains(part), "{part} in {asked}");
     }
-    // By memory: 17,408 MB. A folder holds all cores of the tests until it is dropped.
+    // By memory: 18,944 MB. A folder holds all cores of the tests until it is dropped.
     drop(folder);
     let folder = one_run_on_oar("memory_per_core_mib = 4096");
     submit(&folder, 0);

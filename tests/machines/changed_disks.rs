@@ -90,3 +90,21 @@ fn a_tool_that_would_be_root_is_not_started() {
         assert_eq!(folder.output(CLIMBER, 1, "stdout"), "");
     }
 }
+
+#[test]
+fn links_where_the_agent_mounts_are_replaced() {
+    // The tool could change the folders to which they lead.
+    let commands = [
+        "rmdir /sys",
+        "symlink /sys home/mcc/BenchKit",
+        "rmdir /proc",
+        "symlink /proc home/mcc/BenchKit/INPUTS",
+        "rmdir /run",
+        "symlink /run nowhere",
+    ];
+    let script = "#!/bin/bash\nstat -c '%F %U' /dev /proc /run /sys\ngrep -c job /proc/self/cgroup\n";
+    let folder = with_changed_disk(script, &[], &commands);
+    assert_eq!(folder.output(CLIMBER, 1, "stdout"), "directory root\n".repeat(4) + "1\n");
+    let facts = folder.runs()[CLIMBER].last.facts.clone().unwrap();
+    assert_eq!(facts.memory_source, Some(mcc_harness::store::MemorySource::GuestCgroup));
+}

@@ -208,6 +208,13 @@ fn faults_of_marker_files_are_found_by_file_and_line() {
         ],
         ["iscolored", "FALSE", "no", "error: Small-PT-2/iscolored:1: is \"no\"; write TRUE or FALSE"],
         ["iscolored", "", "", "error: Small-PT-2/iscolored: is missing"],
+        [
+            "iscolored",
+            "FALSE",
+            "FALSE\r\n",
+            "error: Small-PT-2/iscolored:1: has white space other than a line feed",
+        ],
+        ["equiv_col", "FALSE", "FALSE\u{a0}", "error: Small-PT-2/equiv_col:1: has white space other than"],
         ["instance", "2", "3", "error: Small-PT-2/instance:1: is \"3\", but \"2\" in the instance's name"],
         ["equiv_col", "", "", "warning: Small-PT-2/equiv_col: is missing"],
     ]);

@@ -64,6 +64,13 @@ pub fn switch_to_disk(hotplug: &Hotplug) -> Result<()> {
     let flags = MsFlags::MS_NOATIME | MsFlags::MS_NODEV;
     mount(Some("/dev/vda"), "/disk", Some("ext4"), flags, None::<&str>)
         .context("mounting the disk /dev/vda (an ext4 file system is expected)")?;
+    // A link of the disk could lead to a folder of the tool, or of the inputs.
+    for folder in ["/disk/dev", "/disk/sys", "/disk/proc", "/disk/run"] {
+        if fs::symlink_metadata(folder).is_ok_and(|found| !found.is_dir()) {
+            fs::remove_file(folder).with_context(|| format!("replacing {folder}"))?;
+        }
+        fs::create_dir_all(folder).with_context(|| folder.to_owned())?;
+    }
     for folder in ["/dev", "/sys"] {
         mount(Some(folder), &*format!("/disk{folder}"), None::<&str>, MsFlags::MS_MOVE, None::<&str>)
             .with_context(|| format!("moving {folder} to the disk"))?;

@@ -2,6 +2,7 @@
 
 use mcc_base::names::{ModelName, text_of};
 use mcc_campaign::{ClusterSettings, History, Run};
+use mcc_vm::OVERHEAD_MIB;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -34,8 +35,6 @@ pub struct Resources {
 
 /// Memory of the controller.
 const CONTROLLER_MIB: u64 = 512;
-/// Memory of QEMU itself, in addition to the memory of the guest.
-const PER_MACHINE_MIB: u64 = 512;
 
 impl ModelDemand {
     /// Returns the demand of every model of the runs of a plan, sorted by name. `memory_mib` is the memory that one machine
@@ -61,7 +60,7 @@ impl ModelDemand {
             model,
             resources: Resources {
                 cores: settings.runs_at_once.get() * vcpus + 1,
-                memory_mib: at_once * (memory_mib + PER_MACHINE_MIB) + CONTROLLER_MIB,
+                memory_mib: at_once * (memory_mib + OVERHEAD_MIB) + CONTROLLER_MIB,
             },
             planned,
             worst_case_s: machines.div_ceil(at_once) * longest_run_s,
@@ -200,6 +199,6 @@ mod tests {
             .iter()
             .map(|need| (need.model.as_str(), need.resources.cores, need.planned, need.worst_case_s));
         assert_eq!(asked.collect::<Vec<_>>(), [("A", 9, 3, 4500), ("B", 3, 1, 4500)]);
-        assert_eq!(needs[0].resources.memory_mib, 2 * 16_896 + 512);
+        assert_eq!(needs[0].resources.memory_mib, 2 * 18_432 + 512);
     }
 }
