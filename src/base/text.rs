@@ -114,7 +114,7 @@ pub fn control(c: char) -> Option<String> {
     match code {
         0x00..=0x1F => Some(format!("⟨{}⟩", C0[code as usize])),
         0x7F => Some("⟨DEL⟩".into()),
-        // C1 controls, soft hyphen, zero-width and bidirectional marks, line separators, BOM, tags.
+        // C1 controls, soft hyphen, zero-width and bidirectional marks, line separators, BOM, no characters, tags.
         0x80..=0x9F
         | 0xAD
         | 0x061C
@@ -124,6 +124,7 @@ pub fn control(c: char) -> Option<String> {
         | 0x2060..=0x206F
         | 0xFEFF
         | 0xFFF9..=0xFFFB
+        | 0xFFFE..=0xFFFF
         | 0xE0000..=0xE007F => Some(format!("⟨U+{code:04X}⟩")),
         _ => None,
     }

@@ -328,6 +328,9 @@ fn open_folder(path: &Path) -> Result<Archive, ArchiveError> {
     contents.finish(&folder.file_name().unwrap_or_default().to_string_lossy(), false)
 }
 
+/// The longest name of a file, bytes. File systems have 255, and longer paths need a header that old programs do not read.
+const MAX_NAME_BYTES: usize = 100;
+
 struct Contents<'a> {
     path: &'a Path,
     files: BTreeMap<String, Vec<u8>>,
@@ -353,8 +356,14 @@ impl<'a> Contents<'a> {
         }
         // Tools start in the folder of these files, so shells and interpreters would obey names such as `-rf` or `.bashrc`.
         let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        if !is_plain || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
-            return Err(self.refuse(name, "has a name that is not made of letters, digits, `.`, `_` and `-`"));
+        if !is_plain
+            || name.len() > MAX_NAME_BYTES
+            || !name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        {
+            return Err(self.refuse(
+                name,
+                "has a name that is not made of at most 100 letters, digits, `.`, `_` and `-`",
+            ));
         }
         if self.files.contains_key(name) || (name == MODEL && self.has_model) {
             return Err(self.refuse(name, "occurs twice"));
@@ -414,7 +423,7 @@ mod tests {
             // Bypasses the checks of the builder, which refuses such names.
             header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_entry_type(*kind);
-            header.set_mode(0o644);
+            header.set_mode(0o755);
             let has_data = kind.is_file() || HEADERS.contains(kind);
             let data = if has_data { content.as_bytes() } else { b"" };
             if !has_data {
@@ -490,7 +499,10 @@ mod tests {
             (&[("model.pnml", FILE, NET)], "\"model.pnml\" is in no folder"),
             (&[("N-PT-1/a/b", FILE, "")], "\"N-PT-1/a/b\" is in a subfolder"),
             (&[("N-PT-1/iscolored", FILE, "TRUE")], "there is no model.pnml"),
-            (&[MODEL_ENTRY, ("N-PT-1/-rf", FILE, "")], "\"-rf\" has a name that is not made of letters"),
+            (
+                &[MODEL_ENTRY, ("N-PT-1/-rf", FILE, "")],
+                "\"-rf\" has a name that is not made of at most 100 letters",
+            ),
             (&[MODEL_ENTRY, ("N-PT-1/.bashrc", FILE, "")], "\".bashrc\" has a name that"),
             (&[MODEL_ENTRY, ("N-PT-1/a b", FILE, "")], "\"a b\" has a name that"),
         ];
@@ -532,7 +544,8 @@ mod tests {
             let error = Archive::open(&pack(&folder, entries)).unwrap_err().to_string();
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
-        let changes: [(&str, EntryType, Change, &str); 8] = [
+        let changes: [(&str, EntryType, Change, &str); 9] = [
+            ("N-PT-1/x", FILE, |header| header[100..108].fill(b'0'), "\"N-PT-1/x\" is not readable for its owner"),
             ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
             ("N-PT-1", EntryType::Directory, |_| {}, "is a folder with content"),
             ("./", FILE, |_| {}, "\"./\" has the part `.` in its name"),

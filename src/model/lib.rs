@@ -21,6 +21,7 @@ mod symmetric_xml;
 mod tar_entries;
 mod total;
 mod validate;
+mod validate_xml;
 mod verdict;
 mod write;
 pub mod xml;

@@ -51,6 +51,10 @@ pub(super) fn each_entry<T>(
         if entry_type == EntryType::Directory && entry.size() > 0 {
             return refuse("is a folder with content");
         }
+        let needed = if entry_type == EntryType::Directory { 0o700 } else { 0o400 };
+        if !is_absent(&fields.mode) && entry.header().mode().on("read", path)? & needed != needed {
+            return refuse("is not readable for its owner (chmod u+rwX)");
+        }
         match entry_type {
             // Programs do not agree whether a header before it still holds for the next file.
             EntryType::XGlobalHeader => {

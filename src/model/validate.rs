@@ -1,10 +1,12 @@
 //! Checks whether an instance is fit for the contest (rule M-4); each finding has a place and a remedy.
 
 use super::property::{document, line_of, words};
+use super::validate_xml::first_fault;
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
+use std::io;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -72,6 +74,7 @@ pub fn validate(archive: &Archive) -> Vec<Finding> {
         }
     };
     if let Some(net) = &net {
+        check.xml();
         check.net(net);
         check.nupn(net);
         check.verdicts(net);
@@ -262,6 +265,24 @@ impl Check<'_> {
             Some("TRUE" | "FALSE") => {}
             Some(text) => self.error(name, Some(1), not_boolean(text), "write TRUE or FALSE"),
             None => self.warning(name, None, "is missing".into(), "add it, with TRUE or FALSE"),
+        }
+    }
+
+    /// Checks a model that was read with a strict parser.
+    fn xml(&mut self) {
+        let read = |source: &mut dyn io::BufRead, _: &str| -> io::Result<Option<(u64, String)>> {
+            let mut text = String::new();
+            source.read_to_string(&mut text)?;
+            Ok(first_fault(&text))
+        };
+        match self.archive.with_model(read) {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some((line, problem)))) => {
+                let message = format!("is not well-formed XML: {problem}");
+                self.error(MODEL, Some(line), message, "correct it: strict parsers of tools refuse it");
+            }
+            Ok(Err(error)) => self.error(MODEL, None, error.to_string(), "check the file"),
+            Err(error) => self.archive_error(error),
         }
     }
 

@@ -257,9 +257,14 @@ impl<R: BufRead> Xml<R> {
                 },
                 Err(cause) => Err(malformed(&cause.to_string())),
             },
-            Event::DocType(_) if !self.document_type => Err(error(Problem::DocumentType)),
+            Event::DocType(_) if !self.document_type || self.root_seen => Err(error(Problem::DocumentType)),
             Event::DocType(text) if text.contains('[') => {
                 Err(malformed("a document type with declarations, which some readers obey"))
+            }
+            Event::DocType(_) => {
+                // A second one is refused.
+                self.document_type = false;
+                Ok(Item::Nothing)
             }
             Event::Eof if !outside => Err(malformed("the file ends inside an element")),
             Event::Eof if !self.root_seen => Err(malformed("there is no element")),

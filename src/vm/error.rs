@@ -33,6 +33,10 @@ pub enum VmError {
     /// guest may be the cause.
     #[error("QEMU crashed {0}")]
     Crashed(String),
+    /// The kernel ended QEMU because its memory reached the limit of its cgroup: when, how, and the last lines of its log. Only
+    /// what a guest makes it do needs as much.
+    #[error("QEMU ended {0}")]
+    MemoryLimit(String),
     /// A signal that the controller did not send ended the host's ssh of a machine: its number.
     #[error("ssh was ended by signal {0}")]
     SshKilled(i32),
@@ -148,7 +152,14 @@ impl fmt::Display for GuestEnd {
 impl VmError {
     /// Whether the guest alone can be the cause. No guest can change such an error into another one.
     pub fn is_by_guest(&self) -> bool {
-        matches!(self, Self::GuestEnded { .. } | Self::PortClosed | Self::Agent(_) | Self::DiskLimit { .. })
+        matches!(
+            self,
+            Self::GuestEnded { .. }
+                | Self::PortClosed
+                | Self::Agent(_)
+                | Self::DiskLimit { .. }
+                | Self::MemoryLimit(_)
+        )
     }
 
     /// Whether a fault of QEMU itself ended the machine.

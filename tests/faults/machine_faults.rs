@@ -569,17 +569,20 @@ fn crashes_of_qemu_do_not_count_as_failures_in_a_row() {
 
 #[test]
 fn a_disk_that_fails_although_the_host_can_read_it_is_the_tools() {
-    let folder = Folder::with_fake_qemu(2, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
     let [tools, inputs] = ["disk", "ro0"].map(|node| {
         format!(
             "RUNNING; event BLOCK_IO_ERROR '{{\"device\":\"\",\"node-name\":\"{node}\",\"operation\":\"read\",\"reason\":\"I/O error\"}}'; linger"
         )
     });
-    folder.fake_qemu(&by_position(&[&tools, &inputs]));
+    let once = format!("if [[ ${{position#*-}} == 2* ]]; then whole_run x; else {tools}; fi");
+    folder.fake_qemu(&by_position(&[&tools, &inputs, &once]));
     folder.run(&[]).code(1);
     let runs = folder.runs();
     let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
-    assert_eq!((run(0).attempts, &run(0).last.outcome), (1, &Outcome::ToolCrash { signal: 9 }));
+    assert_eq!((run(0).attempts, &run(0).last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
+    // An error of the host that has passed.
+    assert_eq!((run(2).attempts, &run(2).last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
     assert!(run(0).last.marks.contains(&Mark::DISK_ERROR), "{:?}", run(0).last.marks);
     // The inputs are not the tool's.
     assert!(run(1).last.outcome.is_infrastructure() && run(1).attempts == 2);

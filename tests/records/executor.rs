@@ -1,6 +1,6 @@
 //! The executor, with functions instead of machines.
 
-use mcc_harness::base::{HostLoad, HostState};
+use mcc_harness::base::{HostLoad, HostState, Mark};
 use mcc_harness::campaign::{Disturbance, EntryFacts, History, Hosts, InstanceFacts, Kind, Run};
 use mcc_harness::edition::Edition;
 use mcc_harness::executor::disturbance::reasons;
@@ -9,7 +9,7 @@ use mcc_harness::host::{Accelerator, Core, Cores, Leases, Memory, Policy, Qemu, 
 use mcc_harness::runner::release;
 use mcc_harness::runner::{CampaignDisks, EntryDisks, Host, RunSettings};
 use mcc_harness::store::{Arrivals, CampaignFacts, Disk, Outcome, Record, RunFacts};
-use mcc_harness::vm::{Backend, DiskFile, Guest, HeldFiles};
+use mcc_harness::vm::{Backend, DiskBus, DiskFile, Guest, HeldFiles, NicModel, Original};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,6 +86,20 @@ fn execute_until(
     execute_with_disk(record, edition, run_attempt, hosts, stop, (0, &|| u64::MAX));
 }
 
+/// The guest of an entry; `original` has an original disk.
+fn guest(entry: &str) -> Guest {
+    match entry {
+        "original" => Guest::Ssh(Original {
+            user: "mcc".to_owned(),
+            key: PathBuf::from("key"),
+            root_key: None,
+            disk: DiskBus::default(),
+            nic: NicModel::default(),
+        }),
+        _ => Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") },
+    }
+}
+
 /// As `execute_until`. Each machine may take the first number of bytes; the function returns the bytes that are free.
 fn execute_with_disk(
     record: &Record,
@@ -96,8 +110,12 @@ fn execute_with_disk(
     (per_machine, free_bytes): (u64, &(dyn Fn() -> u64 + Sync)),
 ) {
     let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
-    let guest = Guest::Agent { kernel: PathBuf::from("kernel"), initrd: PathBuf::from("initrd") };
-    let entry = EntryDisks { guest, disk: disk.clone(), inputs: None, digests: vec![] };
+    let entry = |name: &str| EntryDisks {
+        guest: guest(name),
+        disk: disk.clone(),
+        inputs: None,
+        digests: vec![],
+    };
     let core = |n| Core { cpus: vec![n], ..Core::default() };
     let host = Host {
         policy: Policy::Contest,
@@ -123,9 +141,9 @@ fn execute_with_disk(
                 .facts()
                 .entries
                 .iter()
-                .map(|facts| (facts.entry.clone(), entry.clone()))
+                .map(|facts| (facts.entry.clone(), entry(&facts.entry)))
                 .collect(),
-            inputs: disk,
+            inputs: disk.clone(),
             inputs_digest: Disk { role: "inputs".into(), sha256: "1".repeat(64), bytes: 1 },
             held_files: HeldFiles::default(),
         },
@@ -519,4 +537,33 @@ fn failure_classes_are_counted_by_rate_comparison_and_site() {
     let data = std::fs::read_to_string(site.join("runs.js")).unwrap();
     assert_eq!(data.matches("\"too-many-colours\",\"stderr:1\",\"places=12\"").count(), 3, "{data}");
     assert_eq!(data.matches("\"segmentation-fault\"").count(), 30 + 3 * 34);
+}
+
+/// A disk of an author can let its boots fail after its tool crashed QEMU in the examination of its choice.
+#[test]
+fn a_failed_boot_after_a_crash_is_the_tools_on_an_original_disk() {
+    let edition = Edition::load("mcc-2018").unwrap();
+    let infrastructure = |state: &str| Outcome::Infrastructure { state: state.into(), reason: "gone".into() };
+    for (entry, first, expected) in [
+        ("original", vec![Mark::QEMU_CRASH], "tool-crash"),
+        ("original", vec![Mark::DISK_ERROR], "tool-crash"),
+        ("original", vec![], "infrastructure"),
+        ("tool", vec![Mark::QEMU_CRASH], "infrastructure"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let record = empty_record(folder.path(), &edition, &[entry]);
+        record.plan_runs([run_of(entry, "DiningTable-PT-03", "StateSpace")]).unwrap();
+        let attempts = AtomicUsize::new(0);
+        let run_attempt = |_: AttemptSpec, _: &mut dyn FnMut(State)| {
+            if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+                let ended = AttemptResult::without_machine(infrastructure("examining"));
+                AttemptResult { marks: first.clone(), ..ended }
+            } else {
+                AttemptResult::without_machine(infrastructure("booting"))
+            }
+        };
+        execute(&record, &edition, &run_attempt, Disturbance::default());
+        let last = record.attempts(&format!("{entry}/DiningTable-PT-03/StateSpace").parse().unwrap()).unwrap();
+        assert_eq!((last.len(), last[1].outcome.word()), (2, expected), "{entry} {first:?}");
+    }
 }

@@ -229,7 +229,9 @@ fn untar(archive: File, folder: &str) -> Result<()> {
             fs::create_dir_all(&to)?;
         } else {
             to.parent().map_or(Ok(()), fs::create_dir_all)?;
-            entry.unpack(&to).with_context(|| path.display().to_string())?;
+            // Without the mode of the entry: the tool must be able to read it.
+            let mut file = File::create(&to).with_context(|| to.display().to_string())?;
+            io::copy(&mut entry, &mut file).with_context(|| path.display().to_string())?;
         }
     }
     Ok(())

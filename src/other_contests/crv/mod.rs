@@ -248,20 +248,25 @@ fn scores(
     blocks: &[Block],
     totals: &[Total],
 ) -> Result<BTreeMap<(usize, usize), Score>, CrvError> {
-    let mut scores: BTreeMap<(usize, usize), Score> = BTreeMap::new();
+    let mut cells: BTreeMap<(usize, usize), Vec<&Cell>> = BTreeMap::new();
     for block in blocks {
         for cell in &block.cells {
-            let at = (block.category, cell.entry);
-            let score = scores.entry(at).or_insert_with(|| zero_score(cell.entry, block.category));
-            match cell.verdict {
-                RunVerdict::Right => score.right += 1,
-                RunVerdict::Wrong => score.wrong += 1,
-                _ => {}
-            }
-            score.parts.iter_mut().zip(&cell.parts).for_each(|(sum, part)| sum.0 += &part.0);
-            score.points.iter_mut().for_each(|sum| sum.0 += &cell.points);
+            cells.entry((block.category, cell.entry)).or_default().push(cell);
         }
     }
+    let score = |((category, entry), cells): ((usize, usize), Vec<&Cell>)| {
+        let count = |verdict| cells.iter().filter(|cell| cell.verdict == verdict).count() as u64;
+        let part = |part: usize| Points(sum(cells.iter().map(|cell| cell.parts[part].0.clone()).collect()));
+        let score = Score {
+            right: count(RunVerdict::Right),
+            wrong: count(RunVerdict::Wrong),
+            parts: (0..PARTS.len()).map(part).collect(),
+            points: Some(Points(sum(cells.iter().map(|cell| cell.points.clone()).collect()))),
+            ..zero_score(entry, category)
+        };
+        ((category, entry), score)
+    };
+    let mut scores: BTreeMap<(usize, usize), Score> = cells.into_iter().map(score).collect();
     let measured: BTreeSet<usize> = blocks.iter().map(|block| block.category).collect();
     for total in totals.iter().filter(|total| !measured.contains(&total.track)) {
         let tool = number(entries, &total.tool)?;
@@ -271,6 +276,21 @@ fn scores(
         scores.insert((total.track, tool), Score { parts, points, note, ..zero_score(tool, total.track) });
     }
     Ok(scores)
+}
+
+/// Sums numbers in pairs and reduces the result once: one after the other takes time in the cube of their number.
+fn sum(mut numbers: Vec<BigRational>) -> BigRational {
+    while numbers.len() > 1 {
+        let pairs = numbers.chunks(2).map(|pair| match pair {
+            [a, b] => {
+                let numerator = a.numer() * b.denom() + b.numer() * a.denom();
+                BigRational::new_raw(numerator, a.denom() * b.denom())
+            }
+            _ => pair[0].clone(),
+        });
+        numbers = pairs.collect();
+    }
+    numbers.pop().map_or_else(BigRational::zero, |number| number.reduced())
 }
 
 fn zero_score(entry: usize, category: usize) -> Score {

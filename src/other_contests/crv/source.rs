@@ -160,6 +160,9 @@ fn read_table(
     Ok(true)
 }
 
+/// The longest number in a table of runs.
+const MAX_MEASUREMENT_BYTES: usize = 20;
+
 struct Row<'a> {
     row: &'a csv::StringRecord,
     edition: &'a CrvEdition,
@@ -186,7 +189,14 @@ impl Row<'_> {
 
     /// The number of a column; None for `N/A` and for an empty field.
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
-        optional_number(column, &self.row[at], &["", "N/A"], "1.95, or N/A")
+        let text = self.row[at].trim();
+        // Points are sums of fractions of all measurements.
+        if text.len() > MAX_MEASUREMENT_BYTES || text.contains('/') {
+            return Err(format!(
+                "column {column}: write a decimal number of at most {MAX_MEASUREMENT_BYTES} characters, such as 1.95, or N/A"
+            ));
+        }
+        optional_number(column, text, &["", "N/A"], "1.95, or N/A")
     }
 
     fn experiment(

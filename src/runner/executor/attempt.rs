@@ -140,7 +140,7 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
 const MAX_REASON: usize = 4000;
 
 /// Whether QEMU could not read the tool's disk, although the host can read its file and write to the folder of the overlay: the
-/// content of the disk is the cause.
+/// content of the disk is the cause, or an error of the host that has passed.
 fn is_by_content(error: &VmError, spec: &MachineSpec, folder: &Path) -> bool {
     let host_works = || -> io::Result<()> {
         let mut file = tempfile::tempfile_in(folder)?;
@@ -225,16 +225,19 @@ impl AttemptRunner<'_> {
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
             Err(error) => {
-                let is_crash = phases.tool_can_act && error.is_crash();
+                let suspicion = if phases.tool_can_act && error.is_crash() {
+                    Some(Mark::QEMU_CRASH)
+                } else if is_by_content(&error, spec, folder) {
+                    Some(Mark::DISK_ERROR)
+                } else {
+                    None
+                };
                 let is_by_tool = phases.tool_can_act && error.is_by_guest()
-                    || is_crash && crash_is_by_tool
+                    || suspicion.is_some() && crash_is_by_tool
                     // What is prepared is read from the tool's disk, so its content can end the guest before the tool starts.
-                    || matches!(error, VmError::GuestEnded { .. })
-                    || is_by_content(&error, spec, folder);
+                    || matches!(error, VmError::GuestEnded { .. });
                 if !is_by_tool {
-                    if is_crash {
-                        self.mark(Mark::QEMU_CRASH);
-                    }
+                    suspicion.into_iter().for_each(|mark| self.mark(mark));
                     return Err(error);
                 }
                 self.ended_by_guest(&mut tool, &mut phases, &error)?
@@ -473,7 +476,7 @@ impl AttemptRunner<'_> {
             return Ok(Outcome::DiskLimit);
         }
         self.mark(match error {
-            VmError::Crashed(_) => Mark::QEMU_CRASH,
+            VmError::Crashed(_) | VmError::MemoryLimit(_) => Mark::QEMU_CRASH,
             VmError::Disk { .. } => Mark::DISK_ERROR,
             VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
             VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,

@@ -32,7 +32,7 @@ use mcc_campaign::{
     canary_edition,
 };
 use mcc_edition::Edition;
-use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunState};
+use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunFacts, RunState};
 use mcc_vm::host::{Lease, Leases, Policy};
 use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
@@ -317,7 +317,7 @@ impl Scheduler<'_> {
                     }
                 }
                 // The tool may have caused it, and must not end the campaign.
-                Outcome::Infrastructure { .. } if attempt.marks.contains(&Mark::QEMU_CRASH) => {}
+                Outcome::Infrastructure { .. } if may_be_by_tool(&attempt) => {}
                 Outcome::Infrastructure { state, reason } => {
                     shared.consecutive_failures += 1;
                     if shared.consecutive_failures >= MAX_CONSECUTIVE_FAILURES {
@@ -506,6 +506,8 @@ impl Executor<'_> {
         let RunSettings { record, hosts, host, run_attempt, .. } = &self.settings;
         let edition = if canary { &self.canary_edition } else { self.settings.edition };
         let limits = &edition.limits;
+        let is_original = matches!(machine.guest, Guest::Ssh(_));
+        let earlier = self.attempts_before_last(run, dir.number())?;
         let invocation = Invocation {
             tool: &run.entry,
             instance: &run.instance,
@@ -513,7 +515,7 @@ impl Executor<'_> {
             confinement_s: limits.confinement_s,
             memory_mib: edition.machine.memory_mib,
             memory_reserve_mib: limits.memory_reserve_mib,
-            original: matches!(machine.guest, Guest::Ssh(_)),
+            original: is_original,
             keeps_evidence: record.facts().settings.contains_key(EVIDENCE_SETTING),
         };
         let mut job = invocation.job(random::hex_digits(16)?, clock::now_ns(), random::hex_digits(32)?);
@@ -526,10 +528,22 @@ impl Executor<'_> {
             hosts,
             policy: host.policy,
             job,
-            crash_is_by_tool: self.has_crashed_in_each_attempt(run, dir.number())?,
+            crash_is_by_tool: !earlier.is_empty() && earlier.iter().all(may_be_by_tool),
             folder: &dir.outputs(),
         };
-        Ok(run_attempt(attempt_spec, enter))
+        let mut ended = run_attempt(attempt_spec, enter);
+        // After such an attempt, in which the tool had the name of the instance, an original disk can let its boots fail.
+        if is_original
+            && earlier.iter().any(may_be_by_tool)
+            && !ended.by_signal
+            && !ended.full_disk
+            && let Outcome::Infrastructure { reason, .. } = &ended.outcome
+        {
+            let guest_end = Some(reason.clone());
+            ended.facts = Some(RunFacts { vcpus: run.vcpus, guest_end, ..RunFacts::default() });
+            ended.outcome = Outcome::ToolCrash { signal: 9 };
+        }
+        Ok(ended)
     }
 
     /// Why a run is repeated after this attempt: it was disturbed by something that its guest cannot cause, and the
@@ -549,17 +563,22 @@ impl Executor<'_> {
         Ok((repeated < repeats as usize).then(|| format!("{REPEATED}{}", reasons.join("; "))))
     }
 
-    /// Whether QEMU crashed after the tool's start in each of the last attempts before attempt `number`, as many as there
-    /// are retries. Without retries one crash can have another cause, so it is never the tool's.
-    fn has_crashed_in_each_attempt(&self, run: &Run, number: u32) -> Result<bool, ExecutorError> {
+    /// Returns the last attempts before attempt `number`, as many as there are retries, if that one is the last; none without
+    /// retries: one crash can have another cause, so it is not the tool's.
+    fn attempts_before_last(&self, run: &Run, number: u32) -> Result<Vec<Attempt>, ExecutorError> {
         let retries = self.settings.record.facts().retries;
         if retries == 0 || number <= retries {
-            return Ok(false);
+            return Ok(vec![]);
         }
-        let attempts = self.settings.record.attempts(&run.id())?;
-        let mut last = attempts.iter().rev().take(retries as usize);
-        Ok(last.all(|attempt| attempt.marks.contains(&Mark::QEMU_CRASH)))
+        let mut attempts = self.settings.record.attempts(&run.id())?;
+        Ok(attempts.split_off(attempts.len().saturating_sub(retries as usize)))
     }
+}
+
+/// Whether an infrastructure failure may have been caused by the tool: QEMU crashed after its start, or could not use its
+/// disk.
+fn may_be_by_tool(attempt: &Attempt) -> bool {
+    attempt.marks.iter().any(|mark| [Mark::QEMU_CRASH, Mark::DISK_ERROR].contains(mark))
 }
 
 /// The result of an attempt whose machine could not be prepared.

@@ -1,8 +1,7 @@
 //! Findings in the formats of continuous integration: JUnit XML and SARIF 2.1.0.
 
 use super::Finding;
-use mcc_base::text::counted;
-use mcc_base::text::percent_encoded;
+use mcc_base::text::{counted, percent_encoded, visible};
 use mcc_edition::{rule_sections, rules_of};
 use mcc_model::Severity;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -50,7 +49,7 @@ impl Checked<'_> {
 
     fn test(&self, run: &str, is_run: bool, findings: &[&Finding]) -> TestCase {
         let text = |findings: &[&Finding]| -> String {
-            let line = |finding: &&Finding| format!("{}\n", line_of(finding));
+            let line = |finding: &&Finding| format!("{}\n", visible(&line_of(finding)));
             findings.iter().map(line).collect()
         };
         let (errors, warnings): (Vec<&Finding>, Vec<&Finding>) =
@@ -65,7 +64,7 @@ impl Checked<'_> {
                 1 => String::new(),
                 several => format!(" (and {})", counted(several - 1, "more error")),
             };
-            status.set_message(format!("{}{more}", first.text())).set_type(first.rule);
+            status.set_message(visible(&first.text()) + &more).set_type(first.rule);
             status.set_description(text(&errors));
         }
         let (class, name) = match run.split_once('/').filter(|_| is_run) {
@@ -182,7 +181,7 @@ mod tests {
         let finding = |run: &str, severity| Finding {
             run: run.to_owned(),
             severity,
-            ..Finding::new("E-1.7", "a <bad> line\u{1b}", "print & flush").at("stdout", Some(3))
+            ..Finding::new("E-1.7", "a <bad> line\u{1b}\u{fffe}", "print & flush").at("stdout", Some(3))
         };
         let findings = [finding("t/A-PT-1/X", Severity::Error), finding("t", Severity::Warning)];
         let runs = vec!["t/A-PT-1/X".to_owned(), "t/A-PT-1/Y".to_owned()];
@@ -198,7 +197,7 @@ mod tests {
         assert_eq!(names, expected.map(|(class, name)| (class.to_owned(), name.to_owned())));
         let failures = document.descendants().filter(|node| node.has_tag_name("failure")).collect::<Vec<_>>();
         assert_eq!(failures.len(), 1);
-        assert_eq!(failures[0].attribute("message"), Some("a <bad> line"));
+        assert_eq!(failures[0].attribute("message"), Some("a <bad> line⟨ESC⟩⟨U+FFFE⟩"));
         assert_eq!(document.root_element().attribute("failures"), Some("1"));
         let sarif: serde_json::Value = serde_json::from_str(&checked.sarif().unwrap()).unwrap();
         let result = &sarif["runs"][0]["results"][0];

@@ -69,8 +69,7 @@ impl Machine {
             return VmError::PortClosed;
         }
         let memory_limit = self.isolation.memory_limit_reached();
-        // Only what a guest makes QEMU do needs more memory than the limit of the group.
-        let crashed = memory_limit.is_some() || self.qemu.has_crashed();
+        let is_at_memory_limit = memory_limit.is_some();
         let causes = [memory_limit, log, self.last_lines("console", "  ")];
         let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
@@ -80,7 +79,8 @@ impl Machine {
             None if self.qemu.ended_unseen() && self.wrote_its_share() => {
                 VmError::DiskLimit { bytes: self.disk_limit.unwrap_or_default() }
             }
-            None if crashed => VmError::Crashed(text),
+            None if is_at_memory_limit => VmError::MemoryLimit(text),
+            None if self.qemu.has_crashed() => VmError::Crashed(text),
             None if by_signal => VmError::Killed(text),
             None => VmError::Gone(text),
         }
