@@ -4,7 +4,7 @@
 use crate::CheckError;
 use crate::meter::Meter;
 use crate::model::{Marking, Model, has};
-use mcc_model::{Bag, Colour, MAX_COLOURS, Term};
+use mcc_model::{Bag, Colour, Term};
 
 /// Largest number of tries for one question, which limits the time for untrusted nets.
 const MAX_TRIES: u64 = 50_000_000;
@@ -80,7 +80,7 @@ impl Search<'_> {
             return Ok(false);
         }
         let binding: Vec<Colour> = bound.iter().copied().map(Option::unwrap_or_default).collect();
-        let firing = self.model.firing(self.transition, &binding, &mut { MAX_COLOURS })?;
+        let firing = self.model.metered_firing(self.transition, &binding, self.meter)?;
         let tokens = firing.as_ref().map_or(0, |firing| firing.takes.len() + firing.puts.len());
         self.meter.steps(STEPS_PER_TRY * tokens as u64)?;
         Ok(firing.is_some_and(|firing| has(self.marking, &firing.takes)))

@@ -99,6 +99,7 @@ impl Context<'_> {
         disjunctions: &[Rc<Condition>],
     ) -> Result<bool, CheckError> {
         for marking in &closed.markings {
+            self.meter.steps(8)?;
             let mut is_false = false;
             for assumption in assumptions {
                 is_false = is_false || self.is_never(closed, marking, assumption)?;
@@ -135,6 +136,7 @@ impl Context<'_> {
         marking: &[u64],
         inequality: &Inequality,
     ) -> Result<bool, CheckError> {
+        self.meter.steps(8)?;
         let mut least = BigRational::zero();
         for (place, weight) in &inequality.weights {
             self.meter.steps(8)?;

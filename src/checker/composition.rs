@@ -59,6 +59,7 @@ impl Composition<'_> {
 
     fn state(&mut self, formula: &Expr) -> Result<Truth, CheckError> {
         if formula.is_state_formula() {
+            self.meter.steps(8 * self.model.net.places.len() as u64)?;
             let initial = self.model.initial();
             return Ok(Atoms::new(self.model, formula, self.meter)?.holds(formula, &initial)?.into());
         }

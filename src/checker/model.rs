@@ -34,6 +34,8 @@ pub(crate) struct Model {
     pub net: SymmetricNet,
     /// By transition: what it takes and puts, if that depends on no variable.
     fixed: Vec<Option<Firing>>,
+    /// By transition: the number of terms of its guard.
+    guard_terms: Vec<u64>,
     places: HashMap<String, usize>,
     transitions: HashMap<String, usize>,
 }
@@ -63,7 +65,8 @@ impl Model {
         let transitions =
             net.transitions.iter().enumerate().map(|(number, one)| (one.id.clone(), number)).collect();
         let fixed = vec![None; net.transitions.len()];
-        let mut model = Model { net, fixed, places, transitions };
+        let guard_terms = net.transitions.iter().map(|transition| transition.guard.terms()).collect();
+        let mut model = Model { net, fixed, guard_terms, places, transitions };
         let mut left = MAX_COLOURS;
         model.fixed = (0..model.fixed.len())
             .map(|transition| {
@@ -141,6 +144,22 @@ impl Model {
         Ok(Some(Cow::Owned(firing)))
     }
 
+    /// As `firing`; the terms of the guard and the colours that are listed are steps.
+    pub fn metered_firing(
+        &self,
+        transition: usize,
+        binding: &[Colour],
+        meter: &Meter,
+    ) -> Result<Option<Cow<'_, Firing>>, CheckError> {
+        if self.fixed[transition].is_none() {
+            meter.steps(STEPS_PER_CHANGE * self.guard_terms[transition])?;
+        }
+        let mut left = MAX_COLOURS;
+        let firing = self.firing(transition, binding, &mut left)?;
+        meter.steps(STEPS_PER_CHANGE * (MAX_COLOURS - left))?;
+        Ok(firing)
+    }
+
     /// Fires a transition, and appends the numbers of the places that it takes from or puts on to `touched`.
     pub fn fire(
         &self,
@@ -151,7 +170,7 @@ impl Model {
         meter: &Meter,
     ) -> Result<(), CheckError> {
         let id = &self.net.transitions[transition].id;
-        let firing = self.firing(transition, binding, &mut { MAX_COLOURS })?;
+        let firing = self.metered_firing(transition, binding, meter)?;
         let firing = firing
             .ok_or_else(|| CheckError::refused(format!("the guard of {id} is false for the binding")))?;
         meter.steps(STEPS_PER_FIRING + STEPS_PER_CHANGE * (firing.takes.len() + firing.puts.len()) as u64)?;

@@ -545,7 +545,12 @@ mod tests {
             assert!(error.contains(message), "{error}\nexpected: {message}");
         }
         let changes: [(&str, EntryType, Change, &str); 9] = [
-            ("N-PT-1/x", FILE, |header| header[100..108].fill(b'0'), "\"N-PT-1/x\" is not readable for its owner"),
+            (
+                "N-PT-1/x",
+                FILE,
+                |header| header[100..108].fill(b'0'),
+                "\"N-PT-1/x\" is not readable for its owner",
+            ),
             ("N-PT-1/", EntryType::Directory, |_| {}, "\"N-PT-1/\" is a folder with content"),
             ("N-PT-1", EntryType::Directory, |_| {}, "is a folder with content"),
             ("./", FILE, |_| {}, "\"./\" has the part `.` in its name"),
@@ -639,6 +644,7 @@ mod tests {
         let mut tar = tar::Builder::new(GzEncoder::new(File::create(&path).unwrap(), Compression::fast()));
         let mut header = tar::Header::new_gnu();
         header.set_path("N-PT-1/UpperBounds.xml").unwrap();
+        header.set_mode(0o644);
         header.set_size(MAX_REST_BYTES + 1);
         header.set_cksum();
         tar.append(&header, io::empty()).unwrap();

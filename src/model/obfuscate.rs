@@ -295,7 +295,12 @@ impl Renamer<'_> {
                     _ => Label::Layout,
                 };
                 let text = matches!(label, Label::Drop).then(|| "-".to_owned());
-                Ok(Some(OutputElement { start: start.clone().into_owned(), id: String::new(), text, label }))
+                // Other attributes have no meaning, and could identify the instance.
+                let mut written = BytesStart::new(start.name().as_ref().to_owned());
+                attributes(start).filter(|(key, _)| key.starts_with("xmlns")).for_each(|(key, value)| {
+                    written.push_attribute((key, &*value));
+                });
+                Ok(Some(OutputElement { start: written, id: String::new(), text, label }))
             },
             |id| new.get(id).cloned().unwrap_or_else(|| self.node(id)),
         )?;

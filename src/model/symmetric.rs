@@ -246,6 +246,14 @@ fn add(to: &mut Multiset, colour: Colour, count: u64) -> Result<(), BagError> {
 }
 
 impl Term {
+    fn terms(&self) -> u64 {
+        1 + match self {
+            Term::Constant(_) | Term::Variable(_) | Term::All(_) => 0,
+            Term::Successor(term, _) | Term::Predecessor(term, _) | Term::Class(term, _) => term.terms(),
+            Term::Tuple(parts) => parts.iter().map(|(term, _)| term.terms()).sum(),
+        }
+    }
+
     /// The colour for a binding; of a term with `all` the first of its colours.
     ///
     /// # Panics
@@ -315,6 +323,15 @@ fn previous(colour: Colour, colours: u64) -> Colour {
 }
 
 impl Guard {
+    /// The number of its terms, and of those within them: `holds` takes time in proportion.
+    pub fn terms(&self) -> u64 {
+        match self {
+            Guard::And(guards) | Guard::Or(guards) => guards.iter().map(Guard::terms).sum(),
+            Guard::Not(guard) => guard.terms(),
+            Guard::Compare(_, left, right) => left.terms() + right.terms(),
+        }
+    }
+
     /// Whether the guard is true for a binding.
     ///
     /// # Panics

@@ -112,7 +112,7 @@ fn a_formula_asks_about_the_same_place_as_before() {
     fs::create_dir(&instance).unwrap();
     // Programs do not take a no-break space for white space of XML.
     let net = "<pnml><net id='n' type='ptnet'><page id='g'><place id='&#160;p'/><place id='p'/></page></net></pnml>";
-    let formula = "<property-set><property><id>Blanks-PT-1-UpperBounds-00</id><description>d</description><formula>\
+    let formula = "<property-set><property hint='Blanks'><id>Blanks-PT-1-UpperBounds-00</id><description>d</description><formula>\
                    <place-bound><place> &#160;p </place></place-bound></formula></property></property-set>";
     fs::write(instance.join("model.pnml"), net).unwrap();
     fs::write(instance.join("UpperBounds.xml"), formula).unwrap();
@@ -122,6 +122,7 @@ fn a_formula_asks_about_the_same_place_as_before() {
     let new = names.iter().find(|[_, original, _]| original == "\u{a0}p").unwrap();
     let property = &Archive::open(&path).unwrap().properties("UpperBounds").unwrap().unwrap()[0];
     assert!(property.formula.to_string().contains(&new[2]), "{new:?} in {}", property.formula);
+    assert!(!text(&path).contains("hint"), "an attribute without a meaning");
 }
 
 /// The values of the reference tool by position.

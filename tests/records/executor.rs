@@ -110,12 +110,8 @@ fn execute_with_disk(
     (per_machine, free_bytes): (u64, &(dyn Fn() -> u64 + Sync)),
 ) {
     let disk = DiskFile::new(PathBuf::from("disk"), "qcow2");
-    let entry = |name: &str| EntryDisks {
-        guest: guest(name),
-        disk: disk.clone(),
-        inputs: None,
-        digests: vec![],
-    };
+    let entry =
+        |name: &str| EntryDisks { guest: guest(name), disk: disk.clone(), inputs: None, digests: vec![] };
     let core = |n| Core { cpus: vec![n], ..Core::default() };
     let host = Host {
         policy: Policy::Contest,
@@ -563,7 +559,8 @@ fn a_failed_boot_after_a_crash_is_the_tools_on_an_original_disk() {
             }
         };
         execute(&record, &edition, &run_attempt, Disturbance::default());
-        let last = record.attempts(&format!("{entry}/DiningTable-PT-03/StateSpace").parse().unwrap()).unwrap();
+        let last =
+            record.attempts(&format!("{entry}/DiningTable-PT-03/StateSpace").parse().unwrap()).unwrap();
         assert_eq!((last.len(), last[1].outcome.word()), (2, expected), "{entry} {first:?}");
     }
 }

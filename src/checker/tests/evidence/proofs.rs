@@ -335,6 +335,71 @@ fn a_proof_that_multiplies_its_cases_is_not_checked() {
     assert!(why.ends_with("the check needs more than 100000000 steps"), "{why}");
 }
 
+/// An instance of one P/T or coloured net.
+fn instance_of(name: &str, net: &str) -> Instance {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::create_dir(&path).unwrap();
+    std::fs::write(path.join("model.pnml"), net).unwrap();
+    Instance::read(&Archive::open(&path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_closed_set_without_places_costs_steps() {
+    let net = "<pnml><net id='N-PT-1' type='ptnet'><page id='g'><place id='p'><initialMarking><text>1</text></initialMarking></place></page></net></pnml>";
+    let instance = instance_of("N-PT-1", net);
+    let text = |count: usize| {
+        let markings = vec!["[]"; count].join(",");
+        let splits = vec![r#"{"split":{"weights":[],"bound":"0"}}"#; count].join(",");
+        let closed = vec![r#"{"closed":1}"#; count].join(",");
+        format!(
+            r#"{{"version":1,"instance":"N-PT-1","examination":"StateSpace","property":"MAX_TOKEN_PER_MARKING","value":"1","lemmas":[{{"inequality":{{"weights":[{{"place":"p","weight":"1"}}],"bound":"1"}}}},{{"closed":{{"places":[],"markings":[{markings}]}}}}],"proof":[{splits},{{"contradiction":{{"lemmas":[[0,"1"]],"assumptions":[[0,"1"]]}}}},{closed}]}}"#
+        )
+    };
+    instance.check_certificate_within(&Certificate::read(&text(2)).unwrap(), Limits::OF_TOOLS).unwrap();
+    let limits = Limits { steps: 1_000_000, ..Limits::OF_TOOLS };
+    assert!(not_checked(&instance, &text(200), limits).unwrap().ends_with("more than 1000000 steps"));
+}
+
+#[test]
+fn listed_colours_cost_steps() {
+    let sorts = [("C", 40), ("B", 1000)].map(|(id, end)| {
+        format!("<namedsort id='{id}' name='{id}'><finiteintrange start='1' end='{end}'/></namedsort>")
+    });
+    let variables = ["x", "y"].map(|id| {
+        format!("<variabledecl id='{id}' name='{id}'><usersort declaration='C'/></variabledecl>")
+    });
+    let places = [("b", "B"), ("q", "C"), ("r", "C")].map(|(id, sort)| {
+        format!("<place id='{id}'><type><structure><usersort declaration='{sort}'/></structure></type></place>")
+    });
+    let subtract = |from: &str, taken: &str| {
+        format!("<subtract><subterm>{from}</subterm><subterm>{taken}</subterm></subtract>")
+    };
+    let twice = "<numberof><subterm><numberconstant value='2'><positive/></numberconstant></subterm><subterm>";
+    let all = "<all><usersort declaration='B'/></all>";
+    let variable = |id: &str| {
+        let term = format!("<variable refvariable='{id}'/>");
+        subtract(&format!("{twice}{term}</subterm></numberof>"), &term)
+    };
+    let arcs = [("b", subtract(all, all)), ("q", variable("x")), ("r", variable("y"))].map(|(place, term)| {
+        let label = format!("<hlinscription><structure>{term}</structure></hlinscription>");
+        format!("<arc id='of-{place}' source='{place}' target='t'>{label}</arc>")
+    });
+    let declarations = sorts.concat() + &variables.concat();
+    let nodes = places.concat() + "<transition id='t'/>" + &arcs.concat();
+    let net = format!(
+        "<pnml><net id='N-COL-1' type='symmetricnet'><declaration><structure><declarations>{declarations}\
+         </declarations></structure></declaration><page id='g'>{nodes}</page></net></pnml>"
+    );
+    let witness = r#"{"version":1,"instance":"N-COL-1","examination":"ReachabilityDeadlock","property":"ReachabilityDeadlock","value":"TRUE","runs":[{"steps":[]}]}"#;
+    let limits = Limits { steps: 1_000_000, ..Limits::OF_TOOLS };
+    let witness = Witness::read(witness).unwrap();
+    let instance = instance_of("N-COL-1", &net);
+    instance.check_witness_within(&witness, Limits::OF_TOOLS).unwrap();
+    let checked = instance.check_witness_within(&witness, limits);
+    assert!(matches!(checked, Err(CheckError::NotChecked(_))), "{checked:?}");
+}
+
 #[test]
 fn a_witness_with_too_many_steps_is_not_checked() {
     let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
