@@ -35,7 +35,8 @@ pub(super) fn each_entry<T>(
         let fields = entry.header().as_old();
         let is_absent = |field: &[u8]| field.iter().all(|byte| *byte == 0);
         let is_optional_number = |field: &[u8]| is_absent(field) || is_plain_number(field);
-        if ![&fields.size[..], &fields.cksum, &fields.mode].into_iter().all(is_plain_number)
+        if ![&fields.size[..], &fields.cksum].into_iter().all(is_plain_number)
+            || !is_optional_number(&fields.mode)
             || ![&fields.uid[..], &fields.gid, &fields.mtime]
                 .into_iter()
                 .all(|field| is_optional_number(field) || is_binary_number(field))
@@ -50,8 +51,12 @@ pub(super) fn each_entry<T>(
         if entry_type == EntryType::Directory && entry.size() > 0 {
             return refuse("is a folder with content");
         }
-        let needed = if entry_type == EntryType::Directory { 0o700 } else { 0o400 };
-        if entry.header().mode().on("read", path)? & needed != needed {
+        let needed = match entry_type {
+            EntryType::Directory => 0o700,
+            EntryType::Regular => 0o400,
+            _ => 0,
+        };
+        if needed != 0 && entry.header().mode().unwrap_or(0) & needed != needed {
             return refuse("is not readable for its owner (chmod u+rwX)");
         }
         match entry_type {

@@ -106,6 +106,7 @@ impl Packing {
 
     fn add(mut self, name: &str, kind: tar::EntryType, size: u64, content: impl Read) -> Self {
         let mut header = tar::Header::new_gnu();
+        header.set_mode(0o755);
         header.set_path(name).unwrap();
         header.set_entry_type(kind);
         header.set_size(size);

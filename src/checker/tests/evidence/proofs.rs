@@ -366,25 +366,28 @@ fn listed_colours_cost_steps() {
     let sorts = [("C", 40), ("B", 1000)].map(|(id, end)| {
         format!("<namedsort id='{id}' name='{id}'><finiteintrange start='1' end='{end}'/></namedsort>")
     });
-    let variables = ["x", "y"].map(|id| {
-        format!("<variabledecl id='{id}' name='{id}'><usersort declaration='C'/></variabledecl>")
-    });
+    let variables = ["x", "y"]
+        .map(|id| format!("<variabledecl id='{id}' name='{id}'><usersort declaration='C'/></variabledecl>"));
     let places = [("b", "B"), ("q", "C"), ("r", "C")].map(|(id, sort)| {
-        format!("<place id='{id}'><type><structure><usersort declaration='{sort}'/></structure></type></place>")
+        format!(
+            "<place id='{id}'><type><structure><usersort declaration='{sort}'/></structure></type></place>"
+        )
     });
     let subtract = |from: &str, taken: &str| {
         format!("<subtract><subterm>{from}</subterm><subterm>{taken}</subterm></subtract>")
     };
-    let twice = "<numberof><subterm><numberconstant value='2'><positive/></numberconstant></subterm><subterm>";
+    let twice =
+        "<numberof><subterm><numberconstant value='2'><positive/></numberconstant></subterm><subterm>";
     let all = "<all><usersort declaration='B'/></all>";
     let variable = |id: &str| {
         let term = format!("<variable refvariable='{id}'/>");
         subtract(&format!("{twice}{term}</subterm></numberof>"), &term)
     };
-    let arcs = [("b", subtract(all, all)), ("q", variable("x")), ("r", variable("y"))].map(|(place, term)| {
-        let label = format!("<hlinscription><structure>{term}</structure></hlinscription>");
-        format!("<arc id='of-{place}' source='{place}' target='t'>{label}</arc>")
-    });
+    let arcs =
+        [("b", subtract(all, all)), ("q", variable("x")), ("r", variable("y"))].map(|(place, term)| {
+            let label = format!("<hlinscription><structure>{term}</structure></hlinscription>");
+            format!("<arc id='of-{place}' source='{place}' target='t'>{label}</arc>")
+        });
     let declarations = sorts.concat() + &variables.concat();
     let nodes = places.concat() + "<transition id='t'/>" + &arcs.concat();
     let net = format!(
