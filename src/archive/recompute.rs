@@ -7,6 +7,7 @@ use super::verify::{MAX_LINE_CHARS, Verified, next_line, truncated};
 use mcc_base::{OnFile, files, temporary};
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
+use mcc_judge::certified::CERTIFIED_FILE;
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
 use mcc_judge::mcc::Judge;
 use mcc_judge::schema::{JUDGEMENT, Table};
@@ -83,9 +84,12 @@ impl Verified {
             if names(given, &input.file) {
                 self.differs(place.clone(), format!("was made from another {name}"));
             } else {
-                let what = format!(
-                    "was made with {name}, which is not given; give it with the option that `judge` had"
-                );
+                let remedy = if input.file == CERTIFIED_FILE {
+                    "--certified FOLDER"
+                } else {
+                    "it with the option that `judge` had"
+                };
+                let what = format!("was made with {name}, which is not given; give {remedy}");
                 self.cannot_compare(path.clone(), what, is_given)?;
             }
         }

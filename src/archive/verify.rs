@@ -54,6 +54,9 @@ pub struct Verified {
     pub proved: Vec<String>,
     /// What it did not show: where it found differences, and what the files cannot show.
     pub not_proved: Vec<String>,
+    /// Those of `not_proved` whose check found a difference or failed.
+    #[serde(skip)]
+    pub failed: Vec<String>,
     /// The differences, at most 1000.
     pub differences: Vec<Difference>,
     /// Number of further differences.
@@ -95,8 +98,12 @@ impl Verified {
         let before = found(self);
         let checked = check(self);
         let is_proved = checked.is_ok() && found(self) == before;
-        let list = if is_proved { &mut self.proved } else { &mut self.not_proved };
-        list.push(statement.to_owned());
+        if is_proved {
+            self.proved.push(statement.to_owned());
+        } else {
+            self.not_proved.push(statement.to_owned());
+            self.failed.push(statement.to_owned());
+        }
         checked
     }
 

@@ -114,6 +114,16 @@ impl HostState {
     }
 }
 
+/// The value of a setting of the host in words: some are words of the Linux kernel.
+pub fn setting_in_words(value: &str) -> &str {
+    match value {
+        "notsupported" => "not supported",
+        "notimplemented" => "not implemented",
+        "forceoff" => "forced off",
+        value => value,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,5 +28,5 @@ pub mod temporary;
 pub mod text;
 
 pub use file_error::{FileError, OnFile};
-pub use host_state::{Calibration, HostLoad, HostState, SLOWER_DURING};
+pub use host_state::{Calibration, HostLoad, HostState, SLOWER_DURING, setting_in_words};
 pub use mark::Mark;

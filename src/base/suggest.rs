@@ -31,15 +31,48 @@ pub fn run_hint(wrong: &str, entries: &[&str], instances: &[&str], examinations:
     }
 }
 
-/// Adds a suggestion to a message of serde such as "unknown field `a`, expected one of `b`, `c`". Replaces words that
-/// only a programmer knows.
+/// `with_suggestion` behind the text of the line, from 1, that the message is about. A key that is missing in the whole
+/// file is about no line.
+pub fn at_line(text: &str, line: usize, message: &str) -> String {
+    let message = with_suggestion(message);
+    let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+    let source: String = source.chars().take(100).collect();
+    let is_of_file =
+        message.starts_with("missing field ") && !source.starts_with('[') && !source.contains('{');
+    if source.is_empty() || is_of_file { message } else { format!("`{source}`: {message}") }
+}
+
+/// Replaces words of a message of serde that only a programmer knows.
+fn in_plain_words(message: &str) -> String {
+    let message = message
+        .replacen("unknown variant ", "unknown value ", 1)
+        .replacen("wanted string or table", "expected a string or a table", 1)
+        .replacen("invalid type: sequence", "invalid type: list", 1)
+        .replacen("invalid type: map", "invalid type: table", 1);
+    let Some((wrong, expected)) = message.rsplit_once(", expected ") else { return message };
+    let wrong = wrong.trim_end_matches(" as i128").trim_end_matches(" as u128");
+    let type_name = expected.trim_start_matches("a nonzero ");
+    let least = u8::from(type_name != expected);
+    let most = match type_name {
+        "u8" => u8::MAX.into(),
+        "u16" => u16::MAX.into(),
+        "u32" => u32::MAX.into(),
+        "u64" | "usize" => u64::MAX,
+        "a sequence" => return format!("{wrong}, expected a list"),
+        "a map" => return format!("{wrong}, expected a table"),
+        "a boolean" => return format!("{wrong}, expected true or false"),
+        name if name.starts_with("struct ") => return format!("{wrong}, expected a table"),
+        _ => return message,
+    };
+    let is_too_large =
+        wrong.contains(": integer `") && !wrong.ends_with(": integer `0`") && !wrong.contains("`-");
+    let limit = if is_too_large { format!("at most {most}") } else { format!("{least} or more") };
+    format!("{wrong}, expected a whole number of {limit}")
+}
+
+/// Adds a suggestion to a message of serde such as "unknown field `a`, expected one of `b`, `c`", in plain words.
 pub fn with_suggestion(message: &str) -> String {
-    let message = &message.replacen("unknown variant ", "unknown value ", 1);
-    if let Some((wrong, "u8" | "u16" | "u32" | "u64" | "usize")) = message.split_once(", expected ")
-        && wrong.starts_with("invalid value: integer `-")
-    {
-        return format!("{wrong}, expected a whole number of 0 or more");
-    }
+    let message = &in_plain_words(message);
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match words.as_slice() {
         [wrong, allowed @ ..] if message.starts_with("unknown ") => {
@@ -99,10 +132,33 @@ mod tests {
     fn a_message_about_an_unknown_key_gets_the_nearest_known_one() {
         let message = "unknown field `exmainations`, expected one of `examinations`, `instances`";
         assert!(with_suggestion(message).ends_with("; did you mean `examinations`?"));
-        assert_eq!(
-            with_suggestion("invalid value: integer `-3`, expected u64"),
-            "invalid value: integer `-3`, expected a whole number of 0 or more"
-        );
         assert_eq!(with_suggestion("missing field `edition`"), "missing field `edition`");
+    }
+
+    #[test]
+    fn a_message_has_no_words_of_the_programming_language() {
+        for (message, plain) in [
+            (
+                "invalid value: integer `-3`, expected u64",
+                "integer `-3`, expected a whole number of 0 or more",
+            ),
+            ("invalid value: integer `0`, expected a nonzero u32", "expected a whole number of 1 or more"),
+            ("invalid value: integer `300`, expected u8", "expected a whole number of at most 255"),
+            (
+                "invalid type: integer `18446744073709551616` as i128, expected u64",
+                "integer `18446744073709551616`, expected a whole number of at most 18446744073709551615",
+            ),
+            (
+                "invalid type: string \"x\", expected u16",
+                "string \"x\", expected a whole number of 0 or more",
+            ),
+            ("invalid type: map, expected a sequence", "invalid type: table, expected a list"),
+            ("wanted string or table", "expected a string or a table"),
+        ] {
+            assert!(with_suggestion(message).ends_with(plain), "{}", with_suggestion(message));
+        }
+        let text = "# a campaign\n[[tool]]\n";
+        assert_eq!(at_line(text, 1, "missing field `edition`"), "missing field `edition`");
+        assert_eq!(at_line(text, 2, "missing field `kind`"), "`[[tool]]`: missing field `kind`");
     }
 }

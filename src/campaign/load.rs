@@ -10,7 +10,7 @@ use crate::parse;
 use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
-use mcc_base::suggest::with_suggestion;
+use mcc_base::suggest::at_line;
 use mcc_base::text::visible;
 use mcc_base::{FileError, OnFile};
 use serde::Deserialize;
@@ -202,17 +202,15 @@ impl Campaign {
         let source = Source { file: path, text: &text, needs_keys };
         let raw: RawCampaign = parse::campaign(&text).map_err(|error| {
             let line = source.line(error.span().map_or(0, |span| span.start));
-            let written: String =
-                text.lines().nth(line - 1).unwrap_or_default().trim().chars().take(100).collect();
             let message = error.message().replace('\n', " ");
             // Keys that only an edition has.
             let message = match ["base", "judging", "podium"].iter().find(|key| has_key(&text, key)) {
                 Some(key) if message.starts_with("unknown field ") => {
                     format!("this looks like an edition (key `{key}`); give a campaign file")
                 }
-                _ => with_suggestion(&message),
+                _ => message,
             };
-            let message = format!("`{written}`: {message}");
+            let message = at_line(&text, line, &message);
             CampaignError::Wrong { file: path.to_owned(), line, message }
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));

@@ -4,6 +4,7 @@
 use super::CampaignError;
 use crate::parse;
 use mcc_base::names::EntryName;
+use mcc_base::suggest::at_line;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -126,7 +127,8 @@ impl Publication {
     pub fn of_text(text: &str) -> Result<Option<Self>, (usize, String)> {
         let line = |at: usize| 1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count();
         let wrong = |error: toml::de::Error| {
-            (line(error.span().map_or(0, |span| span.start)), error.message().replace('\n', " "))
+            let line = line(error.span().map_or(0, |span| span.start));
+            (line, at_line(text, line, &error.message().replace('\n', " ")))
         };
         let file: File = parse::campaign(text).map_err(wrong)?;
         let names: Names = parse::campaign(text).map_err(wrong)?;
@@ -306,7 +308,7 @@ mod tests {
             ("entries.LoLA.authors = [\"a\"]".into(), "into [[tool]]"),
             ("[[tool]]\nentry = \"a\"\nlink = \"javascript:alert(1)\"".into(), "write https://"),
             ("[[tool]]\nentry = \"a\"\nlicence = \"<b>\"".into(), "not an SPDX expression"),
-            ("[[tool]]\nentry = \"a\"\nauthors = \"me\"".into(), "expected a sequence"),
+            ("[[tool]]\nentry = \"a\"\nauthors = \"me\"".into(), "expected a list"),
         ] {
             let text = format!("[publication]\n{line}\n");
             let (at, message) = Publication::of_text(&text).unwrap_err();

@@ -181,8 +181,9 @@ impl Model {
                 Some(left) => marking[*place].insert(*colour, left),
                 None => {
                     let place = &self.net.places[*place];
-                    let (colour, place) = (self.net.colour_name(place.sort, *colour), &place.id);
-                    let what = format!("{place} has {have} of {count} tokens of {colour}");
+                    let (colour, place) = (self.net.colour_name(place.sort, *colour).to_string(), &place.id);
+                    let of_colour = if colour == "dot" { String::new() } else { format!(" of {colour}") };
+                    let what = format!("{place} has {have} of {count} tokens{of_colour}");
                     return Err(CheckError::refused(format!("{id} is not enabled: {what}")));
                 }
             };

@@ -2,7 +2,7 @@ use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use clap::Subcommand;
 use mcc_campaign::has_key;
-use mcc_edition::{Edition, Rules, known, other_edition_names, setting_words_and_key};
+use mcc_edition::{Edition, Rules, known, other_edition_names, unpublished};
 use num_traits::Zero;
 use serde::Serialize;
 use serde_json::json;
@@ -96,14 +96,14 @@ fn list(format: Format) -> Result<(), Failure> {
             multipliers(edition).into_iter().map(|(status, x)| format!("{status} x{x}")).collect();
         table += &format!("{name:<10} {examinations:>12}  {podiums:>7}  {}\n", weights.join(", "));
         for (key, why) in &edition.unknown {
-            table += &format!("{:<10} not published: {}: {why}\n", "", setting_words_and_key(key));
+            table += &format!("{:<10} {}\n", "", unpublished(key, why));
         }
     }
     table += &format!("\nOther contests\n{:<13} contest\n", "edition");
     for edition in &others {
         table += &format!("{:<13} {}\n", edition.name(), edition.title());
         for (key, why) in edition.unknown().into_iter().flatten() {
-            table += &format!("{:<13} not published: {}: {why}\n", "", setting_words_and_key(key));
+            table += &format!("{:<13} {}\n", "", unpublished(key, why));
         }
     }
     print::text(&table)

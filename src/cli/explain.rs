@@ -1,6 +1,6 @@
 use super::record_source::open_judgement;
 use super::terminal::{argument, next};
-use super::{Exit, Failure, Format, print};
+use super::{Exit, Failure, Format, TOO_LARGE, print};
 use anyhow::anyhow;
 use mcc_base::suggest::hint;
 use mcc_campaign::benchkit::STATE_SPACE;
@@ -8,6 +8,7 @@ use mcc_judge::explain::{ExplainError, Explanation, PositionAnswer, ToolExplanat
 use mcc_judge::judgement::{Judgement, ValueVerdict};
 use serde::Serialize;
 use std::fmt::Display;
+use std::num::IntErrorKind;
 use std::path::PathBuf;
 
 /// Explain a trusted value, or the points of a tool.
@@ -41,7 +42,12 @@ fn position(text: &str) -> Result<usize, String> {
     let named = STATE_SPACE.iter().position(|name| *name == text);
     let near = hint(text, STATE_SPACE.iter().copied());
     let problem = || format!("it is neither a whole number nor one of {}{near}", STATE_SPACE.join(", "));
-    named.or_else(|| text.parse().ok()).ok_or_else(problem)
+    match (named, text.parse::<usize>()) {
+        (Some(named), _) => Ok(named),
+        (None, Ok(number)) => Ok(number),
+        (None, Err(error)) if *error.kind() == IntErrorKind::PosOverflow => Err(TOO_LARGE.to_owned()),
+        _ => Err(problem()),
+    }
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {

@@ -1,4 +1,4 @@
-use super::{Exit, Failure, print, submission};
+use super::{Exit, Failure, TOO_LARGE, print, submission};
 use anyhow::{Context, anyhow};
 use mcc_base::files::{BUILD_PREFIX, FileStamp, check_replaceable};
 use mcc_base::temporary::{self, folder_of};
@@ -13,6 +13,7 @@ use mcc_vm::export::{self, Exported};
 use mcc_vm::kit::{self, BuildKit};
 use mcc_vm::{Image, Partition, Source};
 use std::collections::BTreeMap;
+use std::num::IntErrorKind;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -216,9 +217,12 @@ fn disk_size(text: &str) -> Result<u64, String> {
     let units = [('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)];
     let with_unit = units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
     let (number, unit) = with_unit.unwrap_or((text, 1));
-    let number = number.parse::<u64>().ok().filter(|number| *number > 0);
-    let bytes = number.and_then(|number| number.checked_mul(unit));
-    bytes.ok_or_else(|| "expected a number of bytes such as 8G or 512M".to_owned())
+    match number.parse::<u64>() {
+        Ok(0) => Err("expected a number of bytes such as 8G or 512M".to_owned()),
+        Ok(number) => number.checked_mul(unit).ok_or_else(|| TOO_LARGE.to_owned()),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(TOO_LARGE.to_owned()),
+        Err(_) => Err("expected a number of bytes such as 8G or 512M".to_owned()),
+    }
 }
 
 /// The text about an exported disk.

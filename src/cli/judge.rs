@@ -72,12 +72,12 @@ pub struct Args {
     /// folder; oracle.csv lists the differences.
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
-    /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence, which must
-    /// state the certified values. Only mcc-check checks it against the nets. Points do not change.
+    /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence. It is
+    /// compared with the certified values; only mcc-check checks it against the nets. Points do not change.
     #[arg(long, value_name = "DIR")]
     certified: Option<PathBuf>,
-    /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and, if
-    /// some are new, new.
+    /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and,
+    /// for new categories, a column new.
     #[arg(long, value_name = "YML|CSV")]
     categories: Option<PathBuf>,
     /// Folder for the result files; required without --compare. It is created if missing; an earlier judgement in it is

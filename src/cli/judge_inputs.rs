@@ -5,6 +5,7 @@ use super::{Failure, word_of};
 use anyhow::anyhow;
 use mcc_archive::ArchivePaths;
 use mcc_campaign::Publication;
+use mcc_campaign::benchkit::published;
 use mcc_edition::{Edition, Votes};
 use mcc_judge::benchkit_results::{is_results, read_results};
 use mcc_judge::certified::CERTIFIED_FILE;
@@ -14,6 +15,7 @@ use mcc_judge::sources::{Source, combine};
 use mcc_judge::{RunResults, read_certified, source};
 use mcc_store::{Record, StoreError};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The rules of a judgement, and the files that complete its input.
@@ -39,8 +41,8 @@ pub struct JudgeInputs {
     /// read: title, date, organizers, licence and DOI of the judgement [default for a record: its own].
     #[arg(long, value_name = "TOML")]
     pub publication: Option<PathBuf>,
-    /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures that exclude no
-    /// block, so the judgement is provisional.
+    /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures for which
+    /// nothing is excluded, so the judgement is provisional.
     #[arg(long)]
     unfinished: bool,
     /// Count one vote for every competing variant or one for every tool; this replaces the setting of the edition.
@@ -257,6 +259,7 @@ impl Opened {
             )));
         }
         refuse_database(given)?;
+        refuse_no_table(given)?;
         let unpacked = is_archive(given).then(|| record_source::open_part(given, &no_disk)).transpose()?;
         let path = unpacked.as_ref().map_or(given, |source| &source.folder).to_owned();
         let is_record = path.is_dir() && !is_results(&path);
@@ -277,6 +280,23 @@ impl Opened {
     fn own_names(&self) -> Option<PathBuf> {
         self.unpacked.as_ref().map(|source| source.folder.join("names.csv")).filter(|path| path.is_file())
     }
+}
+
+/// Refuses a file that is neither an archive nor text, such as a disk or the archive of an instance.
+fn refuse_no_table(path: &Path) -> Result<(), Failure> {
+    if !path.is_file() || is_archive(path) {
+        return Ok(());
+    }
+    let mut block = Vec::new();
+    // A file that cannot be read is named when its table is read.
+    let _ = published::open(path).map(|file| file.take(512).read_to_end(&mut block));
+    if block.contains(&0) {
+        return Err(Failure::usage(anyhow!(
+            "{} is not a table of answers; give a record, an archive or a CSV table",
+            path.display()
+        )));
+    }
+    Ok(())
 }
 
 /// The edition of the records among the sources.

@@ -255,7 +255,7 @@ fn in_plain_words(error: clap::Error, given: impl Iterator<Item = String>) -> cl
     let problem =
         match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<ParseIntError>()) {
             None => return error,
-            Some(number) if matches!(number.kind(), IntErrorKind::PosOverflow) => "the number is too large",
+            Some(number) if matches!(number.kind(), IntErrorKind::PosOverflow) => TOO_LARGE,
             Some(number) if matches!(number.kind(), IntErrorKind::Zero) => "give a whole number, at least 1",
             Some(_) => "give a whole number",
         };
@@ -264,6 +264,9 @@ fn in_plain_words(error: clap::Error, given: impl Iterator<Item = String>) -> cl
         format!("{} {}: {problem}\n", part(ContextKind::InvalidArg), part(ContextKind::InvalidValue));
     clap::Error::raw(ErrorKind::ValueValidation, message)
 }
+
+/// The problem of a number that its type cannot hold.
+const TOO_LARGE: &str = "the number is too large";
 
 /// Runs the command line and returns its exit code; errors are printed to stderr with their causes.
 pub fn main() -> Exit {

@@ -219,15 +219,6 @@ pub(super) fn examination<'e>(edition: &'e Edition, name: &str) -> Result<&'e Ex
     })
 }
 
-/// A value as tools write it.
-fn in_words(value: &str) -> String {
-    match value {
-        "T" => "TRUE".to_owned(),
-        "F" => "FALSE".to_owned(),
-        number => number.to_owned(),
-    }
-}
-
 /// `ids_are_known`: without the ids of the contest, the printed ones have no positions.
 fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
     let mut page = Page::new();
@@ -236,7 +227,7 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
     for (position, id) in answers.ids.iter().enumerate() {
         let no_value = if answers.cannot_compute[position] { "not computed" } else { "not answered" };
         let interval = answers.intervals[position].as_ref().map(ToString::to_string);
-        let value = answers.values[position].as_ref().map(|value| in_words(&value.to_string()));
+        let value = answers.values[position].as_ref().map(ToString::to_string);
         let value = value.or(interval);
         let value = value.map_or_else(|| no_value.to_owned(), |value| abridged(&value));
         let line = answers.line(position).map_or(String::new(), |line| format!("line {line}"));

@@ -5,7 +5,7 @@ use mcc_base::names::{EntryName, RunId};
 use mcc_campaign::{
     Campaign, CampaignError, Canaries, History, Override, Plan, RUNS_PER_CANARY, Run, RunFilter,
 };
-use mcc_edition::{Edition, setting_words_and_key};
+use mcc_edition::{Edition, unpublished};
 use mcc_runner::{disk_limits, refused_images};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
     let mut page = Page::new();
     page.line(&format!("edition {}", plan.edition));
     for (key, why) in &plan.unknown {
-        page.line(&format!("not published: {}: {why}", setting_words_and_key(key)));
+        page.line(&unpublished(key, why));
     }
     for change in &plan.overrides {
         page.line(&format!("override {}: {} (edition: {})", change.limit, change.campaign, change.edition));

@@ -150,6 +150,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let purpose = Purpose::Qualification;
     let settings = args.conditions.settings(purpose, &args.instances, args.repeat, args.oracle.clone())?;
     let qualification = Qualification::new(settings)?;
+    if let Some((known, all)) = qualification.known_values() {
+        stderr_line!("oracle: {known} of {all} values are known");
+    }
     let temporary = temporary::folder("mcc-qualify-")?;
     let out = args.out.clone().unwrap_or_else(|| temporary.path().join("results"));
     let report = match (&args.native, &args.image) {

@@ -35,6 +35,18 @@ pub fn refuse_database(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses a file that is not an archive.
+pub fn refuse_no_archive(path: &Path) -> Result<(), Failure> {
+    if path.is_file() && !is_archive(path) {
+        return Err(Failure::usage(anyhow!(
+            "{} is not an archive (.tar.zst, from `export --archive`); give an archive, the folder of an unpacked one, or the \
+             folder of a record",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
 /// Opens RESULTS, the folder of an unpacked archive, or an archive.
 pub fn open(path: &Path) -> Result<RecordSource, Failure> {
     open_part(path, &|_| true)
@@ -46,6 +58,7 @@ pub fn open_part(path: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<RecordSo
         return Ok(RecordSource { folder: path.to_owned(), _unpacked: None });
     }
     refuse_database(path)?;
+    refuse_no_archive(path)?;
     let unpacked = temporary::folder("mcc-archive-")?;
     name_by_archive(unpacked.path(), path);
     unpack_part(path, unpacked.path(), ArchiveLimits::default(), wanted)?;

@@ -296,7 +296,9 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
             writeln!(out, "{title}")?;
         }
         for AttemptSummary { run, ending, wall_ms, .. } in ended {
-            let took = wall_ms.map_or(String::new(), |ms| format!(" after {}", duration(ms)));
+            // The time belongs to the attempt, not to the reason of its failure.
+            let comma = if ending.contains(':') { "," } else { "" };
+            let took = wall_ms.map_or(String::new(), |ms| format!("{comma} after {}", duration(ms)));
             writeln!(out, "  {run}  {ending}{took}")?;
         }
     }

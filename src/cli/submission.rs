@@ -7,6 +7,7 @@ use super::{Exit, Failure, print, progress, word_of};
 use anyhow::{Context, anyhow};
 use mcc_base::digest;
 use mcc_base::names::EntryName;
+use mcc_base::suggest::with_suggestion;
 use mcc_base::temporary::{self, folder_of};
 use mcc_campaign::benchkit::Declaration;
 use mcc_campaign::{EntryPublication, Kind};
@@ -205,7 +206,7 @@ pub fn write(
 fn read_notice(path: &Path) -> Result<(String, EntryPublication), Failure> {
     let wrong = |problem: String| Failure::usage(anyhow!("{}: {problem}", path.display()));
     let text = mcc_base::text::read(path).map_err(|error| wrong(error.to_string()))?;
-    let bad = |error: toml::de::Error| wrong(error.to_string().trim_end().to_owned());
+    let bad = |error: toml::de::Error| wrong(with_suggestion(error.to_string().trim_end()));
     let table: toml::Table = toml::from_str(&text).map_err(bad)?;
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(wrong(format!("the key {key} is not known; give {}", KEYS.join(", "))));

@@ -1,5 +1,5 @@
 use super::judge_inputs::JudgeInputs;
-use super::record_source::{is_archive as is_archive_file, named_by_archive, open};
+use super::record_source::{named_by_archive, open, refuse_no_archive};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_archive::{Verified, is_archive};
@@ -22,8 +22,8 @@ pub struct Args {
     /// was made, such as --models or --certified.
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
-    /// With --judgement: the folder of certified values with which it was made. Their evidence must state them; only
-    /// mcc-check checks it against the nets.
+    /// With --judgement: the folder of certified values with which it was made. Their evidence is compared with
+    /// them; only mcc-check checks it against the nets.
     #[arg(long, value_name = "DIR", requires = "judgement", conflicts_with = "allowed_signers")]
     certified: Option<PathBuf>,
     #[command(flatten)]
@@ -44,13 +44,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             args.input.display()
         )));
     }
-    if args.input.is_file() && !is_archive_file(&args.input) {
-        return Err(Failure::usage(anyhow!(
-            "{} is not an archive (.tar.zst, from `export --archive`); give an archive, the folder of an unpacked one, or the \
-             folder of a record",
-            args.input.display()
-        )));
-    }
+    refuse_no_archive(&args.input)?;
     Failure::if_unreadable([("--allowed-signers", args.allowed_signers.as_ref())])?;
     let record_source = open(&args.input)?;
     if args.judgement.is_some() && is_archive(&record_source.folder) {
@@ -110,7 +104,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
 
 /// `folder`: the verified record or unpacked archive.
 fn text(verified: &Verified, folder: &Path) -> String {
-    let Verified { files, runs, recomputed, signer, proved, not_proved, differences, more, .. } = verified;
+    let Verified { files, runs, recomputed, signer, proved, not_proved, failed, differences, more, .. } =
+        verified;
     let mut text = String::new();
     for difference in differences {
         text += &format!("{} {}\n", difference.place, difference.what);
@@ -118,10 +113,12 @@ fn text(verified: &Verified, folder: &Path) -> String {
     if *more > 0 {
         text += &format!("further differences that are not listed: {more}\n");
     }
-    for (word, statements) in [("proved", proved), ("not proved", not_proved)] {
-        for statement in statements {
-            text += &format!("{word}: {statement}\n");
-        }
+    for statement in proved {
+        text += &format!("proved: {statement}\n");
+    }
+    for statement in not_proved {
+        let word = if failed.contains(statement) { "failed" } else { "not proved" };
+        text += &format!("{word}: {statement}\n");
     }
     let points = if *recomputed {
         "all points computed again"

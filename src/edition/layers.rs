@@ -5,7 +5,7 @@
 
 use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
-use mcc_base::suggest::with_suggestion;
+use mcc_base::suggest::at_line;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::path::Path;
@@ -218,8 +218,5 @@ fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
 
 /// The message of `toml` in one line, without its drawing: the line of the file, what is wrong and what is allowed.
 fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
-    let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
-    let source: String = source.chars().take(100).collect();
-    let message = with_suggestion(&error.message().replace('\n', ", "));
-    if source.is_empty() { message } else { format!("`{source}`: {message}") }
+    at_line(text, line, &error.message().replace('\n', ", "))
 }

@@ -32,7 +32,7 @@ pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
 pub use rules::{OtherEdition, Rules};
-pub use setting_words::{known_words, setting_words, setting_words_and_key};
+pub use setting_words::{known_words, setting_words, setting_words_and_key, unpublished};
 pub use svcomp_structure::{CategoryStructure, StructureError};
 
 use serde::{Deserialize, Deserializer, Serialize};

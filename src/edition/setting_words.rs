@@ -20,6 +20,16 @@ pub fn setting_words_and_key(key: &str) -> String {
     }
 }
 
+/// A line on a setting that was not published, and the reason for its value.
+pub fn unpublished(key: &str, why: &str) -> String {
+    format!("not published: {}: {}", setting_words_and_key(key), without_repetition(why))
+}
+
+/// The reason for a value in a sentence that says already that the contest did not publish it.
+fn without_repetition(why: &str) -> String {
+    why.replacen("; the contest did not publish it", "", 1)
+}
+
 /// The words of a setting that a built-in edition does not state as published, or that a rule names.
 pub fn known_words(key: &str) -> Option<&'static str> {
     Some(match key {
@@ -137,8 +147,7 @@ pub(crate) fn warnings(
 ) -> impl Iterator<Item = String> {
     unknown.iter().map(move |(key, why)| {
         let (words, then) = (setting_words_and_key(key), explanation(key, confidence));
-        // The sentence says so already.
-        let why = why.replacen("; the contest did not publish it", "", 1);
+        let why = without_repetition(why);
         format!("edition {edition}: the contest did not publish {words}{then}{why}")
     })
 }

@@ -208,6 +208,9 @@ pub fn combine_field(
         // The name of a source states whose runs of an entry count.
         published.name += " (published)";
     }
+    if let Some(baseline) = baseline.as_mut().filter(|baseline| baseline.name == published.name) {
+        baseline.name += BASELINE;
+    }
     let mut names: Vec<String> = own.results.entry_names().map(str::to_owned).collect();
     names.sort();
     let in_field = |name: &&String| published.results.entry_names().any(|known| known == **name);

@@ -79,8 +79,11 @@ pub const ENDINGS: [(Ending, &str, &str); 13] = [
     (Ending::NotStated, "", "not stated in the judged table"),
 ];
 
-/// The ending of a run in words.
+/// The ending of a run that was made in words.
 pub fn ending(ending: Ending) -> &'static str {
+    if ending == Ending::Infrastructure {
+        return "infrastructure failure; not scored";
+    }
     let found = ENDINGS.iter().find(|(known, ..)| *known == ending);
     found.map(|(_, _, words)| *words).expect("ENDINGS has every ending")
 }

@@ -1,6 +1,7 @@
 //! The state of the host of a run, as rows of its page.
 
 use super::show::{self, visible};
+use mcc_base::setting_in_words;
 use mcc_base::{HostLoad, HostState};
 use std::collections::BTreeMap;
 
@@ -34,14 +35,9 @@ pub fn rows(state: Option<&HostState>) -> Vec<(&'static str, String)> {
 }
 
 fn named(settings: &BTreeMap<String, String>) -> String {
-    // Words of the Linux kernel.
-    let in_words = |value: &str| match value {
-        "notsupported" => "not supported".to_owned(),
-        "notimplemented" => "not implemented".to_owned(),
-        "forceoff" => "forced off".to_owned(),
-        value => visible(value),
-    };
-    let texts = settings.iter().map(|(name, value)| format!("{}: {}", visible(name), in_words(value)));
+    let texts = settings
+        .iter()
+        .map(|(name, value)| format!("{}: {}", visible(name), visible(setting_in_words(value))));
     texts.collect::<Vec<_>>().join("; ")
 }
 

@@ -580,9 +580,11 @@ pub fn medals(contest: &Contest) -> (Vec<(String, String)>, Vec<MedalRow>) {
 
 fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
     let confidences = contest.judgement.confidence.iter();
-    // A virtual entry repeats the values of others.
-    let is_shown =
-        |entry: usize| contest.entries.contains(&entry) && contest.entry(entry).status != Status::Virtual;
+    // A virtual entry repeats the values of others; answers of a withdrawn one are not judged.
+    let is_shown = |entry: usize| {
+        let status = contest.entry(entry).status;
+        contest.entries.contains(&entry) && !matches!(status, Status::Virtual | Status::Withdrawn)
+    };
     let mut shown: Vec<_> = confidences.filter(|c| is_shown(c.entry)).collect();
     shown.sort_by(|a, b| {
         b.confidence.cmp(&a.confidence).then(b.answered.cmp(&a.answered)).then(a.entry.cmp(&b.entry))

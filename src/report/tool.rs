@@ -29,6 +29,7 @@ struct ToolPage {
     about: Vec<(&'static str, String)>,
     /// The address of the tool's page; empty if it is not stated.
     link: String,
+    is_withdrawn: bool,
     confidence: String,
     agreed: String,
     answered: String,
@@ -109,6 +110,7 @@ pub fn write(contest: &Contest, entry: usize, site: &NewSite) -> Result<(), Repo
         note: visible(&tool.note),
         about: about(&stated),
         link: stated.link.as_deref().map_or(String::new(), visible),
+        is_withdrawn: tool.status == Status::Withdrawn,
         confidence: show::percent(&confidence.confidence).replace(' ', "\u{a0}"),
         tiles: tiles(contest, entry, &places),
         places,
@@ -234,7 +236,11 @@ fn arrival_tiles(contest: &Contest, entry: usize) -> Vec<(&'static str, String, 
     let shown = |ms: Option<u64>| ms.map_or("unknown".to_owned(), show::duration);
     vec![
         ("Half of its values arrived after", shown(half), format!("from the start of the tool; {of_runs}")),
-        ("All of its values arrived after", shown(all), "from the start of the tool".to_owned()),
+        (
+            "All of its values arrived after",
+            shown(all),
+            "from the start of the tool; median of these runs".to_owned(),
+        ),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use mcc_base::Mark;
 use mcc_base::OnFile;
+use mcc_base::setting_in_words;
 use mcc_base::text::counted;
 use mcc_edition::Machine;
 use mcc_vm::Isolation;
@@ -278,7 +279,8 @@ fn settings(settings: &HostSettings) -> Vec<Check> {
         }
     });
     let others = settings.known.iter().filter(|(name, _)| !["governor", "swap"].contains(*name));
-    let mut found: Vec<String> = others.map(|(name, value)| format!("{name}: {value}")).collect();
+    let mut found: Vec<String> =
+        others.map(|(name, value)| format!("{name}: {}", setting_in_words(value))).collect();
     if !settings.unknown.is_empty() {
         let names: Vec<&str> = settings.unknown.iter().copied().collect();
         found.push(format!("unknown: {}", names.join(", ")));

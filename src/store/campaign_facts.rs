@@ -51,12 +51,13 @@ impl CampaignFacts {
 
     /// Returns the differences from `stored` except those of instances, as parts of a message.
     pub(super) fn changes_since(&self, stored: &CampaignFacts) -> Vec<String> {
-        let edition = |facts: &Self| BTreeMap::from([("edition".to_owned(), facts.edition.clone())]);
         let disks =
             |facts: &Self| facts.disks.iter().map(|d| (disk_name(&d.role), d.sha256.clone())).collect();
         let entries = |facts: &Self| facts.entries.iter().map(|e| (e.entry.to_string(), e.clone())).collect();
         let mut changes = differences("", self.settings.clone(), stored.settings.clone());
-        changes.extend(differences("", edition(self), edition(stored)));
+        if self.edition != stored.edition {
+            changes.push("the rules (edition or [limits]) differ".to_owned());
+        }
         changes.extend(differences("the ", disks(self), disks(stored)));
         changes.extend(differences("entry ", entries(self), entries(stored)));
         changes

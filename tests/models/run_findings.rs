@@ -74,7 +74,7 @@ fn answers_after_the_limit_are_reported_with_their_line() {
     };
     run.facts.samples = vec![sample(59, 58, 8), sample(61, 60, 8), sample(62, 61, 8 + DEADLOCK.len() as u64)];
     let found = run.finding("ReachabilityDeadlock");
-    assert!(found.starts_with("stdout line 2 E-5.1 1 value printed after the limit"), "{found}");
+    assert!(found.starts_with("stdout line 2 E-5.1c 1 value printed after the limit"), "{found}");
     // An answer in the first sample after the limit may have been printed before the limit.
     run.facts.samples[1].stdout_bytes = 8 + DEADLOCK.len() as u64;
     assert_eq!(run.findings("ReachabilityDeadlock"), []);
@@ -99,7 +99,7 @@ fn values_that_all_arrive_at_the_end_are_a_warning() {
     };
     let finished = || Outcome::Finished { exit_code: 0 };
     let [warning] = &found(10_000, 9_000, finished())[..] else { panic!("one finding") };
-    assert_eq!((warning.severity, warning.rule, warning.line), (Severity::Warning, "E-5.1", Some(1)));
+    assert_eq!((warning.severity, warning.rule, warning.line), (Severity::Warning, "E-5.1c", Some(1)));
     assert_eq!(warning.problem, "all 2 values arrived in the last second of a run of 10 s");
     assert!(warning.fix.contains("flush standard output"), "{}", warning.fix);
     assert_eq!(found(10_000, 8_999, finished()), [], "the first value arrived before");
@@ -265,7 +265,7 @@ fn impossible_numbers_and_missing_values_are_reported() {
     assert!(
         Run::with_stdout(&contradiction)
             .finding("ReachabilityDeadlock")
-            .contains("was F in line 1 and is T now")
+            .contains("was FALSE in line 1 and is TRUE now")
     );
     let in_part = DEADLOCK.replace("TRUE TECHNIQUES EXPLICIT", "DO_NOT_COMPETE");
     assert!(

@@ -89,7 +89,7 @@ fn wrong_lines_of_a_total_examination_are_named() {
         "4: the examination has no id t01",
         "5: `7` is not a value for t1",
         "6: `?` of t1 is not an interval: the line is ignored",
-        "8: t2 was T in line 7 and is F now",
+        "8: t2 was TRUE in line 7 and is FALSE now",
     ];
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (found, expected) in found.iter().zip(expected) {

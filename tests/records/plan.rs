@@ -354,7 +354,7 @@ fn mistakes_in_limits_and_hosts_are_refused() {
             17,
             &["sum", "per-vcpu", "summed", "benchkit"],
         ),
-        ("channel = \"agent\"", "[hosts]\njobs = 0", 17, &["jobs = 0", "nonzero"]),
+        ("channel = \"agent\"", "[hosts]\njobs = 0", 17, &["jobs = 0", "1 or more"]),
         (
             "channel = \"agent\"",
             "[hosts]\nworkers = 2",

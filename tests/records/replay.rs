@@ -318,7 +318,7 @@ fn a_certified_judgement_is_verified_with_its_certified_values() {
     assert!(said.contains(expected), "{said}");
     let said = stderr(&harness(folder, &verify).code(2));
     let expected =
-        "judged/judgement.json: it was made with certified.csv, which is not given; give it with the option";
+        "judged/judgement.json: it was made with certified.csv, which is not given; give --certified FOLDER";
     assert!(said.contains(expected), "{said}");
 }
 

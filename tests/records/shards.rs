@@ -139,7 +139,7 @@ fn a_shard_of_another_campaign_is_not_collected() {
     let record = whole(&folder.path().join("whole"));
     let error = record.merge_parts(MODEL, &key(), &[counting(&strange)]).unwrap_err();
     assert!(
-        matches!(&error, StoreError::Changed { changes, .. } if changes == &["edition differs"]),
+        matches!(&error, StoreError::Changed { changes, .. } if changes == &["the rules (edition or [limits]) differ"]),
         "{error}"
     );
 }

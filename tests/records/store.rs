@@ -210,7 +210,12 @@ fn a_changed_campaign_is_not_resumed_and_changes_are_listed() {
     changed.edition = "{\"name\":\"mcc-2019\"}".into();
     let error = Record::create_or_open(results.path(), &changed).err().unwrap();
     let message = error.to_string();
-    for what in ["limits is new", "edition differs", "the inputs disk differs", "PT-000005 differs"] {
+    for what in [
+        "limits is new",
+        "the rules (edition or [limits]) differ",
+        "the inputs disk differs",
+        "PT-000005 differs",
+    ] {
         assert!(message.contains(what), "{message}");
     }
     assert!(message.contains("a new folder to --out"), "{message}");

@@ -135,7 +135,9 @@ fn the_last_value_counts_and_a_contradiction_is_recorded() {
     assert_eq!((alike.repeated, alike.anomalies.len()), (vec![None, Some(Repeat::Same)], 0));
     assert_eq!(
         anomalies(&answers),
-        ["3: x-00 was T in line 1 and is F now: the last value counts; print a value only when it is final"]
+        [
+            "3: x-00 was TRUE in line 1 and is FALSE now: the last value counts; print a value only when it is final"
+        ]
     );
     let answers = ctl("FORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-00 CANNOT_COMPUTE");
     assert_eq!(text(&answers), "T ?", "CANNOT_COMPUTE is not a value");

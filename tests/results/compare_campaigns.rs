@@ -80,7 +80,7 @@ fn each_lost_and_gained_value_is_counted_and_listed_once() {
     let (text, _) = compare(folder.path(), "a.csv b.csv --rates 0,50", 0);
     assert!(
         text.contains("own (A) and own (B) in mcc-2018")
-            && text.contains("no difference found: 3 of 12 runs gained values, 2 lost"),
+            && text.contains("no significant difference: 3 of 12 runs gained values, 2 lost"),
         "{text}"
     );
     assert!(

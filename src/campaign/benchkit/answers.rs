@@ -624,9 +624,11 @@ pub(super) fn cut(word: &[u8]) -> String {
         .collect()
 }
 
-/// Returns a value truncated for display: a number can have 24,000 digits.
+/// Returns a value for display, as tools print it, and truncated: a number can have 24,000 digits.
 pub fn abridged(value: &str) -> String {
     match value.get(..20) {
+        _ if value == "T" => "TRUE".to_owned(),
+        _ if value == "F" => "FALSE".to_owned(),
         Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
         _ => value.to_owned(),
     }

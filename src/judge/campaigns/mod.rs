@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Added to the names of the entries of B, so that they are not those of A.
-const SECOND: &str = " (B)";
+pub(crate) const SECOND: &str = " (B)";
 
 /// Why two campaigns cannot be compared.
 #[derive(Debug, thiserror::Error)]

@@ -98,7 +98,7 @@ impl EntryComparison {
             runs, runs_lost, runs_gained, p, p_values, significant, needed, detectable, ..
         } = self.all;
         let found = match (significant, runs_gained > runs_lost) {
-            (false, _) => "no difference found",
+            (false, _) => "no significant difference",
             (true, true) => "more runs gain values in B than lose values",
             (true, false) => "more runs lose values in B than gain values",
         };
@@ -128,7 +128,7 @@ impl EntryComparison {
             (Some(needed), Some(detectable)) => writeln!(
                 out,
                 "  if {changing} in the other direction, at least {needed} lost or gained runs are needed for significance; if \
-                 {detectable} runs really differ, the test finds it with a probability of {percent} %"
+                 {detectable} runs really differ, the test finds the difference with a probability of {percent} %"
             )?,
         }
         if let Some(asked) = &self.asked {

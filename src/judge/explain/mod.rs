@@ -362,6 +362,10 @@ fn weak_words(weak: Weak) -> &'static str {
     }
 }
 
+/// What a provisional judgement is.
+const PROVISIONAL: &str =
+    "The judgement is provisional: a run has no result (infrastructure failure, or not run yet).";
+
 impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
@@ -373,10 +377,7 @@ impl fmt::Display for Explanation {
             "Points before the weight: right value {share}, wrong value -{penalty}, no value 0 (E-4)."
         )?;
         if self.provisional {
-            writeln!(
-                out,
-                "The judgement is provisional: a run has no result (infrastructure failure, or not run yet)."
-            )?;
+            writeln!(out, "{PROVISIONAL}")?;
         }
         if let [position] = self.positions.as_slice() {
             position.write_position(out)?;

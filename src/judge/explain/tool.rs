@@ -1,7 +1,7 @@
 //! Explains the points of one entry: its values by examination, its wrong values, the families where it misses most points,
 //! and the right values that no other tool gave.
 
-use super::{ExplainError, numbered, position_name};
+use super::{ExplainError, PROVISIONAL, numbered, position_name};
 use crate::judgement::*;
 use crate::places::{Loss, Places, Position};
 use crate::shared::{find, list};
@@ -27,6 +27,9 @@ pub struct ToolExplanation {
     pub status: Status,
     /// The note on its status; may be empty.
     pub note: String,
+    /// Whether the judgement is provisional.
+    #[serde(skip)]
+    pub provisional: bool,
     /// Number of common values on which it agrees (E-2.2).
     pub agreed: u64,
     /// Number of common values that it answered (E-2.2).
@@ -207,6 +210,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
         tool: tool.clone(),
         status: *status,
         note: note.clone(),
+        provisional: !judgement.unresolved.is_empty(),
         agreed: confidence.agreed,
         answered: confidence.answered,
         confidence: confidence.confidence.to_string(),
@@ -261,6 +265,9 @@ impl fmt::Display for ToolExplanation {
         if is_withdrawn {
             return Ok(());
         }
+        if self.provisional {
+            writeln!(out, "{PROVISIONAL}")?;
+        }
         let agreement = format!(
             "Confidence {}: agreed on {agreed} of the {answered} common values that it answered (E-2.2)",
             six_decimals(confidence)
@@ -288,7 +295,7 @@ impl fmt::Display for ToolExplanation {
             let what = format!("{} not computed, {} wrong", loss.not_computed, loss.wrong);
             vec![loss.family.clone(), decimals(&loss.missing), what]
         })?;
-        let unique = format!("Right values that no other competing tool gave: {}", self.unique.len());
+        let unique = format!("Right values that {} gave: {}", self.no_other_tool(), self.unique.len());
         list(out, &unique, &self.unique, |unique| {
             let UniqueValue { instance, examination, position, name, value } = unique;
             vec![format!("{instance} {examination} {}", numbered(*position, name)), short(value)]
@@ -296,11 +303,12 @@ impl fmt::Display for ToolExplanation {
     }
 }
 
-/// The meaning of the columns of the table.
-const COLUMN_WORDS: &str = "unjudged: no value is trusted; none: not computed; unique: right in no other competing tool; best: \
-                            points of the best virtual tool, which has every right value of a competing entry";
-
 impl ToolExplanation {
+    /// The tools that a unique value is missing from.
+    fn no_other_tool(&self) -> &'static str {
+        if self.status == Status::Competing { "no other competing tool" } else { "no competing tool" }
+    }
+
     fn table(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["examination", "right", "wrong", "unjudged", "none", "unique", "points", "best"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -318,6 +326,11 @@ impl ToolExplanation {
             row
         }));
         write!(out, "{}", columns(&rows, &[1, 2, 3, 4, 5, 6, 7]))?;
-        writeln!(out, "{}\n", wrapped(COLUMN_WORDS, 80, 2))
+        let words = format!(
+            "unjudged: no value is trusted; none: not computed; unique: right in {}; best: points of the best virtual tool, \
+             which has every right value of a competing entry",
+            self.no_other_tool()
+        );
+        writeln!(out, "{}\n", wrapped(&words, 80, 2))
     }
 }

@@ -1,5 +1,6 @@
 //! The tools of entries (E-4.6b): names are compared without case, and doubtful ones are noted.
 
+use crate::campaigns::SECOND;
 use crate::judgement::Entry;
 use mcc_edition::{Edition, same_name};
 use std::collections::BTreeMap;
@@ -28,7 +29,9 @@ pub(super) fn notes(edition: &Edition, entries: &[Entry]) -> Vec<String> {
         let Entry { entry, tool, .. } = named;
         let suffix = edition.suffix_of(entry);
         let is_alone = entries.iter().filter(|other| other.tool == *tool).count() == 1;
-        let has_own_entry = entries.iter().any(|other| same_name(&other.entry, tool));
+        let has_own_entry = entries
+            .iter()
+            .any(|Entry { entry, .. }| same_name(entry.strip_suffix(SECOND).unwrap_or(entry), tool));
         if !has_own_entry && (suffix.is_some() || is_alone) {
             notes.push(format!(
                 "entry {entry} belongs to the tool {tool}, and no entry has the name {tool}; if the tool is wrong, give a \

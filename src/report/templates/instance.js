@@ -35,7 +35,7 @@ const mcc_outputs = outputs => document.currentScript.take(outputs);
 function open() {
   const part = where();
   const number = part.instance;
-  if (number === null || number < 0) return showMessage("Instance", "This site does not have this instance. Choose one from the list of instances.");
+  if (number === null || number < 0) return showMessage("Instance", "The address does not name an instance. Choose one from the list of instances.");
   if (shown?.instance === number) return draw(part);
   const [name, , , segment] = names.instances[number];
   load(`instances/${segment ?? name}.js`, data => {
@@ -167,7 +167,7 @@ function valuesAt(block, position, but) {
 /** The ending of a run in words. */
 function endingOf(cell) {
   const isOpen = names.marks[cell.marks ?? 0].split(" ").includes("not-run-yet");
-  return isOpen ? "not run yet; not scored" : names.endings[cell.ending][1];
+  return isOpen ? "not run yet; not scored" : names.endings[cell.ending][1].replace(", or not run yet", "");
 }
 
 /** Sentences on a run: what it gave, its first wrong value beside those of the others, and the points. */
@@ -442,7 +442,10 @@ function verdictTiles(cell, block, recorded) {
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
   const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points.replace("-", "−")}; `] : [];
-  const points = tile("Points with weights", decimal(cell.points), [...exact, right === count ? "complete: the run counts for time and memory (" : "not complete: the run does not count for time and memory (", ruleLink("E-4.3"), ")"]);
+  const isComplete = right === count;
+  const counted = isComplete && !cell.cost?.length ? []
+    : [isComplete ? "complete: the run counts for time and memory (" : "not complete: the run does not count for time and memory (", ruleLink("E-4.3"), ")"];
+  const points = tile("Points with weights", decimal(cell.points), [...exact, ...counted]);
   return [tile("Verdict", text, `Ending of the run: ${endingOf(cell)}`, kind), points];
 }
 

@@ -207,9 +207,5 @@ fn rule(run_questions: &RunQuestions) -> &'static str {
 
 /// A value for display, abbreviated: a number can have 24,000 digits.
 fn short(value: &impl ToString) -> String {
-    match &*value.to_string() {
-        "T" => "TRUE".to_owned(),
-        "F" => "FALSE".to_owned(),
-        value => abridged(value),
-    }
+    abridged(&value.to_string())
 }

@@ -147,6 +147,13 @@ impl Qualification {
         Ok(Self { settings, archives, limits, runs, unread })
     }
 
+    /// The number of values that the oracle knows, and of all; None without an oracle.
+    pub fn known_values(&self) -> Option<(usize, usize)> {
+        self.settings.oracle.as_ref()?;
+        let expected = || self.runs.iter().flat_map(|(_, run_questions)| &run_questions.expected);
+        Some((expected().flatten().count(), expected().count()))
+    }
+
     /// Runs the tool's folder on this host without a virtual machine. The outputs are written to the folder `out`. `show`
     /// is called with the number of each attempt, the number of all of them, and its run when it starts.
     ///

@@ -98,7 +98,7 @@ fn late(attempt: &AttemptOutputs, answers: &Answers, limits: &RunLimits) -> io::
             "{values} printed after the limit ({cpu} s of CPU time, {wall} s of wall time); the first is {id}"
         );
         let fix = "stop before BK_TIME_CONFINEMENT is over, and print each value as soon as it is known";
-        Finding::new("E-5.1", problem, fix).at("stdout", Some(*line))
+        Finding::new("E-5.1c", problem, fix).at("stdout", Some(*line))
     }))
 }
 
@@ -124,7 +124,7 @@ fn at_the_end(attempt: &AttemptOutputs, answers: &Answers, run_questions: &RunQu
         let problem = format!("all {count} arrived in the last second of a run of {s} s");
         let fix = "print each value as soon as it is known, and flush standard output after every line: at the limit the \
                    machine is halted, and values in a buffer are lost";
-        Finding::new("E-5.1", problem, fix).at("stdout", Some(first)).warning()
+        Finding::new("E-5.1c", problem, fix).at("stdout", Some(first)).warning()
     })
 }
 
@@ -194,7 +194,7 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
         }
         Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit if lost => {
             let problem = "the tool was terminated at the limit in the middle of a line: output that was not flushed is lost";
-            Some(Finding::new("E-5.1", problem, flush).at("stdout", None))
+            Some(Finding::new("E-5.1c", problem, flush).at("stdout", None))
         }
         Outcome::CpuLimit | Outcome::WallLimit | Outcome::InstructionLimit => without_answer.then(|| {
             let problem =
@@ -202,7 +202,7 @@ fn end(attempt: &AttemptOutputs, answers: &Answers, explained: bool) -> io::Resu
             let fix = format!(
                 "{flush}; if there is no result, print CANNOT_COMPUTE before BK_TIME_CONFINEMENT is over"
             );
-            Finding::new("E-5.1", problem, fix)
+            Finding::new("E-5.1c", problem, fix)
         }),
         Outcome::OutputLimit => {
             let fix = "print less: the machine is halted when the output exceeds its limit";
