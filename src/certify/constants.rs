@@ -2,10 +2,11 @@
 //! them (as Bønneland et al., *Simplification of CTL formulae for efficient model checking of Petri nets*, 2018).
 
 use crate::budget::Limits;
-use crate::ctl_run::{searches, sure};
+use crate::ctl_run::{is_local, searches, sure};
 use crate::engine::{Engine, Evidence, Statistics};
-use crate::formula::{Ltl, Pred, number};
-use crate::net::Named;
+use crate::formula::{Ltl, Pred, SIZE_OF_STEP, number};
+use crate::net::{Compiled, Named};
+use crate::next_firing::{before_some, needed};
 use crate::proof::{Condition, Prover};
 use crate::proof_lp::Structure;
 use crate::questions::Kind;
@@ -81,16 +82,43 @@ fn joined<T: PartialEq>(mut parts: Vec<T>, neutral: T, decisive: T, join: fn(Vec
     }
 }
 
-/// Replaces constant comparisons in formulas.
+/// Replaces constant comparisons in formulas, and what next firings decide.
 pub(crate) struct Folding<'a> {
     constants: &'a Constants,
+    net: &'a Compiled,
+    structure: &'a Structure,
+    limits: &'a Limits<'a>,
     /// The numbers of the constants that were replaced.
-    pub(crate) used: BTreeSet<usize>,
+    used: BTreeSet<usize>,
+    firings: usize,
 }
 
 impl<'a> Folding<'a> {
-    pub(crate) fn new(constants: &'a Constants) -> Self {
-        Self { constants, used: BTreeSet::new() }
+    pub(crate) fn new(
+        constants: &'a Constants,
+        net: &'a Compiled,
+        structure: &'a Structure,
+        limits: &'a Limits<'a>,
+    ) -> Self {
+        Self { constants, net, structure, limits, used: BTreeSet::new(), firings: 0 }
+    }
+
+    /// The number of replacements.
+    pub(crate) fn replaced(&self) -> usize {
+        self.used.len() + self.firings
+    }
+
+    /// Whether each marking leads to one where the formula does not have this truth: otherwise one of some transitions would always
+    /// be enabled, and an infinite run could fire only these.
+    fn ends(&self, formula: &Ctl, truth: bool, preds: &[Pred]) -> bool {
+        needed(formula, truth, preds).is_some_and(|transitions| {
+            let (few, steps) = (1 + transitions.len() as u64 / SIZE_OF_STEP, self.structure.steps());
+            self.limits.spend(few).is_ok()
+                && (self.structure.take_only(&transitions)
+                    || self.limits.left() >= steps
+                        && self.limits.spend(steps).is_ok()
+                        && !self.structure.can_repeat(&transitions, self.limits.end()))
+        })
     }
 
     fn pred(&mut self, pred: &Pred) -> Pred {
@@ -131,7 +159,12 @@ impl<'a> Folding<'a> {
             Ctl::ExistsNext(inner) => match self.ctl(inner, preds) {
                 inner if inner == never => never,
                 inner if inner == always => Ctl::Pred(number(Pred::Dead, preds)).negated(),
-                inner => Ctl::ExistsNext(Box::new(inner)),
+                inner => {
+                    let pred = state(&inner, preds).and_then(|pred| before_some(&pred, self.net));
+                    let Some(pred) = pred else { return Ctl::ExistsNext(Box::new(inner)) };
+                    self.firings += 1;
+                    Ctl::Pred(number(pred, preds))
+                }
             },
             Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach) => {
                 let (before, reach) = (self.ctl(before, preds), self.ctl(reach, preds));
@@ -143,6 +176,10 @@ impl<'a> Folding<'a> {
                 // EF EF p is EF p, and AF AF p is AF p.
                 if reach == always || reach == never || before == never || is_same && before == always {
                     return reach;
+                }
+                if is_exists && before == always && self.ends(&reach, false, preds) {
+                    self.firings += 1;
+                    return always;
                 }
                 let until = if is_exists { Ctl::ExistsUntil } else { Ctl::AllUntil };
                 until(Box::new(before), Box::new(reach))
@@ -211,12 +248,12 @@ impl Engine<'_> {
             for pred in used {
                 constants.examine(pred, self.named, &self.structure, skeleton.as_ref(), limits);
             }
-            let mut folding = Folding::new(constants);
+            let mut folding = Folding::new(constants, net, &self.structure, limits);
             let mut value = None;
             match &mut item.kind {
                 Kind::Ctl(formula) => {
                     let folded = folding.ctl(formula, preds);
-                    if folding.used.is_empty() {
+                    if folding.replaced() == 0 {
                         continue;
                     }
                     let shows = |truth: &bool| sure(&folded, *truth, preds).holds(net, &net.initial);
@@ -226,7 +263,7 @@ impl Engine<'_> {
                 }
                 Kind::Ltl(search) => {
                     let folded = folding.ltl(&search.formula, &mut search.preds);
-                    if folding.used.is_empty() {
+                    if folding.replaced() == 0 {
                         continue;
                     }
                     match folded {
@@ -237,12 +274,17 @@ impl Engine<'_> {
                 }
                 _ => {}
             }
-            item.conditions += folding.used.len() as u64;
+            item.conditions += folding.replaced() as u64;
             if let Some(value) = value {
                 item.decide(Value::Truth(value), Evidence::Explored(Statistics::default()));
             }
         }
     }
+}
+
+/// A formula without paths as a predicate.
+fn state(formula: &Ctl, preds: &[Pred]) -> Option<Pred> {
+    is_local(formula).then(|| sure(formula, true, preds))
 }
 
 /// The numbers of the predicates of a formula.

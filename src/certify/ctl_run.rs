@@ -4,6 +4,8 @@
 use crate::ctl::Checker;
 use crate::explore::Explored;
 use crate::formula::{Ltl, Pred};
+use crate::net::Compiled;
+use crate::next_firing::before_some;
 use crate::questions::RunSearch;
 use crate::store::State;
 use mcc_base::state_graph::States;
@@ -182,48 +184,64 @@ impl Runs<'_> {
 
 /// A predicate of markings in each of which the marking alone shows that the formula has this truth.
 pub(crate) fn sure(formula: &Ctl, truth: bool, preds: &[Pred]) -> Pred {
-    let all = |parts: &[Ctl]| parts.iter().map(|part| sure(part, truth, preds)).collect();
+    sure_after(formula, truth, preds, None)
+}
+
+/// The same; with a net also those in which the markings after one firing show it.
+fn sure_after(formula: &Ctl, truth: bool, preds: &[Pred], net: Option<&Compiled>) -> Pred {
+    let sure = |part: &Ctl, truth| sure_after(part, truth, preds, net);
+    let all = |parts: &[Ctl]| parts.iter().map(|part| sure(part, truth)).collect();
     match (formula, truth) {
         (Ctl::Pred(number), true) => preds[*number].clone(),
         (Ctl::Pred(number), false) => preds[*number].clone().not(),
-        (Ctl::Not(inner), _) => sure(inner, !truth, preds),
+        (Ctl::Not(inner), _) => sure(inner, !truth),
         (Ctl::And(parts), true) | (Ctl::Or(parts), false) => Pred::And(all(parts)),
         (Ctl::And(parts), false) | (Ctl::Or(parts), true) => Pred::Or(all(parts)),
-        (Ctl::ExistsNext(_), true) => Pred::True.not(),
-        (Ctl::ExistsNext(_), false) => Pred::Dead,
-        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => sure(reach, true, preds),
+        (Ctl::ExistsNext(inner), true) => {
+            let before = net.and_then(|net| before_some(&sure(inner, true), net));
+            before.unwrap_or_else(|| Pred::True.not())
+        }
+        (Ctl::ExistsNext(inner), false) => {
+            let before = net.and_then(|net| before_some(&sure(inner, false).not(), net));
+            before.map_or(Pred::Dead, Pred::not)
+        }
+        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => sure(reach, true),
         (Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach), false) => {
-            let ends = Pred::Or(vec![sure(before, false, preds), Pred::Dead]);
-            Pred::And(vec![sure(reach, false, preds), ends])
+            let ends = Pred::Or(vec![sure(before, false), Pred::Dead]);
+            Pred::And(vec![sure(reach, false), ends])
         }
     }
 }
 
 /// A predicate of markings so that a run to one of them shows that the formula has this truth initially. None: there is
-/// none of this kind. `initially` tells whether a predicate holds in the initial marking.
+/// none of this kind. `initially` tells whether a predicate holds in the initial marking. With a net the run shows it together
+/// with the markings after one more firing.
 pub(crate) fn target(
     formula: &Ctl,
     truth: bool,
     preds: &[Pred],
     initially: &dyn Fn(&Pred) -> bool,
+    net: Option<&Compiled>,
 ) -> Option<Pred> {
+    let target = |part: &Ctl, truth| target(part, truth, preds, initially, net);
     match (formula, truth) {
-        (Ctl::Not(inner), _) => target(inner, !truth, preds, initially),
+        (Ctl::Not(inner), _) => target(inner, !truth),
         (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
             let mut left = parts.iter().filter(|part| !initially(&sure(part, truth, preds)));
             match (left.next(), left.next()) {
-                (Some(part), None) => target(part, truth, preds, initially),
+                (Some(part), None) => target(part, truth),
                 _ => None,
             }
         }
         (Ctl::And(parts) | Ctl::Or(parts), _) => {
-            let targets: Vec<Pred> =
-                parts.iter().filter_map(|part| target(part, truth, preds, initially)).collect();
+            let targets: Vec<Pred> = parts.iter().filter_map(|part| target(part, truth)).collect();
             (!targets.is_empty()).then_some(Pred::Or(targets))
         }
-        (Ctl::ExistsUntil(before, reach), true) if is_true(before, preds) => Some(sure(reach, true, preds)),
+        (Ctl::ExistsUntil(before, reach), true) if is_true(before, preds) => {
+            Some(sure_after(reach, true, preds, net))
+        }
         // It holds if `reach` does initially.
-        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => target(reach, true, preds, initially),
+        (Ctl::ExistsUntil(_, reach) | Ctl::AllUntil(_, reach), true) => target(reach, true),
         _ => None,
     }
 }
@@ -232,14 +250,21 @@ fn is_true(formula: &Ctl, preds: &[Pred]) -> bool {
     matches!(formula, Ctl::Pred(number) if preds[*number] == Pred::True)
 }
 
-/// The searches for a run that shows alone that a formula has one truth or the other.
+/// The searches for a run that shows alone that a formula has one truth or the other; or, if no run need show it, for one that
+/// exists if the formula has this truth.
 pub(crate) fn searches(formula: &Ctl, preds: &[Pred]) -> Vec<RunSearch> {
-    let search = |shows| {
-        let mut linear = Linear { preds, used: Vec::new(), exact: true };
+    let search = |shows, weak| {
+        let mut linear = Linear { preds, used: Vec::new(), exact: true, weak };
         let path = linear.linear(formula, shows)?;
-        Some(RunSearch { formula: path, preds: linear.used, shows, exact: linear.exact })
+        let exact = linear.exact || weak;
+        Some(RunSearch { formula: path, preds: linear.used, shows, exact, enough: !weak })
     };
-    [true, false].into_iter().filter_map(search).collect()
+    let both = |shows| {
+        let one = search(shows, false);
+        let other = if one.as_ref().is_some_and(|one| one.exact) { None } else { search(shows, true) };
+        one.into_iter().chain(other)
+    };
+    [true, false].into_iter().flat_map(both).collect()
 }
 
 /// Translates a CTL formula into a path formula: a run that satisfies this shows the truth of the other.
@@ -248,6 +273,8 @@ struct Linear<'p> {
     used: Vec<Pred>,
     /// Whether such a run exists if the formula has this truth.
     exact: bool,
+    /// Whether the run only has to exist if the formula has this truth.
+    weak: bool,
 }
 
 impl Linear<'_> {
@@ -260,6 +287,15 @@ impl Linear<'_> {
         Ltl::Pred(number, truth)
     }
 
+    /// What holds at a position of the run, whatever follows.
+    fn state(&mut self, formula: &Ctl, truth: bool) -> Option<Ltl> {
+        if self.weak {
+            let pred = sure(formula, !truth, self.preds);
+            return Some(self.pred(pred, false));
+        }
+        self.linear(formula, truth)
+    }
+
     /// None: no run shows it.
     fn linear(&mut self, formula: &Ctl, truth: bool) -> Option<Ltl> {
         Some(match (formula, truth) {
@@ -268,7 +304,11 @@ impl Linear<'_> {
             (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
                 // Several parts may hold on different runs only.
                 self.exact &= parts.iter().filter(|part| !is_local(part)).count() < 2;
-                Ltl::And(parts.iter().map(|part| self.linear(part, truth)).collect::<Option<_>>()?)
+                let first = parts.iter().position(|part| !is_local(part));
+                let mut part = |(number, part)| {
+                    if Some(number) == first { self.linear(part, truth) } else { self.state(part, truth) }
+                };
+                Ltl::And(parts.iter().enumerate().map(|one| part(one)).collect::<Option<_>>()?)
             }
             (Ctl::And(parts) | Ctl::Or(parts), _) => {
                 let cases: Vec<Ltl> = parts.iter().filter_map(|part| self.linear(part, truth)).collect();
@@ -282,11 +322,16 @@ impl Linear<'_> {
             (Ctl::ExistsUntil(before, reach), true) => {
                 // Before the end each marking of the run may need a run of its own.
                 self.exact &= is_local(before);
-                Ltl::Until(Box::new(self.linear(before, true)?), Box::new(self.linear(reach, true)?))
+                Ltl::Until(Box::new(self.state(before, true)?), Box::new(self.linear(reach, true)?))
             }
             (Ctl::AllUntil(before, reach), false) => {
                 self.exact &= is_local(reach);
-                Ltl::Release(Box::new(self.linear(before, false)?), Box::new(self.linear(reach, false)?))
+                Ltl::Release(Box::new(self.linear(before, false)?), Box::new(self.state(reach, false)?))
+            }
+            (Ctl::ExistsNext(_), false) | (Ctl::ExistsUntil(..), false) | (Ctl::AllUntil(..), true)
+                if self.weak =>
+            {
+                self.state(formula, truth)?
             }
             (Ctl::ExistsNext(_), false) | (Ctl::ExistsUntil(..), false) | (Ctl::AllUntil(..), true) => {
                 self.exact = false;
@@ -301,11 +346,30 @@ impl Linear<'_> {
 }
 
 /// Whether a marking alone decides a formula.
-fn is_local(formula: &Ctl) -> bool {
+pub(crate) fn is_local(formula: &Ctl) -> bool {
     match formula {
         Ctl::Pred(_) => true,
         Ctl::Not(inner) => is_local(inner),
         Ctl::And(parts) | Ctl::Or(parts) => parts.iter().all(is_local),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_run_of_a_weaker_formula_shows_the_opposite() {
+        let [p, q, always] = [0, 1, 2].map(Ctl::Pred);
+        let until = |before: &Ctl, reach: Ctl| Ctl::AllUntil(Box::new(before.clone()), Box::new(reach));
+        let preds = [Pred::Fireable(vec![0]), Pred::Fireable(vec![1]), Pred::True];
+        // AF (p or EG q): false only if p is false for ever on a run.
+        let formula = until(&always, Ctl::Or(vec![p.clone(), until(&always, q.negated()).negated()]));
+        let all = searches(&formula, &preds);
+        let weak = all.iter().find(|search| !search.shows && search.exact).unwrap();
+        assert!(!weak.enough, "{weak:?}");
+        // Of AF p each run is exact, so that no weaker one is sought.
+        assert!(searches(&until(&always, p), &preds).iter().all(|search| search.enough || search.shows));
     }
 }

@@ -89,7 +89,7 @@ pub struct Statistics {
     pub firings: u64,
     /// Whether these are all reachable markings. Otherwise the value depends on these markings only.
     pub complete: bool,
-    /// The number of conditions on markings or runs that the state equation refuted for the value.
+    /// The number of conditions on markings or runs that were decided without exploration.
     pub conditions: u64,
     /// The nodes of a decision diagram of all reachable markings, which then are not counted in `states`; 0: none was used.
     pub nodes: u64,

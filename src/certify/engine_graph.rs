@@ -388,9 +388,12 @@ impl Engine<'_> {
         let net = &self.named.net;
         let mut ended = Ok(());
         let mut decided = None;
-        for RunSearch { formula, preds, shows, exact } in self.items[item].runs() {
+        let mut in_vain = Vec::new();
+        for (number, search_of) in self.items[item].runs().iter().enumerate() {
+            let RunSearch { formula, preds, shows, enough, exact } = search_of;
             let found = Automaton::new(formula).and_then(|mut automaton| search(net, preds, &mut automaton));
             match found {
+                Ok(Some((Some(_), _))) if !enough => in_vain.push(number),
                 Ok(Some((Some(run), _))) => decided = Some((*shows, Evidence::Witness(trace_of(run)))),
                 Ok(Some((None, statistics))) if *exact => {
                     decided = Some((!*shows, Evidence::Explored(statistics)));
@@ -402,6 +405,9 @@ impl Engine<'_> {
                 break;
             }
         }
+        in_vain.into_iter().rev().for_each(|number| {
+            self.items[item].searches.remove(number);
+        });
         if let Some((value, evidence)) = decided {
             self.items[item].decide(Value::Truth(value), evidence);
             return Ok(());

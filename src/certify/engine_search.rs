@@ -5,7 +5,7 @@ use crate::ctl_run::target;
 use crate::engine::{Engine, Evidence, Statistics, Trace, firing_each};
 use crate::formula::{Pred, Sum};
 use crate::growth::{Growth, grow, grow_in_parts};
-use crate::net::{Marking, Named};
+use crate::net::{Compiled, Marking, Named};
 use crate::proof::{Condition, Prover};
 use crate::proof_lp::Linear;
 use crate::questions::{Kind, Metric};
@@ -49,10 +49,14 @@ impl Engine<'_> {
         for item in self.wanted(|_| true) {
             let Self { items, examinations, .. } = &*self;
             let preds = &examinations[items[item].examination].preds;
-            for (aims, truth) in aims(named, &items[item].kind, preds) {
+            let kind = &items[item].kind;
+            let ahead =
+                ahead(net, kind, preds).into_iter().map(|(aim, truth)| (vec![aim], Some(truth), true));
+            let alone = aims(named, kind, preds).into_iter().map(|(aims, truth)| (aims, truth, false));
+            for (aims, truth, is_ahead) in alone.chain(ahead) {
                 let start = goals.len();
                 goals.extend(aims.into_iter().map(Goal::new));
-                wanted.push((item, start..goals.len(), truth));
+                wanted.push((item, start..goals.len(), truth, is_ahead));
             }
         }
         if goals.is_empty() {
@@ -80,7 +84,7 @@ impl Engine<'_> {
             let _ended = best_first(net, &mut goals[goal], largest, 1 + round, &share);
         }
         walk(net, &mut goals, 99 + round, &limits.share(1.0, 0.0));
-        for (item, range, truth) in wanted {
+        for (item, range, truth, is_ahead) in wanted {
             let paths = || -> Option<Vec<Vec<u32>>> {
                 let paths = goals[range.clone()].iter();
                 paths.map(|goal| Some(without_cycles(net, goal.path.as_ref()?))).collect()
@@ -102,7 +106,12 @@ impl Engine<'_> {
                 _ => paths(),
             };
             if let Some(runs) = runs {
-                self.items[item].decide(Value::Truth(truth), Evidence::Witness(Trace::Paths(runs)));
+                let evidence = if is_ahead {
+                    Evidence::Explored(Statistics { conditions: 1, ..Statistics::default() })
+                } else {
+                    Evidence::Witness(Trace::Paths(runs))
+                };
+                self.items[item].decide(Value::Truth(truth), evidence);
             }
         }
     }
@@ -159,6 +168,17 @@ impl Engine<'_> {
     }
 }
 
+/// The markings that decide a formula of CTL together with those after one firing, with the truth that they show.
+fn ahead(net: &Compiled, kind: &Kind, preds: &[Pred]) -> Vec<(Aim, bool)> {
+    let Kind::Ctl(formula) = kind else { return Vec::new() };
+    let initially = |pred: &Pred| pred.holds(net, &net.initial);
+    let aim = |truth| {
+        let [alone, ahead] = [None, Some(net)].map(|net| target(formula, truth, preds, &initially, net));
+        (alone != ahead).then(|| Some((Aim::Reach(ahead?), truth))).flatten()
+    };
+    [true, false].into_iter().filter_map(aim).collect()
+}
+
 /// The markings that decide a question: sets of aims, each with the truth that it shows; of a number a large one.
 fn aims(named: &Named, kind: &Kind, preds: &[Pred]) -> Vec<(Vec<Aim>, Option<bool>)> {
     let sum = |range: &Range<u32>| Sum { places: range.clone().collect(), constant: 0 };
@@ -174,7 +194,7 @@ fn aims(named: &Named, kind: &Kind, preds: &[Pred]) -> Vec<(Vec<Aim>, Option<boo
         Kind::Ctl(formula) => {
             let initially = |pred: &Pred| pred.holds(net, &net.initial);
             let aim = |truth| {
-                let target = target(formula, truth, preds, &initially)?;
+                let target = target(formula, truth, preds, &initially, None)?;
                 Some((vec![Aim::Reach(target)], Some(truth)))
             };
             [true, false].into_iter().filter_map(aim).collect()

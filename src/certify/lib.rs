@@ -71,6 +71,7 @@ mod formula;
 mod global;
 mod growth;
 mod net;
+mod next_firing;
 mod parts;
 mod product;
 mod proof;

@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{FromPrimitive, One, Signed, ToPrimitive, Zero};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Largest number of numbers in a linear program. Larger ones take minutes.
@@ -247,6 +247,14 @@ impl Structure {
             effect.iter().for_each(|(place, change)| tokens[*place as usize] += count * *change as f64);
         }
         Some(Solution { tokens, firings })
+    }
+
+    /// Whether each of these transitions takes from a place to which none of them adds, so that no infinite run fires only these.
+    pub(crate) fn take_only(&self, transitions: &[u32]) -> bool {
+        let effects = || transitions.iter().map(|transition| &self.effects[*transition as usize]);
+        let adds = |(place, change): &(u32, i128)| (*change > 0).then_some(*place);
+        let added: HashSet<u32> = effects().flatten().filter_map(adds).collect();
+        effects().all(|effect| effect.iter().any(|(place, _)| !added.contains(place)))
     }
 
     /// Whether an infinite run may fire only these transitions. It cannot if a weighted sum of tokens decreases with each of

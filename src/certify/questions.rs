@@ -24,13 +24,15 @@ pub(crate) struct Question {
     pub(crate) kind: Kind,
 }
 
-/// A path formula with the value of the question that a run shows which satisfies it.
+/// A path formula with the value of the question that has to do with a run which satisfies it.
 #[derive(Debug)]
 pub(crate) struct RunSearch {
     pub(crate) formula: Ltl,
     /// The predicates of the formula.
     pub(crate) preds: Vec<Pred>,
     pub(crate) shows: bool,
+    /// Whether such a run shows the value.
+    pub(crate) enough: bool,
     /// Whether the opposite value follows if there is no such run.
     pub(crate) exact: bool,
 }
@@ -145,7 +147,7 @@ fn kind(
             path => (path, false),
         };
         let formula = names.ltl(path, exists, &mut preds)?;
-        return Ok(Kind::Ltl(RunSearch { formula, preds, shows: exists, exact: true }));
+        return Ok(Kind::Ltl(RunSearch { formula, preds, shows: exists, enough: true, exact: true }));
     }
     Ok(Kind::Ctl(names.ctl(expr, preds)?))
 }

@@ -284,7 +284,8 @@ proptest! {
             let mut automaton = Automaton::new(&search.formula).unwrap();
             let (run, _) =
                 search_growing(&net, &net.initial, &search.preds, &mut automaton, 0, &limits).unwrap();
-            if run.is_some() || search.exact {
+            let decides = if run.is_some() { search.enough } else { search.exact };
+            if decides {
                 prop_assert_eq!(run.is_some() == search.shows, right, "{:?}", search);
             }
             if excludes(&named, &structure, &search, &limits).is_some() {
@@ -313,17 +314,17 @@ proptest! {
         let Some(expected) = naive(&net) else { return Ok(()) };
         let named = Named { net: net.clone(), ..Named::default() };
         let structure = Structure::from_net(&named);
-        let mut constants = Constants::default();
-        preds.iter().for_each(|pred| constants.examine(pred, &named, &structure, None, &limits(AN_HOUR)));
+        let (mut constants, limits) = (Constants::default(), limits(AN_HOUR));
+        preds.iter().for_each(|pred| constants.examine(pred, &named, &structure, None, &limits));
         let labels = |preds: &[Pred]| -> Vec<Vec<bool>> {
             let label = |pred: &Pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect();
             preds.iter().map(label).collect()
         };
         let (mut of_formula, mut of_path) = (preds.clone(), preds.clone());
-        let shorter = Folding::new(&constants).ctl(&formula, &mut of_formula);
+        let shorter = Folding::new(&constants, &net, &structure, &limits).ctl(&formula, &mut of_formula);
         let before = truth(&formula, &expected, &labels(&preds));
         prop_assert_eq!(truth(&shorter, &expected, &labels(&of_formula)), before, "{:?}", shorter);
-        let shorter = Folding::new(&constants).ltl(&path, &mut of_path);
+        let shorter = Folding::new(&constants, &net, &structure, &limits).ltl(&path, &mut of_path);
         let labels = labels(&of_path);
         let mut random = SplitMix(seed);
         for _ in 0..20 {

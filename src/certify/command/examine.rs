@@ -244,7 +244,7 @@ pub(super) fn keep(
             details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
         }
         if conditions > 0 {
-            details.push(format!("the state equation refuted {conditions} conditions"));
+            details.push(format!("{conditions} conditions decided without exploration"));
         }
     }
     result.method = Some(match (certificate, explored, re_explored) {
