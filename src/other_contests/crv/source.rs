@@ -191,7 +191,7 @@ impl Row<'_> {
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
         let text = self.row[at].trim();
         // Points are sums of fractions of all measurements.
-        if text.len() > MAX_MEASUREMENT_BYTES || text.contains('/') {
+        if text.len() > MAX_MEASUREMENT_BYTES || text != "N/A" && text.contains('/') {
             return Err(format!(
                 "column {column}: write a decimal number of at most {MAX_MEASUREMENT_BYTES} characters, such as 1.95, or N/A"
             ));
