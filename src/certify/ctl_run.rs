@@ -305,10 +305,10 @@ impl Linear<'_> {
                 // Several parts may hold on different runs only.
                 self.exact &= parts.iter().filter(|part| !is_local(part)).count() < 2;
                 let first = parts.iter().position(|part| !is_local(part));
-                let mut part = |(number, part)| {
+                let part = |(number, part)| {
                     if Some(number) == first { self.linear(part, truth) } else { self.state(part, truth) }
                 };
-                Ltl::And(parts.iter().enumerate().map(|one| part(one)).collect::<Option<_>>()?)
+                Ltl::And(parts.iter().enumerate().map(part).collect::<Option<_>>()?)
             }
             (Ctl::And(parts) | Ctl::Or(parts), _) => {
                 let cases: Vec<Ltl> = parts.iter().filter_map(|part| self.linear(part, truth)).collect();
