@@ -4,7 +4,7 @@ use super::Failure;
 use anyhow::anyhow;
 use mcc_base::files;
 use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
-use mcc_judge::write::INCOMPLETE;
+use mcc_judge::write::{self, INCOMPLETE};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -38,8 +38,8 @@ pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathB
     Ok(())
 }
 
-/// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`, or is not empty and
-/// has no judgement. The judgement of tables is replaced: a corrected table has other
+/// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`, or files that a
+/// judgement would replace and that are not those of one. The judgement of tables is replaced: a corrected table has other
 /// bytes.
 pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), Failure> {
     if ["record.db", "archive.json"].iter().any(|file| out.join(file).exists()) {
@@ -74,18 +74,16 @@ pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), 
     )))
 }
 
-/// Returns a usage error if `out`, which has no judgement, has other files than those of a program that was killed.
+/// Returns a usage error if `out`, which has no judgement, has a file with the name of one of a judgement.
 fn refuse_other_files(out: &Path) -> Result<(), Failure> {
-    if out.join(INCOMPLETE).exists() {
-        return Ok(());
-    }
-    let names = fs::read_dir(out).into_iter().flatten().flatten().map(|item| item.file_name());
-    match names.map(|name| name.to_string_lossy().into_owned()).find(|name| !name.starts_with(".tmp")) {
-        Some(name) => Err(Failure::usage(anyhow!(
-            "{}: not empty, and `{name}` in it is not part of a judgement; give another --out",
-            out.display()
+    let other = write::files().map(|name| out.join(name)).find(|path| path.symlink_metadata().is_ok());
+    match other {
+        Some(other) if !out.join(INCOMPLETE).exists() => Err(Failure::usage(anyhow!(
+            "{} has the name of a file of a judgement, and that folder has no judgement.json; give another --out, or remove \
+             this file if it is not needed",
+            other.display()
         ))),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -189,11 +187,10 @@ mod tests {
             let error = refuse_other_judgement(folder.path(), &[]).err();
             error.map_or(String::new(), |error| error.error.to_string())
         };
-        // Of a program that was killed.
-        write(".tmpAbc");
+        write("answers.csv");
         assert_eq!(refused(), "");
         write("overrides.csv");
-        assert!(refused().contains("`overrides.csv` in it is not part of a judgement"), "{}", refused());
+        assert!(refused().contains("overrides.csv has the name of a file of a judgement"), "{}", refused());
         // The judgement of a program that was killed is replaced.
         write(INCOMPLETE);
         assert_eq!(refused(), "");

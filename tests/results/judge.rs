@@ -632,20 +632,16 @@ fn judging_again_leaves_no_file_of_another_judgement() {
     file("crv.csv", &format!("{track}java,1,a,T,10,2,T,ok,1\n"));
     let judge = ["judge", "answers.csv", "--edition", "mcc-2018", "--out", "out"];
     let crv = ["judge", "crv.csv", "--edition", "crv-2014", "--out", "out"];
-    // A folder with other files and without a judgement is refused.
+    // A folder without a judgement that has a file with a name of one is refused; other files stay.
     std::fs::create_dir(folder.path().join("out")).unwrap();
     file("out/verdicts.csv", "mine\n");
+    file("out/notes.csv", "mine\n");
     let refused = harness().current_dir(folder.path()).args(judge).assert().code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(
-        message.contains("out: not empty, and `verdicts.csv` in it is not part of a judgement"),
-        "{message}"
-    );
+    assert!(message.contains("out/verdicts.csv has the name of a file of a judgement"), "{message}");
     assert_eq!(std::fs::read_to_string(folder.path().join("out/verdicts.csv")).unwrap(), "mine\n");
     std::fs::remove_file(folder.path().join("out/verdicts.csv")).unwrap();
     run(&judge);
-    // In a folder with a judgement other files stay.
-    file("out/notes.csv", "mine\n");
     let plain = files();
 
     let with_oracle = [&judge[..], &["--sensitivity", "--oracle", "."]].concat();
