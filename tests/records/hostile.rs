@@ -327,6 +327,8 @@ fn names_that_are_no_plain_text_are_refused_in_tables() {
         ("\"a\nb\"", "contains a control character"),
         ("a\u{202e}b", "not in ASCII"),
         ("caf\u{e9}", "not in ASCII"),
+        // White space that other programs do not take for a blank.
+        ("F-PT-1\u{a0}", "not in ASCII"),
         ("cafe\u{301}", "not in ASCII"),
         ("../../../outside", "contains a slash"),
         ("/etc/passwd", "contains a slash"),

@@ -14,15 +14,12 @@ mod text;
 
 use crate::input::sources::{CombineError, Source, combine};
 use crate::judgement::{Block, Cell, Entry, Judgement, ValueVerdict, display_as_in_files};
-use crate::mcc::{Judge, JudgeError};
+use crate::mcc::{Judge, JudgeError, SECOND};
 use crate::rate::{Agreement, check_year_of_ids};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::Edition;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Added to the names of the entries of B, so that they are not those of A.
-pub(crate) const SECOND: &str = " (B)";
 
 /// Why two campaigns cannot be compared.
 #[derive(Debug, thiserror::Error)]

@@ -99,7 +99,7 @@ fn read_summary(
         return Err(table.wrong_header(format!("BenchKit's summary, with {}", names.join(", "))).into());
     };
     table.each_row(|row| {
-        let field = |column: usize| row[column].trim();
+        let field = |column: usize| row[column].trim_ascii();
         check_name("the tool", field(tool)).map_err(|bad| format!("column tool: {bad}"))?;
         check_name("the instance", field(input)).map_err(|bad| format!("column Input: {bad}"))?;
         let Some((_, examination)) = edition.examination(field(name)) else {

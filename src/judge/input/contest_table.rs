@@ -61,7 +61,7 @@ impl Columns {
         results: &mut RunResults,
     ) -> Result<(), String> {
         let (entry, instance, name) =
-            (row[self.tool].trim(), row[self.input].trim(), row[self.examination].trim());
+            (row[self.tool].trim_ascii(), row[self.input].trim_ascii(), row[self.examination].trim_ascii());
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and Input must not be empty".to_owned());
         }
@@ -78,7 +78,7 @@ impl Columns {
             let cell = if kind == AnswerKind::Boolean { cell } else { spelled(cell) };
             values.push(value_number(results, cell, kind, "results")?);
         }
-        let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim());
+        let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim_ascii());
         let answered = values.iter().any(|value| *value != NONE);
         let flags = [self.time_flag, self.memory_flag].map(|flag| matches!(optional(flag), "" | "OK"));
         let ending = ending(optional(self.status), content, answered, flags)?;
@@ -150,7 +150,7 @@ pub(crate) fn read(
     let mut unknown_flags: BTreeMap<(&str, String), u64> = BTreeMap::new();
     table.each_row(|row| {
         for (name, column) in [("time flag", columns.time_flag), ("memory flag", columns.memory_flag)] {
-            let word = column.map_or("", |column| row[column].trim());
+            let word = column.map_or("", |column| row[column].trim_ascii());
             if !matches!(word, "" | "OK" | "KO") {
                 let word: String = word.chars().take(40).collect();
                 *unknown_flags.entry((name, word)).or_default() += 1;

@@ -57,7 +57,7 @@ fn read_compact(
 ) -> Result<(), TableError> {
     let mut values: Vec<u32> = Vec::new();
     table.each_row(|row| {
-        let (entry, instance, name) = (row[0].trim(), row[1].trim(), &row[2]);
+        let (entry, instance, name) = (row[0].trim_ascii(), row[1].trim_ascii(), &row[2]);
         if entry.is_empty() || instance.is_empty() {
             return Err("tool and instance must not be empty".to_owned());
         }

@@ -67,7 +67,7 @@ pub fn optional_number(
     missing: &[&str],
     allowed: &str,
 ) -> Result<Option<BigRational>, String> {
-    let text = text.trim();
+    let text = text.trim_ascii();
     if missing.contains(&text) {
         return Ok(None);
     }

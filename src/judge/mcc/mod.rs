@@ -25,6 +25,7 @@ use mcc_edition::Edition;
 pub(crate) use points::{ValuePoints, Weights};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+pub(crate) use teams::SECOND;
 pub(crate) use votes::counted_votes;
 
 /// Judges results and returns the whole judgement in memory.

@@ -1,9 +1,11 @@
 //! The tools of entries (E-4.6b): names are compared without case, and doubtful ones are noted.
 
-use crate::campaigns::SECOND;
 use crate::judgement::Entry;
 use mcc_edition::{Edition, same_name};
 use std::collections::BTreeMap;
+
+/// What the comparison of two campaigns adds to the names of the entries of the second one.
+pub(crate) const SECOND: &str = " (B)";
 
 /// Gives tools whose names differ only by case one name: that of an entry, otherwise the first one.
 pub(super) fn unify(entries: &mut [Entry]) {

@@ -170,7 +170,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn name(&self, at: usize, column: &str) -> Result<String, String> {
-        match self.row[at].trim() {
+        match self.row[at].trim_ascii() {
             "" => Err(format!("column {column} must not be empty")),
             name => {
                 check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
@@ -180,7 +180,7 @@ impl Row<'_> {
     }
 
     fn track(&self, at: usize) -> Result<usize, String> {
-        let name = self.row[at].trim();
+        let name = self.row[at].trim_ascii();
         self.edition.track(name).map(|(number, _)| number).ok_or_else(|| {
             let known: Vec<&str> = self.edition.tracks.iter().map(|track| track.name.as_str()).collect();
             format!("no track `{name}`; the edition has {}", known.join(", "))
@@ -189,7 +189,7 @@ impl Row<'_> {
 
     /// The number of a column; None for `N/A` and for an empty field.
     fn number(&self, at: usize, column: &str) -> Result<Option<BigRational>, String> {
-        let text = self.row[at].trim();
+        let text = self.row[at].trim_ascii();
         // Points are sums of fractions of all measurements.
         if text.len() > MAX_MEASUREMENT_BYTES || text != "N/A" && text.contains('/') {
             return Err(format!(
@@ -206,7 +206,7 @@ impl Row<'_> {
         printed: Option<&[usize]>,
     ) -> Result<Experiment, String> {
         let track = self.track(measured[0])?;
-        let answer = self.row[measured[3]].trim().to_owned();
+        let answer = self.row[measured[3]].trim_ascii().to_owned();
         let printed = printed.map(|columns| {
             let number = |at: usize| self.number(columns[at], PRINTED[at]);
             let zero = |number: Option<BigRational>| number.unwrap_or_else(BigRational::zero);
@@ -268,7 +268,7 @@ impl Row<'_> {
     }
 
     fn outcome(&self, at: usize) -> Result<Outcome, String> {
-        match self.row[at].trim() {
+        match self.row[at].trim_ascii() {
             "ok" => Ok(Outcome::Ok),
             "crash" => Ok(Outcome::Crash),
             "timeout" => Ok(Outcome::Timeout),

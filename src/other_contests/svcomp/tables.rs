@@ -33,7 +33,7 @@ pub(super) fn read_scores(
     let all_known = !categories.is_empty();
     let mut given = Vec::new();
     table.each_row(|row| {
-        let (entry, category) = (row[0].trim(), row[1].trim());
+        let (entry, category) = (row[0].trim_ascii(), row[1].trim_ascii());
         if entry.is_empty() || category.is_empty() {
             return Err("tool and category must not be empty".to_owned());
         }
@@ -46,7 +46,7 @@ pub(super) fn read_scores(
             }
             categories.push(Category::named(category));
         }
-        let opted_out = match row[2].trim() {
+        let opted_out = match row[2].trim_ascii() {
             "yes" => true,
             "no" => false,
             other => return Err(format!("column opted_out: `{other}`; allowed are yes, no")),
@@ -98,7 +98,7 @@ pub(super) fn read_wide(path: &Path, categories: &[Category]) -> Result<Vec<Give
     }
     let mut given = Vec::new();
     table.each_row(|row| {
-        let entry = row[0].trim();
+        let entry = row[0].trim_ascii();
         if entry.is_empty() {
             return Err("tool must not be empty".to_owned());
         }
@@ -132,23 +132,24 @@ pub(super) fn read_categories(path: &Path) -> Result<Vec<Category>, TableError> 
     let new = column("new");
     let (mut categories, mut lines) = (Vec::new(), Vec::new());
     table.each_row(|row| {
-        let tasks = match row[tasks].trim() {
+        let tasks = match row[tasks].trim_ascii() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
                 format!("column tasks: `{text}` is not a number of tasks; write 1 or more, or leave it empty")
             })?),
         };
-        let new = match new.map(|new| row[new].trim()) {
+        let new = match new.map(|new| row[new].trim_ascii()) {
             None | Some("no" | "") => false,
             Some("yes") => true,
             Some(other) => return Err(format!("column new: `{other}`; allowed are yes, no")),
         };
-        if !row[name].trim().is_empty() {
-            check_name("the category", row[name].trim()).map_err(|bad| format!("column category: {bad}"))?;
+        if !row[name].trim_ascii().is_empty() {
+            check_name("the category", row[name].trim_ascii())
+                .map_err(|bad| format!("column category: {bad}"))?;
         }
-        let parents = Some(row[parent].trim().to_owned()).filter(|parent| !parent.is_empty());
+        let parents = Some(row[parent].trim_ascii().to_owned()).filter(|parent| !parent.is_empty());
         let parents = parents.into_iter().collect();
-        categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim()) });
+        categories.push(Category { parents, tasks, new, ..Category::named(row[name].trim_ascii()) });
         lines.push(line(row));
         if categories.len() > MAX_CATEGORIES {
             Err(format!("more than {MAX_CATEGORIES} categories"))
