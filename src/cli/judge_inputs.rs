@@ -282,7 +282,7 @@ impl Opened {
     }
 }
 
-/// Refuses a file that is neither an archive nor text, such as a disk or the archive of an instance.
+/// Refuses a packed instance or other tar file.
 fn refuse_no_table(path: &Path) -> Result<(), Failure> {
     if !path.is_file() || is_archive(path) {
         return Ok(());
@@ -290,7 +290,7 @@ fn refuse_no_table(path: &Path) -> Result<(), Failure> {
     let mut block = Vec::new();
     // A file that cannot be read is named when its table is read.
     let _ = published::open(path).map(|file| file.take(512).read_to_end(&mut block));
-    if block.contains(&0) {
+    if block.get(257..262) == Some(b"ustar") {
         return Err(Failure::usage(anyhow!(
             "{} is not a table of answers; give a record, an archive or a CSV table",
             path.display()

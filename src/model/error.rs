@@ -134,9 +134,6 @@ pub enum Problem {
         /// The element, without the outer brackets: `x> in <y`, or `y x="value"`.
         element: String,
     },
-    /// A part of a net is inside of an element that is skipped. Some tools of the contest search everywhere in a file.
-    #[error("<{0}> inside of an element that is not part of the net")]
-    Hidden(String),
     /// An id begins or ends with white space, which some readers remove.
     #[error("the id \"{0}\" begins or ends with white space")]
     IdWithBlank(String),
@@ -174,7 +171,6 @@ impl Problem {
                 "see docs/formats.md (coloured nets) for the sorts, terms and guards that are read"
             }
             Problem::Unsupported { .. } => "flatten the net to plain places, transitions and arcs",
-            Problem::Hidden(_) => "remove it; some tools would read it",
             Problem::IdWithBlank(_) => "remove the white space",
             Problem::Text(_) => "remove it; it has no meaning there",
         }

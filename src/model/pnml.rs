@@ -45,28 +45,6 @@ enum Element {
     Skipped,
 }
 
-/// Parts of a net, also those of other kinds of nets.
-const PARTS: [&str; 18] = [
-    "net",
-    "page",
-    "place",
-    "referencePlace",
-    "transition",
-    "referenceTransition",
-    "arc",
-    "inputArc",
-    "outputArc",
-    "inhibitorArc",
-    "transportArc",
-    "initialMarking",
-    "inscription",
-    "hlinitialMarking",
-    "hlinscription",
-    "query",
-    "queries",
-    "k-bound",
-];
-
 impl Element {
     fn name(self) -> &'static str {
         match self {
@@ -98,8 +76,6 @@ struct Reader<'f> {
     head: Option<(String, NetKind)>,
     graph: Graph,
     label: Option<Label>,
-    /// Whether an element of the label is open.
-    in_label: bool,
 }
 
 impl Reader<'_> {
@@ -110,15 +86,11 @@ impl Reader<'_> {
             self.line = xml.next_line();
             match xml.next_item()? {
                 Item::Start(tag) => open.push(self.open(open.last().copied(), &tag)?),
-                Item::End => {
-                    let ended = open.pop();
-                    self.in_label &= !matches!(ended, Some(Element::InitialMarking | Element::Inscription));
-                    match ended {
-                        Some(Element::InitialMarking) => self.set_marking()?,
-                        Some(Element::Inscription) => self.set_weight()?,
-                        _ => {}
-                    }
-                }
+                Item::End => match open.pop() {
+                    Some(Element::InitialMarking) => self.set_marking()?,
+                    Some(Element::Inscription) => self.set_weight()?,
+                    _ => {}
+                },
                 Item::Text(text) => match (open.last(), &mut self.label) {
                     (Some(Element::Text), Some(label)) => {
                         label.text.get_or_insert_default().push_str(&text);
@@ -157,21 +129,7 @@ impl Reader<'_> {
                 self.head = Some((id.into_owned(), kind));
                 Ok(Element::Net)
             }
-            (Some(Element::Skipped), _) => {
-                let is_part = match name {
-                    "text" | "value" => self.in_label,
-                    // A term of coloured nets.
-                    "variable" => !self.coloured(),
-                    _ => PARTS.contains(&name),
-                };
-                if is_part {
-                    return Err(self.error(Problem::Hidden(name.to_owned())));
-                }
-                Ok(Element::Skipped)
-            }
-            (Some(Element::InitialMarking | Element::Inscription), "name") => {
-                Err(self.error(Problem::Hidden(name.to_owned())))
-            }
+            (Some(Element::Skipped), _) => Ok(Element::Skipped),
             (Some(parent), "name" | "graphics" | "toolspecific") if parent != Element::Text => {
                 Ok(Element::Skipped)
             }
@@ -185,7 +143,6 @@ impl Reader<'_> {
                     return Err(self.repeated(name, "one place or arc"));
                 }
                 self.label = Some(Label { line: self.line, text: None });
-                self.in_label = true;
                 Ok(if name == "inscription" { Element::Inscription } else { Element::InitialMarking })
             }
             (Some(Element::Place), "hlinitialMarking") | (Some(Element::Arc), "hlinscription")
@@ -489,20 +446,6 @@ mod tests {
             (
                 net("\n<referencePlace id='r' ref='p'/>"),
                 "model.pnml:5: <referencePlace> in <page> is not supported;",
-            ),
-            (
-                net("<name>\n<place id='p'/></name>"),
-                "model.pnml:5: <place> inside of an element that is not part of the net; remove it",
-            ),
-            (
-                net("<toolspecific>\n<x><arc/></x></toolspecific>"),
-                "model.pnml:5: <arc> inside of an element that",
-            ),
-            (
-                net(
-                    "<place id='p'><initialMarking><text>1</text><graphics>\n<text>2</text></graphics></initialMarking></place>",
-                ),
-                "model.pnml:5: <text> inside of an element that",
             ),
             (net("<place/>"), "model.pnml:4: <place> without the attribute id;"),
             (

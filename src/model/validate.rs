@@ -268,7 +268,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks a model that was read with a strict parser.
+    /// Checks that parsers of tools read the model as this one does.
     fn xml(&mut self) {
         let read = |source: &mut dyn io::BufRead, _: &str| -> io::Result<Option<(u64, String)>> {
             let mut text = String::new();
@@ -278,8 +278,7 @@ impl Check<'_> {
         match self.archive.with_model(read) {
             Ok(Ok(None)) => {}
             Ok(Ok(Some((line, problem)))) => {
-                let message = format!("is not well-formed XML: {problem}");
-                self.error(MODEL, Some(line), message, "correct it: strict parsers of tools refuse it");
+                self.error(MODEL, Some(line), problem, "correct it: tools would read another net, or none");
             }
             Ok(Err(error)) => self.error(MODEL, None, error.to_string(), "check the file"),
             Err(error) => self.archive_error(error),
