@@ -364,7 +364,7 @@ mod tests {
         let [p, q, always] = [0, 1, 2].map(Ctl::Pred);
         let until = |before: &Ctl, reach: Ctl| Ctl::AllUntil(Box::new(before.clone()), Box::new(reach));
         let preds = [Pred::Fireable(vec![0]), Pred::Fireable(vec![1]), Pred::True];
-        // AF (p or EG q): false only if p is false for ever on a run.
+        // AF (p or EG q): false only if p is false in all markings of a run.
         let formula = until(&always, Ctl::Or(vec![p.clone(), until(&always, q.negated()).negated()]));
         let all = searches(&formula, &preds);
         let weak = all.iter().find(|search| !search.shows && search.exact).unwrap();

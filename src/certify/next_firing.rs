@@ -41,8 +41,8 @@ fn places(pred: &Pred, net: &Compiled) -> Vec<u32> {
 fn after(pred: &Pred, fired: u32, net: &Compiled) -> Option<Pred> {
     let all = |parts: &[Pred]| parts.iter().map(|part| after(part, fired, net)).collect::<Option<_>>();
     let change = |places: &[u32]| -> i128 {
-        let of = |place| net.changes(fired).iter().filter(move |change| change.place == place);
-        let changes = places.iter().flat_map(|place| of(*place));
+        let of_place = |place| net.changes(fired).iter().filter(move |change| change.place == place);
+        let changes = places.iter().flat_map(|place| of_place(*place));
         changes.map(|change| i128::from(change.more) - i128::from(change.less)).sum()
     };
     Some(match pred {
@@ -137,7 +137,7 @@ mod tests {
             let folded = Folding::new(&constants, &named.net, &structure, &limits).ctl(formula, &mut preds);
             (folded, preds)
         };
-        // EF not p is true if the transitions of p cannot fire for ever, whatever the marking is.
+        // EF not p is true if the transitions of p cannot fire without end, whatever the marking is.
         let can_end = |number| {
             let formula = Ctl::ExistsUntil(Box::new(Ctl::Pred(0)), Box::new(Ctl::Pred(number).negated()));
             folded(&formula).0 == Ctl::Pred(0)

@@ -2,9 +2,8 @@
 
 use super::RunnerError;
 use crate::cluster::StagingFolder;
-use mcc_base::OnFile;
-use mcc_base::digest;
 use mcc_base::names::EntryName;
+use mcc_base::{OnFile, digest};
 use mcc_campaign::{Campaign, Channel, Tool};
 use mcc_store::Disk;
 use mcc_vm::{DiskFile, Guest, HeldFile, HeldFiles, Image};
