@@ -1,11 +1,12 @@
 //! Basic modules that every other crate may use: digests, text files, opening of inputs, ordered parallel work, graphs
-//! of states, orders of points, names of entries, examinations and runs, files of evidence, suggestions for misspelt words, bounds of
-//! figures, marks of runs, the state of a host, the wall clock, random numbers, child processes, and the messages
-//! between host and guest.
+//! of states, orders of points, names of entries, examinations and runs, files of evidence, suggestions for misspelt
+//! words, bounds of figures, marks of runs, the state of a host, the files of cgroups, the wall clock, random numbers,
+//! child processes, and the messages between host and guest.
 
 #![warn(missing_docs)]
 
 pub mod budgets;
+pub mod cgroup_files;
 pub mod child_process;
 pub mod clock;
 pub mod digest;

@@ -170,7 +170,7 @@ pub enum MemorySource {
     /// Largest sample of that cgroup: the tool was stopped before its peak was reported.
     GuestCgroupSamples,
     /// Largest sample of the memory in use in the whole guest, as its kernel reported to QEMU's balloon: the cgroup is not
-    /// known, or had 512 MiB less.
+    /// known, or had much less (`MAX_UNCOUNTED_KIB` of the runner).
     Balloon,
 }
 

@@ -1,6 +1,7 @@
 //! A cgroup per machine: it limits memory, processes and CPUs of the machine, and all processes in it are killed at the end.
 //! Version 1 or 2, depending on which one has the host's memory controller.
 
+use mcc_base::{FileError, cgroup_files};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File};
@@ -159,34 +160,31 @@ impl Cgroup {
 
     /// Returns a message if the host's kernel killed a process of the group because the limit was reached. The kernel also
     /// kills processes of a group if a group above it, such as a job of a cluster, or the host has no memory left.
-    pub fn memory_limit_reached(&self) -> Option<String> {
+    ///
+    /// # Errors
+    /// A file of the group cannot be read.
+    pub fn memory_limit_reached(&self) -> Result<Option<String>, FileError> {
         let limit_mib = self.limits.memory_mib;
-        is_killed_at_limit(self.version, &self.groups[0].path, limit_mib)
-            .then(|| format!("the host's kernel killed it: more memory than {limit_mib} MiB"))
+        let is_killed = is_killed_at_limit(self.version, &self.groups[0].path, limit_mib)?;
+        Ok(is_killed.then(|| format!("the host's kernel killed it: more memory than {limit_mib} MiB")))
     }
 }
 
 /// Whether the kernel killed a process of the group because the memory of this group reached its limit.
-fn is_killed_at_limit(version: Version, group: &Path, limit_mib: u64) -> bool {
-    let read = |file: &str| fs::read_to_string(group.join(file)).unwrap_or_default();
+fn is_killed_at_limit(version: Version, group: &Path, limit_mib: u64) -> Result<bool, FileError> {
     match version {
         // The use at its peak, which the kernel counts in batches.
         Version::V1 => {
-            let peak: u64 = read("memory.max_usage_in_bytes").trim().parse().unwrap_or(0);
-            field(&read("memory.oom_control"), "oom_kill") > 0 && peak >> 20 >= limit_mib.saturating_sub(1)
+            let peak = cgroup_files::number(&group.join("memory.max_usage_in_bytes"))?;
+            let kills = cgroup_files::field(&group.join("memory.oom_control"), "oom_kill")?;
+            Ok(kills > 0 && peak >> 20 >= limit_mib.saturating_sub(1))
         }
         // `oom`: nothing could be reclaimed below the limit of this group.
         Version::V2 => {
-            let events = read("memory.events");
-            field(&events, "oom_kill") > 0 && field(&events, "oom") > 0
+            let events = group.join("memory.events");
+            Ok(cgroup_files::field(&events, "oom_kill")? > 0 && cgroup_files::field(&events, "oom")? > 0)
         }
     }
-}
-
-/// Returns the number after `name` in a file of lines `NAME NUMBER`; 0 if it is missing.
-fn field(text: &str, name: &str) -> u64 {
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
 impl Drop for Cgroup {
@@ -350,15 +348,19 @@ mod tests {
         let v1 = |control: &str, peak: u64| {
             let peak = peak.to_string();
             let root = tree(&[("memory.oom_control", control), ("memory.max_usage_in_bytes", &peak)]);
-            is_killed_at_limit(Version::V1, root.path(), 4096)
+            is_killed_at_limit(Version::V1, root.path(), 4096).unwrap()
         };
         assert!(v1(killed, 4096 << 20) && v1(killed, (4096 << 20) - 4096));
         assert!(!v1(killed, 750 << 20), "a group above it, or the host, had no memory left");
         assert!(!v1(&killed.replace("kill 1", "kill 0"), 4096 << 20), "its cache was reclaimed");
-        let v2 =
-            |events: &str| is_killed_at_limit(Version::V2, tree(&[("memory.events", events)]).path(), 4096);
+        let v2 = |events: &str| {
+            let root = tree(&[("memory.events", events)]);
+            is_killed_at_limit(Version::V2, root.path(), 4096).unwrap()
+        };
         assert!(v2("max 7\noom 1\noom_kill 1\n"));
         assert!(!v2("max 0\noom 0\noom_kill 1\n") && !v2("max 7\noom 0\noom_kill 0\n"));
+        let empty = tree(&[]);
+        assert!(is_killed_at_limit(Version::V1, empty.path(), 4096).is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::process::{cpu_set, pidfd, wait_for};
 use super::spec::{Guest, MachineSpec};
 use super::view::{KVM, Reach, UserNumbers, View};
 use crate::host::Accelerator;
+use mcc_base::FileError;
 use nix::sched::sched_setaffinity;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -223,8 +224,11 @@ impl Isolation {
     }
 
     /// Returns a message if the host's kernel killed QEMU because the memory limit was reached.
-    pub(super) fn memory_limit_reached(&self) -> Option<String> {
-        self.group.as_ref().ok()?.memory_limit_reached()
+    ///
+    /// # Errors
+    /// A file of its group cannot be read.
+    pub(super) fn memory_limit_reached(&self) -> Result<Option<String>, FileError> {
+        self.group.as_ref().map_or(Ok(None), Cgroup::memory_limit_reached)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::boot;
 use crate::port::Control;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use mcc_base::guest::{Exit, GuestEvent, Job, MAX_LEFTOVER_FILES, Unpack};
-use mcc_base::{evidence, guest_kernel_log};
+use mcc_base::{cgroup_files, evidence, guest_kernel_log};
 use nix::fcntl::{AT_FDCWD, FcntlArg, OFlag, OpenHow, ResolveFlag, fcntl, openat2};
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -284,19 +284,21 @@ pub fn run(mut prepared: Prepared, control: &Control, stdout: File, stderr: File
             // The pipe is readable when its other end is closed.
             let mut end = [PollFd::new(until_ended.as_fd(), PollFlags::POLLIN)];
             while let Ok(0) | Err(nix::Error::EINTR) = poll(&mut end, SAMPLE_INTERVAL_MS) {
-                if control.send(sampler.sample()).is_err() {
+                // What cannot be read is not reported: zeros would look like measurements.
+                if sampler.sample().is_some_and(|sample| control.send(sample).is_err()) {
                     break;
                 }
             }
         });
         let exit = wait_and_reap(pid, ended)?;
-        let left_behind = group_file("cgroup.procs").lines().count() as u64;
+        let left_behind =
+            fs::read_to_string(group_file("cgroup.procs")).context("counting the tool's processes")?;
         control.send(GuestEvent::Ended {
             exit,
-            memory_kib: group_number("memory.peak") / 1024,
-            oom_kills: field(&group_file("memory.events"), "oom_kill"),
-            left_behind,
-            io_wait_ms: io_wait_ms(&stat).saturating_sub(io_wait_before),
+            memory_kib: cgroup_files::number(&group_file("memory.peak"))? / 1024,
+            oom_kills: cgroup_files::field(&group_file("memory.events"), "oom_kill")?,
+            left_behind: left_behind.lines().count() as u64,
+            io_wait_ms: io_wait_ms(&stat).context("/proc/stat")?.saturating_sub(io_wait_before),
             kernel_log: kernel_log.as_mut().map(KernelLog::relevant_lines).unwrap_or_default(),
         })?;
         // Processes that are left keep the pipes open, so they are killed.
@@ -418,7 +420,7 @@ impl Sampler {
     fn new() -> Result<Self> {
         let open = |path: &str| File::open(path).with_context(|| path.to_owned());
         let stat = open("/proc/stat")?;
-        let io_wait_before = io_wait_ms(&stat);
+        let io_wait_before = io_wait_ms(&stat).context("/proc/stat")?;
         let [memory, cpu, threads] =
             ["memory.current", "cpu.stat", "cgroup.threads"].map(|name| open(&format!("{GROUP}/{name}")));
         Ok(Self {
@@ -431,31 +433,33 @@ impl Sampler {
         })
     }
 
-    fn sample(&mut self) -> GuestEvent {
+    /// Returns None if a file cannot be read.
+    fn sample(&mut self) -> Option<GuestEvent> {
         let mut text = [0; 64];
-        let memory = number(start_of(&self.memory, &mut text));
+        let memory = number(start_of(&self.memory, &mut text)?)?;
         // The first line: usage_usec and a number.
-        let cpu = start_of(&self.cpu, &mut text);
-        let cpu_us = number(cpu.strip_prefix(b"usage_usec ").unwrap_or_default());
-        GuestEvent::Sample {
+        let cpu_us = number(start_of(&self.cpu, &mut text)?.strip_prefix(b"usage_usec ")?)?;
+        Some(GuestEvent::Sample {
             memory_kib: memory / 1024,
             cpu_ms: cpu_us / 1000,
-            io_wait_ms: io_wait_ms(&self.stat).saturating_sub(self.io_wait_before),
-            runnable: runnable(start_of(&self.threads, &mut self.buffer)),
-        }
+            io_wait_ms: io_wait_ms(&self.stat)?.saturating_sub(self.io_wait_before),
+            runnable: runnable(start_of(&self.threads, &mut self.buffer)?),
+        })
     }
 }
 
-/// Reads the start of a file into the buffer; nothing if it cannot be read.
-fn start_of<'b>(file: &File, buffer: &'b mut [u8]) -> &'b [u8] {
-    let read = file.read_at(buffer, 0).unwrap_or(0);
-    &buffer[..read]
+/// Reads the start of a file into the buffer; None if it cannot be read.
+fn start_of<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let read = file.read_at(buffer, 0).ok()?;
+    Some(&buffer[..read])
 }
 
-/// The number with which a text starts; 0 if there is none.
-fn number(text: &[u8]) -> u64 {
+/// The number with which a text starts; None if there is none.
+fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0, |sum: u64, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+    digits.fold(None, |sum: Option<u64>, digit| {
+        Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+    })
 }
 
 /// The size of the part of the list of threads that is read for a sample: 700 threads or more. The kernel returns no more of
@@ -470,7 +474,7 @@ fn runnable(threads: &[u8]) -> u32 {
         let Ok(stat) = File::open(OsStr::from_bytes(&path)) else { return false };
         // Form: number (name) state ...; the number has at most 7 digits, the name at most 15 bytes, which may be any.
         let mut text = [0; 32];
-        let text = start_of(&stat, &mut text);
+        let Some(text) = start_of(&stat, &mut text) else { return false };
         let end = text.iter().rposition(|byte| *byte == b')');
         end.is_some_and(|end| text[end..].starts_with(b") R"))
     };
@@ -478,12 +482,13 @@ fn runnable(threads: &[u8]) -> u32 {
         as u32
 }
 
-/// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs. `stat`: /proc/stat.
-fn io_wait_ms(stat: &File) -> u64 {
+/// Returns the time in which CPUs waited for I/O since the boot, ms, summed over all CPUs; None if it cannot be read.
+/// `stat`: /proc/stat.
+fn io_wait_ms(stat: &File) -> Option<u64> {
     let mut text = [0; 128];
     // cpu user nice system idle iowait ..., in ticks of 10 ms; two spaces follow the first word.
-    let mut words = start_of(stat, &mut text).split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-    words.nth(5).map_or(0, number) * 10
+    let mut words = start_of(stat, &mut text)?.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    Some(number(words.nth(5)?)? * 10)
 }
 
 /// The largest number of records of the kernel's log that are read.
@@ -525,18 +530,8 @@ impl KernelLog {
     }
 }
 
-fn group_file(name: &str) -> String {
-    fs::read_to_string(Path::new(GROUP).join(name)).unwrap_or_default()
-}
-
-fn group_number(name: &str) -> u64 {
-    group_file(name).trim().parse().unwrap_or(0)
-}
-
-/// Returns the number after `name` in a flat keyed file; 0 if it is missing.
-fn field(text: &str, name: &str) -> u64 {
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+fn group_file(name: &str) -> PathBuf {
+    Path::new(GROUP).join(name)
 }
 
 #[cfg(test)]

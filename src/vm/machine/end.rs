@@ -69,7 +69,8 @@ impl Machine {
             return VmError::PortClosed;
         }
         let memory_limit = self.isolation.memory_limit_reached();
-        let is_at_memory_limit = memory_limit.is_some();
+        let is_at_memory_limit = matches!(memory_limit, Ok(Some(_)));
+        let memory_limit = memory_limit.unwrap_or_else(|error| Some(error.to_string()));
         let causes = [memory_limit, log, self.last_lines("console", "  ")];
         let causes: Vec<&str> = causes.iter().flatten().map(String::as_str).collect();
         let parts = [when.as_str(), &format!("({how})"), &causes.join("; ")];
