@@ -186,7 +186,7 @@ class Net:
                 node.remove(part)
         self.coloured = net.get("type").endswith("symmetricnet")
         self.sorts, self.enumerations, self.classes, self.variables = {}, {}, {}, {}
-        self.places, self.transitions, arcs = {}, {}, []
+        self.places, self.sort_of_place, self.transitions, arcs = {}, {}, {}, []
         self.colours_of = {}
         for node in net.iter():
             if tag(node) == "declarations":
@@ -275,9 +275,10 @@ class Net:
     def add_place(self, node):
         place = node.get("id")
         if self.coloured:
-            self.places[place] = self.colours(structure(node, "type"))
+            sort = self.sort_of_place[place] = structure(node, "type")
+            self.places[place] = self.colours(sort)
             marking = structure(node, "hlinitialMarking")
-            tokens = {} if marking is None else self.bag(marking, {})
+            tokens = {} if marking is None else self.bag(marking, sort, {})
         else:
             self.places[place] = ["dot"]
             marking = child(node, "initialMarking")
@@ -310,11 +311,17 @@ class Net:
         colours = self.sort_of(node)
         return colours[(colours.index(colour) + (1 if kind == "successor" else -1)) % len(colours)]
 
-    def bag(self, node, binding):
+    def declared(self, sort):
+        while tag(sort) == "usersort":
+            sort = self.sorts[sort.get("declaration")]
+        return sort
+
+    def bag(self, node, sort, binding):
+        """The tokens of an expression of this sort."""
         kind = tag(node)
         if kind in ("numberof", "scalarproduct"):
             number, bag = inside(node)
-            return {colour: int(number.get("value")) * n for colour, n in self.bag(bag, binding).items()}
+            return {colour: int(number.get("value")) * n for colour, n in self.bag(bag, sort, binding).items()}
         if kind == "all":
             return {colour: 1 for colour in self.colours(node[0])}
         if kind == "empty":
@@ -322,20 +329,23 @@ class Net:
         if kind == "add":
             total = {}
             for part in inside(node):
-                for colour, count in self.bag(part, binding).items():
+                for colour, count in self.bag(part, sort, binding).items():
                     total[colour] = total.get(colour, 0) + count
             return total
         if kind == "subtract":
-            total, *others = (dict(self.bag(part, binding)) for part in inside(node))
+            total, *others = (dict(self.bag(part, sort, binding)) for part in inside(node))
             for colour, count in (item for taken in others for item in taken.items()):
                 demand(total.get(colour, 0) >= count, "a subtraction below 0")
                 total[colour] -= count
             return total
         if kind == "tuple":
-            parts = [self.bag(part, binding).items() for part in inside(node)]
+            parts, sorts = list(inside(node)), list(self.declared(sort))
+            demand(len(parts) == len(sorts), "a tuple of another length")
+            parts = [self.bag(*part, binding).items() for part in zip(parts, sorts)]
             return {tuple(colour for colour, _ in chosen): math.prod(n for _, n in chosen) for chosen in itertools.product(*parts)}
         name = self.term(node, binding)
-        if kind == "useroperator":
+        # An element of a partition stands for its colours where the partitioned sort is expected.
+        if kind == "useroperator" and tag(self.declared(sort)) != "partition":
             elements = (colour for classes in self.classes.values() for colour, element in classes.items() if element == name)
             return dict.fromkeys(elements, 1) or {name: 1}
         return {name: 1}
@@ -365,7 +375,7 @@ class Net:
     def side(self, transition, side, binding):
         tokens = {}
         for place, bag in transition[side]:
-            bag = self.bag(bag, binding) if self.coloured else {"dot": bag}
+            bag = self.bag(bag, self.sort_of_place[place], binding) if self.coloured else {"dot": bag}
             for colour, count in bag.items():
                 self.check_colour(place, colour)
                 if count:

@@ -158,6 +158,23 @@ def terms_net():
     inside = "\n".join(parts)
     return f"<pnml><net id='Terms-COL-1' type='symmetricnet'>\n{inside}\n</page></net></pnml>"
 
+
+def parts_net():
+    """A partition as a sort: its element `rest` is a colour of `part`, and stands for b and c on `one`."""
+    sort = lambda name: element("type", element("structure", f"<usersort declaration='{name}'/>"))
+    label = lambda kind, name: element(kind, element("structure", f"<useroperator declaration='{name}'/>"))
+    constants = "".join(f"<feconstant id='{colour}' name='{colour}'/>" for colour in "abc")
+    classes = (f"<partitionelement id='first'>{CONSTANT['a']}</partitionelement>"
+               f"<partitionelement id='rest'>{CONSTANT['b']}{CONSTANT['c']}</partitionelement>")
+    inside = "\n".join([
+        f"<declaration><structure><declarations><namedsort id='E' name='E'><cyclicenumeration>{constants}</cyclicenumeration></namedsort>"
+        f"<partition id='Q' name='Q'><usersort declaration='E'/>{classes}</partition></declarations></structure></declaration>", "<page id='g'>",
+        *(f"<place id='{place}'>{sort(name)}{label('hlinitialMarking', 'rest')}</place>" for place, name in (("part", "Q"), ("one", "E"))),
+        "<transition id='take'/>",
+        *(f"<arc id='{place}-take' source='{place}' target='take'>{label('hlinscription', 'rest')}</arc>" for place in ("part", "one"))])
+    return f"<pnml><net id='Parts-COL-1' type='symmetricnet'>\n{inside}\n</page></net></pnml>"
+
+
 # p0 and p1 share one token. t2 needs a token on p2, which only t3 could put there; t3 needs two tokens on p0.
 # Finish: two tokens move from s to d, one after the other; then nothing is enabled.
 # Large: numbers above 2^63 and sums above 2^64; two arcs join a and t. Empty: no transition. Source: one that needs nothing.
@@ -202,6 +219,7 @@ MODELS = {
         "Pump-COL-1", {"at": "a", "store": ""},
         {"pump": ("", [("at", X)], [("at", of_terms("successor", X)), ("store", X)]), "drain": ("", [("store", CONSTANT["a"])], [])}),
     "Terms-COL-1": terms_net(),
+    "Parts-COL-1": parts_net(),
     # A transition that is always enabled, and no place.
     "Bare-PT-1": plain_net("Bare-PT-1", {}, {"t": ([], [])}),
     "Ring-COL-1": coloured_net(
@@ -297,7 +315,7 @@ FORMULAS = {
                                     "f": reachable(fireable("pair"))},
         "UpperBounds": {"g": bound("src", "out")},
     },
- "Both-PT-1": {}, "Never-COL-1": {},
+ "Both-PT-1": {}, "Never-COL-1": {}, "Parts-COL-1": {},
     "Choice-PT-1": {"ReachabilityDeadlock": {"dead": invariant(no(DEADLOCK))}, "ReachabilityFireability": {"j0": reachable(fireable("t0"))}},
     "Steps-PT-1": {
         "ReachabilityCardinality": {
@@ -445,6 +463,10 @@ def global_witnesses():
     not_shown("empty-not-live", *empty("Liveness", "FALSE"), "there is no transition")
     not_shown("empty-not-live-run", *empty("Liveness", "FALSE"), "there is no transition", run())
     witness("empty-deadlock", *empty("ReachabilityDeadlock", "TRUE"), "a net without transitions is dead", run())
+    parts = lambda exam, value: ("Parts-COL-1", exam, exam, value)
+    witness("parts-deadlock", *parts("ReachabilityDeadlock", "TRUE"), "an element of a partition, as a colour and as its colours", run("take"))
+    not_shown("parts-no-deadlock", *parts("ReachabilityDeadlock", "TRUE"), "take is enabled", run())
+    witness("parts-per-marking", "Parts-COL-1", "StateSpace", "MAX_TOKEN_PER_MARKING", "3", "one token on `part`, two on `one`", run(), needs_all=True)
     source = lambda exam, value: ("Source-PT-1", exam, exam, value)
     witness("source-quasi-live", *source("QuasiLiveness", "TRUE"), "each transition fires", run("make", "take"))
     witness("source-not-safe", *source("OneSafe", "FALSE"), "two tokens on p", run("make", "make"))
