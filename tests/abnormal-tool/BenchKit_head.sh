@@ -16,6 +16,7 @@ StateSpace) # Prints its environment and tries to write where it must not.
     echo kept > "$BK_RESULT_DIR/file" && [ "$(cat "$BK_RESULT_DIR/file")" = kept ] && echo "results=writable"
     [ -e GenericPropertiesVerdict.xml ] && echo "verdicts=present"
     touch here && echo "execution=writable"
+    : > /dev/stdout && : > /dev/stderr && echo "output=opened by name"
     echo "inputs=$(cd "$(dirname "$BIN_DIR")/INPUTS" && echo *.tgz)"
     touch "$(dirname "$BIN_DIR")/INPUTS/mine" 2>/dev/null && echo "INPUTS=writable"
     touch "$(dirname "$BIN_DIR")/INPUTS/$BK_INPUT.tgz" 2>/dev/null && echo "archive=writable"

@@ -345,6 +345,7 @@ fn a_tool_has_the_environment_of_the_contest() {
             ("verdicts", "present"),
             ("results", "writable"),
             ("execution", "writable"),
+            ("output", "opened by name"),
             ("inputs", "DiningTable-PT-03.tgz"),
         ] {
             assert_eq!(found.get(name), Some(&expected), "{name} in {stdout}");

@@ -11,13 +11,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_no_new_privs;
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{Gid, Pid, Uid, chown, setegid, seteuid, setgid, setgroups, setsid, setuid};
+use nix::unistd::{Gid, Pid, Uid, chown, fchown, setegid, seteuid, setgid, setgroups, setsid, setuid};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, PipeWriter, Read, Seek, SeekFrom};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
@@ -73,7 +73,8 @@ impl User {
         done
     }
 
-    /// Returns a command that will run as this user, in the job's cgroup and in a session of its own.
+    /// Returns a command that will run as this user, in the job's cgroup and in a session of its own. Its output must be
+    /// pipes.
     fn command(&self, program: &str) -> Command {
         let (uid, gid) = (self.uid, self.gid);
         let mut command = Command::new(program);
@@ -82,6 +83,9 @@ impl User {
         unsafe {
             command.pre_exec(move || {
                 fs::write(GROUP_PROCS, "0")?;
+                // A program that opens /dev/stdout or /dev/stderr opens the pipe again, which only its owner may.
+                fchown(BorrowedFd::borrow_raw(1), Some(uid), Some(gid))?;
+                fchown(BorrowedFd::borrow_raw(2), Some(uid), Some(gid))?;
                 // Segments and queues of System V and POSIX queues end with the last process of the job.
                 unshare(CloneFlags::CLONE_NEWIPC)?;
                 setsid()?;
