@@ -190,6 +190,18 @@ fn has_own_user(found: &Metadata) -> bool {
     [0, unsafe { libc::geteuid() }].contains(&found.uid())
 }
 
+/// Whether another user can change what is in a folder. A folder that is missing cannot be changed. Folders above it, in
+/// which it could be renamed, are not checked: projects share such folders.
+///
+/// # Errors
+/// It cannot be read.
+pub fn is_shared(folder: &Path) -> io::Result<bool> {
+    match fs::metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => Ok(!is_own(&found?)),
+    }
+}
+
 /// Returns the first folder above `path` in which another user can put something else in the place of a name. `path` has no
 /// symbolic links.
 ///

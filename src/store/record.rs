@@ -90,8 +90,15 @@ impl Record {
     /// was killed before it created one.
     ///
     /// # Errors
-    /// `dir` has other files but no record, is an unpacked archive, or cannot be read.
+    /// `dir` has other files but no record, is an unpacked archive, can be changed by other users, or cannot be read.
     pub fn check_folder(dir: &Path) -> Result<(), StoreError> {
+        if files::is_shared(dir).on("read", dir)? {
+            return Err(StoreError::Refused(format!(
+                "{0} belongs to another user, or other users can write to it, who could replace results: give a new folder to \
+                 --out, or change owner and mode (chown, chmod go-w {0})",
+                dir.display()
+            )));
+        }
         if dir.join(ARCHIVE_FILE).exists() {
             return Err(StoreError::Refused(format!(
                 "{} is an unpacked archive, which is not changed; give another folder to --out",

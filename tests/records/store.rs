@@ -12,6 +12,7 @@ use mcc_harness::store::{
 use proptest::prelude::*;
 use recorded_runs::*;
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 #[test]
@@ -265,6 +266,17 @@ fn a_folder_that_is_no_record_is_refused_with_a_remedy() {
     rusqlite::Connection::open(&db).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     let message = Record::open_readonly(folder.path()).err().unwrap().to_string();
     assert!(message.contains("is not a record"), "{message}");
+}
+
+#[test]
+fn a_folder_that_others_can_write_to_gets_no_record() {
+    let scratch = tempfile::tempdir().unwrap();
+    let results = scratch.path().join("results");
+    std::fs::create_dir(&results).unwrap();
+    std::fs::set_permissions(&results, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = Record::create_or_open(&results, &campaign()).err().unwrap().to_string();
+    assert!(refused.contains("other users can write to it") && refused.contains("chmod go-w"), "{refused}");
+    assert_eq!(std::fs::read_dir(&results).unwrap().count(), 0);
 }
 
 #[test]
