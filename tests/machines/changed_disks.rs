@@ -81,9 +81,12 @@ fn nothing_on_a_disk_has_more_rights_than_the_tool() {
 
 #[test]
 fn a_tool_that_would_be_root_is_not_started() {
-    let accounts = "root:x:0:0::/root:/bin/bash\nmcc:x:0:0::/home/mcc:/bin/bash\n";
+    let root = "root:x:0:0::/root:/bin/bash\nmcc:x:0:1000::/home/mcc:/bin/bash\n";
+    // It could remove the devices with which the host measures.
+    let group_of_root = "root:x:0:0::/root:/bin/bash\nmcc:x:1000:0::/home/mcc:/bin/bash\n";
     let link = "symlink /etc/passwd /dev/console";
-    for (programs, link) in [(&[("/etc/passwd", accounts)][..], None), (&[], Some(link))] {
+    let [root, group_of_root] = [root, group_of_root].map(|accounts| [("/etc/passwd", accounts)]);
+    for (programs, link) in [(&root[..], None), (&group_of_root[..], None), (&[], Some(link))] {
         let commands: Vec<&str> = ["rm /etc/passwd"].into_iter().chain(link).collect();
         let folder = with_changed_disk("#!/bin/bash\nid -u\n", programs, &commands);
         assert_eq!(folder.runs()[CLIMBER].last.outcome.word(), "tool-crash");

@@ -36,7 +36,7 @@ impl StagingFolder {
         }
         let problem = "the key `stage` of [cluster] must name a folder, not a link, that belongs to the user of the jobs. \
                        Other users must not be able to write to it, or to rename it or a folder above it: change owner \
-                       or mode, or submit the campaign again with another folder";
+                       or mode, or give another folder and `mcc-harness submit --resume`";
         Err(ClusterError::Bad { path: shared.unwrap_or(folder), problem: problem.to_owned() })
     }
 

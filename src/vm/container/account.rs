@@ -37,6 +37,7 @@ pub(crate) fn account(passwd: &str, group: &str, shadow: Option<&str>) -> Result
                     .to_owned(),
             );
         }
+        refuse_group_of_root(gid)?;
         // The system calls take it for "no change".
         if [uid, gid].contains(&u32::MAX) {
             return Err(format!(
@@ -57,6 +58,7 @@ pub(crate) fn account(passwd: &str, group: &str, shadow: Option<&str>) -> Result
         (FIRST_ID..u32::MAX).find(|id| !used.contains(id)).ok_or("no number is free for the user mcc")?;
     let own_group = groups.iter().find(|row| row[0] == USER).and_then(|row| number(row, 2));
     let gid = own_group.unwrap_or(free);
+    refuse_group_of_root(gid)?;
     let added = |text: &str, line: String| {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         format!("{text}{end}{line}\n")
@@ -71,6 +73,14 @@ pub(crate) fn account(passwd: &str, group: &str, shadow: Option<&str>) -> Result
             .filter(|shadow| !has_password(shadow))
             .map(|shadow| added(shadow, format!("{USER}:*:{PASSWORD_DAY}:0:99999:7:::"))),
     })
+}
+
+/// The group of root can remove devices of the machine, such as the one that measures its memory.
+fn refuse_group_of_root(gid: u32) -> Result<(), String> {
+    if gid != 0 {
+        return Ok(());
+    }
+    Err("the group of its user mcc has the number 0, that of root: give it another number".to_owned())
 }
 
 #[cfg(test)]
@@ -102,6 +112,8 @@ mod tests {
         assert_eq!(found, Account { uid: 70, gid: 80, passwd: None, group: None, shadow: None });
         let refused = |line: &str| account(line, "", None).unwrap_err();
         assert!(refused("mcc:x:0:0::/home/mcc:/bin/bash").contains("run as root"));
+        assert!(refused("mcc:x:70:0::/home/mcc:/bin/bash").contains("that of root"));
+        assert!(account("", "mcc:x:0:\n", None).unwrap_err().contains("that of root"));
         assert!(refused("mcc:x:70:70::/srv:/bin/bash").contains("\"/srv\" instead of /home/mcc"));
         assert!(refused("mcc:x:").contains("damaged line"));
         let grouped = account("", "mcc:x:5:\n", None).unwrap();
