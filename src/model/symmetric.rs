@@ -175,7 +175,7 @@ pub enum BagError {
 
 /// Largest number of colours that an expression, or all initial markings of a net together, may list. This limits the time
 /// and memory for untrusted input.
-pub const MAX_COLOURS: u64 = 20_000_000;
+pub const MAX_COLOURS: u64 = 5_000_000;
 
 impl Bag {
     /// The value for a binding: the colours of the transition's variables in their order.

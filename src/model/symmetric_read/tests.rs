@@ -229,7 +229,7 @@ fn the_colours_of_all_initial_markings_have_one_limit() {
     let nodes = |nodes: String| format!("<pnml><net id='n' type='symmetricnet'>{nodes}</net></pnml>");
     assert!(read(&nodes(place("p", 3) + &place("q", 4))).is_ok());
     let error = read(&nodes(place("p", 3) + &place("q", crate::MAX_COLOURS))).unwrap_err();
-    assert!(error.starts_with("m:4: multisets list more than 20000000 colours;"), "{error}");
+    assert!(error.starts_with("m:4: multisets list more than 5000000 colours;"), "{error}");
 }
 
 #[test]
