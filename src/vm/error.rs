@@ -73,6 +73,11 @@ pub enum VmError {
     /// QEMU stopped the machine: its state.
     #[error("QEMU stopped the machine: {0}")]
     Stopped(String),
+    /// The accelerator of QEMU failed. Under KVM the kernel of a guest can cause it.
+    #[error(
+        "QEMU stopped the machine: internal-error (its accelerator failed; `mcc-harness doctor` probes it)"
+    )]
+    InternalError,
     /// QEMU could not read or write a disk file of the machine.
     #[error("a disk of the machine failed on the host ({operation} of {device}): {reason}")]
     Disk {
@@ -162,9 +167,9 @@ impl VmError {
         )
     }
 
-    /// Whether a fault of QEMU itself ended the machine.
+    /// Whether a fault of QEMU itself or of its accelerator ended the machine.
     pub fn is_crash(&self) -> bool {
-        matches!(self, Self::Crashed(_))
+        matches!(self, Self::Crashed(_) | Self::InternalError)
     }
 
     /// Whether a signal from outside the controller ended the machine.

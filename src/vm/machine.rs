@@ -275,17 +275,15 @@ impl Machine {
             Some("STOP") => {
                 let state = self.qmp.execute("query-status", Instant::now() + Duration::from_secs(5));
                 let state = state.map(|state| text(state["status"].as_str()));
-                Err(VmError::Stopped(match state.as_deref() {
+                Err(match state.as_deref() {
                     Ok("guest-panicked") => {
                         self.end = Some(MachineEnd::Guest(GuestEnd::Panic));
-                        return Err(VmError::Gone(String::new()));
+                        VmError::Gone(String::new())
                     }
-                    Ok("internal-error") => {
-                        "internal-error (its accelerator failed; `mcc-harness doctor` probes it)".to_owned()
-                    }
-                    Ok(state) => state.to_owned(),
-                    Err(error) => format!("for an unknown reason ({error})"),
-                }))
+                    Ok("internal-error") => VmError::InternalError,
+                    Ok(state) => VmError::Stopped(state.to_owned()),
+                    Err(error) => VmError::Stopped(format!("for an unknown reason ({error})")),
+                })
             }
             _ => Ok(()),
         }

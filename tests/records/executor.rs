@@ -535,32 +535,32 @@ fn failure_classes_are_counted_by_rate_comparison_and_site() {
     assert_eq!(data.matches("\"segmentation-fault\"").count(), 30 + 3 * 34);
 }
 
-/// A disk of an author can let its boots fail after its tool crashed QEMU in the examination of its choice.
+/// A disk of an author can let its boots fail before or after its tool crashes QEMU in the examination of its choice.
 #[test]
-fn a_failed_boot_after_a_crash_is_the_tools_on_an_original_disk() {
+fn a_failed_boot_before_or_after_a_crash_is_the_tools_on_an_original_disk() {
     let edition = Edition::load("mcc-2018").unwrap();
     let infrastructure = |state: &str| Outcome::Infrastructure { state: state.into(), reason: "gone".into() };
-    for (entry, first, expected) in [
-        ("original", vec![Mark::QEMU_CRASH], "tool-crash"),
-        ("original", vec![Mark::DISK_ERROR], "tool-crash"),
-        ("original", vec![], "infrastructure"),
-        ("tool", vec![Mark::QEMU_CRASH], "infrastructure"),
+    for (entry, marks, expected) in [
+        ("original", [vec![Mark::QEMU_CRASH], vec![]], "tool-crash"),
+        ("original", [vec![Mark::DISK_ERROR], vec![]], "tool-crash"),
+        ("original", [vec![], vec![Mark::QEMU_CRASH]], "tool-crash"),
+        ("original", [vec![], vec![Mark::DISK_ERROR]], "tool-crash"),
+        ("original", [vec![], vec![]], "infrastructure"),
+        ("tool", [vec![Mark::QEMU_CRASH], vec![]], "infrastructure"),
+        ("tool", [vec![], vec![Mark::DISK_ERROR]], "infrastructure"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let record = empty_record(folder.path(), &edition, &[entry]);
         record.plan_runs([run_of(entry, "DiningTable-PT-03", "StateSpace")]).unwrap();
         let attempts = AtomicUsize::new(0);
         let run_attempt = |_: AttemptSpec, _: &mut dyn FnMut(State)| {
-            if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
-                let ended = AttemptResult::without_machine(infrastructure("examining"));
-                AttemptResult { marks: first.clone(), ..ended }
-            } else {
-                AttemptResult::without_machine(infrastructure("booting"))
-            }
+            let marks = marks[attempts.fetch_add(1, Ordering::Relaxed)].clone();
+            let state = if marks.is_empty() { "booting" } else { "examining" };
+            AttemptResult { marks, ..AttemptResult::without_machine(infrastructure(state)) }
         };
         execute(&record, &edition, &run_attempt, Disturbance::default());
         let last =
             record.attempts(&format!("{entry}/DiningTable-PT-03/StateSpace").parse().unwrap()).unwrap();
-        assert_eq!((last.len(), last[1].outcome.word()), (2, expected), "{entry} {first:?}");
+        assert_eq!((last.len(), last[1].outcome.word()), (2, expected), "{entry} {marks:?}");
     }
 }

@@ -532,9 +532,11 @@ impl Executor<'_> {
             folder: &dir.outputs(),
         };
         let mut ended = run_attempt(attempt_spec, enter);
-        // After such an attempt, in which the tool had the name of the instance, an original disk can let its boots fail.
+        // An original disk can let its boots fail before or after such an attempt, in which the tool had the name of the
+        // instance.
         if is_original
-            && earlier.iter().any(may_be_by_tool)
+            && !earlier.is_empty()
+            && (is_suspicious(&ended.marks) || earlier.iter().any(may_be_by_tool))
             && !ended.by_signal
             && !ended.full_disk
             && let Outcome::Infrastructure { reason, .. } = &ended.outcome
@@ -575,10 +577,14 @@ impl Executor<'_> {
     }
 }
 
-/// Whether an infrastructure failure may have been caused by the tool: QEMU crashed after its start, or could not use its
-/// disk.
+/// Whether an infrastructure failure may have been caused by the tool.
 fn may_be_by_tool(attempt: &Attempt) -> bool {
-    attempt.marks.iter().any(|mark| [Mark::QEMU_CRASH, Mark::DISK_ERROR].contains(mark))
+    is_suspicious(&attempt.marks)
+}
+
+/// Whether an attempt with these marks may have failed by its tool: QEMU crashed after its start, or could not use its disk.
+fn is_suspicious(marks: &[Mark]) -> bool {
+    marks.iter().any(|mark| [Mark::QEMU_CRASH, Mark::DISK_ERROR].contains(mark))
 }
 
 /// The result of an attempt whose machine could not be prepared.
