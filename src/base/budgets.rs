@@ -9,6 +9,9 @@ pub const LOG: u64 = 1 << 20;
 /// Bytes that are kept of all files of evidence. The files are in the order of their names; what exceeds this sum is truncated.
 pub const EVIDENCE: u64 = 32 << 20;
 
+/// Bytes of memory of an ssh process. During a key exchange ssh keeps each reply that the server requests.
+pub const SSH_MEMORY: u64 = 64 << 20;
+
 /// Bytes of a row of samples, compressed: at most ten numbers of 11 to 20 digits.
 const SAMPLE: u64 = 128;
 

@@ -537,6 +537,8 @@ fn spawn(command: &mut Command, network: Option<Arc<File>>) -> Result<Child, VmE
             signal(Signal::SIGXFSZ, SigHandler::SigIgn)?;
             let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE)?;
             setrlimit(Resource::RLIMIT_FSIZE, budgets::LOG.min(hard), hard)?;
+            let (_, hard) = getrlimit(Resource::RLIMIT_DATA)?;
+            setrlimit(Resource::RLIMIT_DATA, budgets::SSH_MEMORY.min(hard), hard)?;
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
             if nix::unistd::getppid().as_raw() as u32 == controller {
                 Ok(())

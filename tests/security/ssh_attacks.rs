@@ -299,6 +299,8 @@ fn whatever_arrives_after_a_run_is_named_belongs_to_its_tool() {
     let crash = Outcome::ToolCrash { signal: 9 };
     let line = "head -c 3000000 /dev/zero | tr '\\0' x; exec sleep 1000";
     let impossible = r#"send_event ended '"exit":{"code":0},"memory_kib":18446744073709551615,"oom_kills":0,"left_behind":0'"#;
+    // A server can let ssh keep replies without end.
+    let memory = "replies=$(head -c 200M /dev/zero | tr '\\0' x); ended";
     let failed = r#"send_event failed '"reason":"forged"'"#;
     for (prepare, watch, mark) in [
         (failed, "ended", "not-prepared"),
@@ -314,6 +316,7 @@ fn whatever_arrives_after_a_run_is_named_belongs_to_its_tool() {
         (":", "ended; ended", "guest-messages"),
         (":", "send_event lost", "guest-messages"),
         (":", "exit", "connection-lost"),
+        (":", memory, "connection-lost"),
     ] {
         let silent = prepare.starts_with("exec sleep");
         let settings = if silent { "prepare_deadline_s = 6" } else { "prepare_deadline_s = 600" };
