@@ -15,7 +15,6 @@ use crate::shared::variant_of;
 use mcc_base::ordered_map::all_cores;
 use mcc_base::{FileError, Mark, OnFile};
 use mcc_campaign::benchkit::Value;
-use mcc_edition::fraction;
 use mcc_store::InstructionSource;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -153,7 +152,7 @@ impl BlockBatch {
             if !self.json.is_empty() {
                 self.json.extend(b",\n");
             }
-            block_json(&block, &mut self.json)?;
+            serde_json::to_writer(&mut self.json, &block)?;
             trusted_rows(header, &block, &mut self.trusted);
             weak_rows(header, &block, &mut self.weak);
             override_rows(header, &block, &mut self.overrides);
@@ -173,99 +172,6 @@ impl BlockBatch {
         marks.clear();
         [trusted, weak, overrides, arrivals, instructions].into_iter().for_each(String::clear);
     }
-}
-
-/// Writes a block as its `Serialize` does, but several times faster: most of a judgement are values of one letter.
-fn block_json(block: &Block, json: &mut Vec<u8>) -> std::io::Result<()> {
-    let Block { examination, instance, trusted, cells } = block;
-    let mut number = itoa::Buffer::new();
-    json.extend(b"{\"examination\":");
-    json.extend(number.format(*examination).as_bytes());
-    json.extend(b",\"instance\":");
-    json.extend(number.format(*instance).as_bytes());
-    json.extend(b",\"trusted\":[");
-    for (at, trusted) in trusted.iter().enumerate() {
-        let Trusted { id, value, basis, weak, reason, certified } = trusted;
-        json.extend(if at == 0 { &b"{\"id\":"[..] } else { b",{\"id\":" });
-        text_json(id, json)?;
-        json.extend(b",\"value\":");
-        value_json(value.as_ref(), json)?;
-        json.extend(b",\"basis\":");
-        text_json(basis.word(), json)?;
-        if let Some(weak) = weak {
-            field_json("weak", weak, json)?;
-        }
-        if !reason.is_empty() {
-            json.extend(b",\"reason\":");
-            text_json(reason, json)?;
-        }
-        if let Some(certified) = certified {
-            field_json("certified", certified, json)?;
-        }
-        json.push(b'}');
-    }
-    json.extend(b"],\"cells\":[");
-    for (at, cell) in cells.iter().enumerate() {
-        let Cell { entry, ending, values, verdicts, points, complete, cost, marks, .. } = cell;
-        let Cell { techniques, arrived_ms, remarks, .. } = cell;
-        json.extend(if at == 0 { &b"{\"entry\":"[..] } else { b",{\"entry\":" });
-        json.extend(number.format(*entry).as_bytes());
-        field_json("ending", ending, json)?;
-        json.extend(b",\"values\":[");
-        for (at, value) in values.iter().enumerate() {
-            json.extend(if at == 0 { &b""[..] } else { b"," });
-            value_json(value.as_ref(), json)?;
-        }
-        json.extend(b"],\"verdicts\":\"");
-        json.extend(verdicts.iter().map(|verdict| *verdict as u8));
-        json.extend(b"\",\"points\":");
-        fraction::serialize(points, &mut serde_json::Serializer::new(&mut *json))?;
-        field_json("complete", complete, json)?;
-        field_json("cost", cost, json)?;
-        if !marks.is_empty() {
-            field_json("marks", marks, json)?;
-        }
-        if !techniques.is_empty() {
-            field_json("techniques", techniques, json)?;
-        }
-        if !arrived_ms.is_empty() {
-            field_json("arrived_ms", arrived_ms, json)?;
-        }
-        if !remarks.is_empty() {
-            field_json("remarks", remarks, json)?;
-        }
-        json.push(b'}');
-    }
-    json.extend(b"]}");
-    Ok(())
-}
-
-/// Writes a field of an object that is not the first one.
-fn field_json(name: &str, value: &impl serde::Serialize, json: &mut Vec<u8>) -> std::io::Result<()> {
-    json.extend(b",\"");
-    json.extend(name.as_bytes());
-    json.extend(b"\":");
-    Ok(serde_json::to_writer(json, value)?)
-}
-
-fn value_json(value: Option<&Value>, json: &mut Vec<u8>) -> std::io::Result<()> {
-    match value {
-        None => json.extend(b"null"),
-        Some(Value::True) => json.extend(b"\"T\""),
-        Some(Value::False) => json.extend(b"\"F\""),
-        Some(value) => serde_json::to_writer(json, value)?,
-    }
-    Ok(())
-}
-
-fn text_json(text: &str, json: &mut Vec<u8>) -> std::io::Result<()> {
-    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        json.push(b'"');
-        json.extend(text.as_bytes());
-        json.push(b'"');
-        return Ok(());
-    }
-    Ok(serde_json::to_writer(json, text)?)
 }
 
 /// Writes the fields of `Judgement` before `blocks`, one per line.
@@ -482,71 +388,4 @@ fn margins(sensitivity: &Sensitivity) -> String {
         let _ = writeln!(table, "{category},{rank},{entry},{rival},{points_ahead},{values},{few_values}");
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::certified::{Certified, Method};
-
-    #[test]
-    fn the_fast_writer_of_blocks_writes_what_serde_writes() {
-        let value = |text: &str| Some(text.parse::<Value>().unwrap());
-        let trusted = |value, weak, reason: &str| Trusted {
-            id: "a \"quoted\" id\n".to_owned(),
-            value,
-            basis: Basis::Majority,
-            weak,
-            reason: reason.to_owned(),
-            certified: None,
-        };
-        let certified = Certified {
-            method: Method::Witness,
-            value: ">=4000000000".parse().unwrap(),
-            evidence: "evidence/a.json".to_owned(),
-            detail: "the \"initial\" marking".to_owned(),
-        };
-        let cell = |cost, words: &[&str]| Cell {
-            entry: 3,
-            ending: Ending::CpuLimit,
-            values: vec![value("T"), value("F"), None, value("3.2057E+0008")],
-            verdicts: "+-.?".parse().unwrap(),
-            points: fraction::parse("-16/3").unwrap(),
-            complete: Option::is_some(&cost),
-            cost,
-            marks: words.iter().map(|word| Mark::from(*word)).collect(),
-            techniques: words.iter().map(|word| vec![word.to_string()]).collect(),
-            arrived_ms: words.iter().map(|word| (word.len() > 1).then_some(7)).collect(),
-            remarks: words.iter().map(std::string::ToString::to_string).collect(),
-            failure_class: None,
-        };
-        let cost = |memory_kib| {
-            Some(Cost { cpu_ms: 1, wall_ms: 2, memory_kib, instructions_user: memory_kib, ..Cost::default() })
-        };
-        let blocks = [
-            Block { examination: 0, instance: 7, trusted: vec![], cells: vec![] },
-            Block {
-                examination: 12,
-                instance: 0,
-                trusted: vec![
-                    trusted(value("T"), None, ""),
-                    trusted(None, Some(Weak::SingleFamily), "as the \\ organizers said"),
-                    Trusted {
-                        certified: Some(Box::new(certified)),
-                        ..trusted(value("24000"), Some(Weak::SingleBacker), "")
-                    },
-                ],
-                cells: vec![
-                    cell(None, &[]),
-                    cell(cost(Some(9)), &["mixed-host", "\u{1f}"]),
-                    cell(cost(None), &[]),
-                ],
-            },
-        ];
-        for block in blocks {
-            let mut json = Vec::new();
-            block_json(&block, &mut json).unwrap();
-            assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&block).unwrap());
-        }
-    }
 }
