@@ -132,10 +132,12 @@ impl Layers {
         }
     }
 
-    /// An error of TOML or of a key's type.
+    /// An error of TOML or of a key's type, in one line and without its drawing: the line of the file, what is wrong and
+    /// what is allowed.
     fn syntax(&self, error: &toml::de::Error) -> EditionError {
         let (layer, line) = self.located(error.span().map_or(0, |span| span.start));
-        EditionError::Syntax { file: layer.file.clone(), line, message: one_line(&layer.text, line, error) }
+        let message = at_line(&layer.text, line, &error.message().replace('\n', ", "));
+        EditionError::Syntax { file: layer.file.clone(), line, message }
     }
 
     /// An error in the content of the key at `place`.
@@ -214,9 +216,4 @@ fn drop_set_unknowns(under: &mut DeTable<'_>, over: &DeTable<'_>) {
     for key in known {
         unknown.remove(key.as_str());
     }
-}
-
-/// The message of `toml` in one line, without its drawing: the line of the file, what is wrong and what is allowed.
-fn one_line(text: &str, line: usize, error: &toml::de::Error) -> String {
-    at_line(text, line, &error.message().replace('\n', ", "))
 }

@@ -205,7 +205,8 @@ impl Isolation {
                 for fd in &inherited {
                     nix::errno::Errno::result(nix::libc::fcntl(*fd, nix::libc::F_SETFD, 0))?;
                 }
-                setup.deny_calls()
+                // The last change, after which no other is possible.
+                setup.denied.map_or(Ok(()), denied_calls::deny)
             });
         }
         match &self.view {
@@ -281,11 +282,6 @@ impl PreExecSetup {
         // QEMU's sandbox does the same, but later.
         nix::sys::prctl::set_no_new_privs()?;
         Ok(())
-    }
-
-    /// The last change, after which `apply` is not possible any more.
-    fn deny_calls(&self) -> io::Result<()> {
-        self.denied.map_or(Ok(()), denied_calls::deny)
     }
 }
 
