@@ -27,6 +27,7 @@ pub mod state_graph;
 pub mod suggest;
 pub mod temporary;
 pub mod text;
+mod words;
 
 pub use file_error::{FileError, OnFile};
 pub use host_state::{Calibration, HostLoad, HostState, SLOWER_DURING, setting_in_words};

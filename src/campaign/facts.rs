@@ -46,25 +46,18 @@ pub struct EntryFacts {
     pub kind: Kind,
 }
 
-/// The kind that an entry was submitted as (rule E-5.3); it decides the number of cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Uses one core.
-    Sequential,
-    /// Uses several cores.
-    Concurrent,
+mcc_base::words! {
+    /// The kind that an entry was submitted as (rule E-5.3); it decides the number of cores.
+    #[derive(PartialOrd, Ord)]
+    pub enum Kind {
+        /// Uses one core.
+        Sequential = "sequential",
+        /// Uses several cores.
+        Concurrent = "concurrent",
+    }
 }
 
 impl Kind {
-    /// The word in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Concurrent => "concurrent",
-        }
-    }
-
     /// The cores of a machine for an entry of this kind.
     pub fn cores(self, machine: &Machine) -> u32 {
         match self {

@@ -147,29 +147,17 @@ pub enum InfrastructureRule {
     Exclude,
 }
 
-/// An award of a podium (E-4.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AwardKind {
-    /// Least CPU time.
-    RoadRunner,
-    /// Least memory.
-    Camel,
-    /// Most right values (2026: Blue Whale).
-    MostRight,
-    /// Most right values that no other tool gave (2026: James Cook).
-    MostUnique,
-}
-
-impl AwardKind {
-    /// The word of edition files and written tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::RoadRunner => "road-runner",
-            Self::Camel => "camel",
-            Self::MostRight => "most-right",
-            Self::MostUnique => "most-unique",
-        }
+mcc_base::words! {
+    /// An award of a podium (E-4.5).
+    pub enum AwardKind {
+        /// Least CPU time.
+        RoadRunner = "road-runner",
+        /// Least memory.
+        Camel = "camel",
+        /// Most right values (2026: Blue Whale).
+        MostRight = "most-right",
+        /// Most right values that no other tool gave (2026: James Cook).
+        MostUnique = "most-unique",
     }
 }
 
@@ -183,22 +171,23 @@ pub struct PodiumRule {
     pub examinations: Vec<String>,
 }
 
-/// The status of an entry in the contest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// It votes, scores and is ranked.
-    Competing,
-    /// A gold tool of the year before, from 2019 on: it votes and is judged, but it is not ranked.
-    VotingOnly,
-    /// A best virtual tool: it is judged, but does not vote and is not ranked.
-    Virtual,
-    /// A reference tool, or a gold tool of the year before in 2018: it is judged, but does not vote and is not ranked.
-    OutOfCompetition,
-    /// Excluded by the organizers (P-3): it is shown with the reason, but does not vote or score and is not ranked.
-    Withdrawn,
-    /// Removed at the wish of its authors (P-4): it and its runs appear nowhere.
-    Resigned,
+mcc_base::words! {
+    /// The status of an entry in the contest.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Status {
+        /// It votes, scores and is ranked.
+        Competing = "competing",
+        /// A gold tool of the year before, from 2019 on: it votes and is judged, but it is not ranked.
+        VotingOnly = "voting-only",
+        /// A best virtual tool: it is judged, but does not vote and is not ranked.
+        Virtual = "virtual",
+        /// A reference tool, or a gold tool of the year before in 2018: it is judged, but does not vote and is not ranked.
+        OutOfCompetition = "out-of-competition",
+        /// Excluded by the organizers (P-3): it is shown with the reason, but does not vote or score and is not ranked.
+        Withdrawn = "withdrawn",
+        /// Removed at the wish of its authors (P-4): it and its runs appear nowhere.
+        Resigned = "resigned",
+    }
 }
 
 impl Status {
@@ -210,28 +199,6 @@ impl Status {
     /// Whether its answers are votes (E-2.2, E-3.1).
     pub fn votes(self) -> bool {
         matches!(self, Self::Competing | Self::VotingOnly)
-    }
-
-    /// All statuses.
-    pub const ALL: [Self; 6] = [
-        Self::Competing,
-        Self::VotingOnly,
-        Self::Virtual,
-        Self::OutOfCompetition,
-        Self::Withdrawn,
-        Self::Resigned,
-    ];
-
-    /// The word of edition files and written tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Competing => "competing",
-            Self::VotingOnly => "voting-only",
-            Self::Virtual => "virtual",
-            Self::OutOfCompetition => "out-of-competition",
-            Self::Withdrawn => "withdrawn",
-            Self::Resigned => "resigned",
-        }
     }
 }
 

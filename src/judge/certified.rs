@@ -11,32 +11,18 @@ use std::fmt;
 use std::path::{Component, Path};
 use std::str::FromStr;
 
-/// How a value is certified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// A firing sequence that the checker of witnesses replayed.
-    Witness,
-    /// A certificate of invariants that the checker of certificates accepted, for bounds together with a witness.
-    Proof,
-    /// All reachable markings were explored, and again by the explorer of the checkers with the same value.
-    ReExplored,
-    /// All reachable markings were explored. There is no evidence that is smaller than the exploration.
-    Explored,
-}
-
-impl Method {
-    /// All methods.
-    pub const ALL: [Self; 4] = [Self::Witness, Self::Proof, Self::ReExplored, Self::Explored];
-
-    /// Returns the word in files and on pages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Witness => "witness",
-            Self::Proof => "proof",
-            Self::ReExplored => "re-explored",
-            Self::Explored => "explored",
-        }
+mcc_base::words! {
+    /// How a value is certified.
+    #[derive(PartialOrd, Ord)]
+    pub enum Method {
+        /// A firing sequence that the checker of witnesses replayed.
+        Witness = "witness",
+        /// A certificate of invariants that the checker of certificates accepted, for bounds together with a witness.
+        Proof = "proof",
+        /// All reachable markings were explored, and again by the explorer of the checkers with the same value.
+        ReExplored = "re-explored",
+        /// All reachable markings were explored. There is no evidence that is smaller than the exploration.
+        Explored = "explored",
     }
 }
 

@@ -355,53 +355,35 @@ pub struct Trusted {
     pub certified: Option<Box<Certified>>,
 }
 
-/// The case of E-3.1 that decided a trusted value, or why the value is unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// All votes, at least two, agree.
-    Unanimous,
-    /// There is one vote, with enough confidence.
-    Single,
-    /// The confidences of the voters for the value sum to more than the needed share of all voters' confidences.
-    Majority,
-    /// Two votes differ; the one with more confidence decides.
-    Confidence,
-    /// Unknown: there is no vote.
-    #[serde(rename = "unknown:none")]
-    UnknownNone,
-    /// Unknown: there is one vote, with too little confidence.
-    #[serde(rename = "unknown:single")]
-    UnknownSingle,
-    /// Unknown: two votes with equal confidence differ.
-    #[serde(rename = "unknown:tie")]
-    UnknownTie,
-    /// Unknown: the votes differ and none of their values has a majority.
-    #[serde(rename = "unknown:split")]
-    UnknownSplit,
-    /// Set by the organizers, to a value or to unknown.
-    Override,
+mcc_base::words! {
+    /// The case of E-3.1 that decided a trusted value, or why the value is unknown.
+    #[derive(PartialOrd, Ord)]
+    pub enum Basis {
+        /// All votes, at least two, agree.
+        Unanimous = "unanimous",
+        /// There is one vote, with enough confidence.
+        Single = "single",
+        /// The confidences of the voters for the value sum to more than the needed share of all voters' confidences.
+        Majority = "majority",
+        /// Two votes differ; the one with more confidence decides.
+        Confidence = "confidence",
+        /// Unknown: there is no vote.
+        UnknownNone = "unknown:none",
+        /// Unknown: there is one vote, with too little confidence.
+        UnknownSingle = "unknown:single",
+        /// Unknown: two votes with equal confidence differ.
+        UnknownTie = "unknown:tie",
+        /// Unknown: the votes differ and none of their values has a majority.
+        UnknownSplit = "unknown:split",
+        /// Set by the organizers, to a value or to unknown.
+        Override = "override",
+    }
 }
 
 impl Basis {
     /// Returns whether the votes differed.
     pub fn is_of_differing_votes(self) -> bool {
         matches!(self, Self::Majority | Self::Confidence | Self::UnknownTie | Self::UnknownSplit)
-    }
-
-    /// Returns the word for the basis in files. `show::basis` has words for people.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unanimous => "unanimous",
-            Self::Single => "single",
-            Self::Majority => "majority",
-            Self::Confidence => "confidence",
-            Self::UnknownNone => "unknown:none",
-            Self::UnknownSingle => "unknown:single",
-            Self::UnknownTie => "unknown:tie",
-            Self::UnknownSplit => "unknown:split",
-            Self::Override => "override",
-        }
     }
 }
 
@@ -580,20 +562,20 @@ pub struct PodiumPlace {
     pub medal: Medal,
 }
 
-/// The medal of a place. Files have a word, or an empty text for none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Medal {
-    /// Rank 1.
-    Gold,
-    /// Rank 2.
-    Silver,
-    /// Rank 3.
-    Bronze,
-    /// No medal.
-    #[default]
-    #[serde(rename = "")]
-    None,
+mcc_base::words! {
+    /// The medal of a place. Files have a word, or an empty text for none.
+    #[derive(Default)]
+    pub enum Medal {
+        /// Rank 1.
+        Gold = "gold",
+        /// Rank 2.
+        Silver = "silver",
+        /// Rank 3.
+        Bronze = "bronze",
+        /// No medal.
+        #[default]
+        None = "",
+    }
 }
 
 impl Medal {
@@ -604,16 +586,6 @@ impl Medal {
             2 => Self::Silver,
             3 => Self::Bronze,
             _ => Self::None,
-        }
-    }
-
-    /// Returns the word in files; empty where there is no medal.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Gold => "gold",
-            Self::Silver => "silver",
-            Self::Bronze => "bronze",
-            Self::None => "",
         }
     }
 }

@@ -229,23 +229,13 @@ impl Instructions {
     }
 }
 
-/// What counted instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InstructionSource {
-    /// A plugin of QEMU.
-    TcgPlugin,
-    /// Perf events of the host's kernel.
-    Perf,
-}
-
-impl InstructionSource {
-    /// Returns its name in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::TcgPlugin => "tcg-plugin",
-            Self::Perf => "perf",
-        }
+mcc_base::words! {
+    /// What counted instructions.
+    pub enum InstructionSource {
+        /// A plugin of QEMU.
+        TcgPlugin = "tcg-plugin",
+        /// Perf events of the host's kernel.
+        Perf = "perf",
     }
 }
 
