@@ -31,14 +31,8 @@ pub struct Table {
     pub about: &'static str,
     /// The names of its columns in order. A field may be empty, except in a key.
     pub columns: &'static [&'static str],
-    /// The columns with whole numbers.
-    pub counts: &'static [&'static str],
-    /// The columns with decimal numbers.
-    pub decimals: &'static [&'static str],
-    /// The columns with exact numbers.
-    pub exact: &'static [&'static str],
-    /// The columns with `yes` or `no`.
-    pub yes_no: &'static [&'static str],
+    /// The columns whose values are not text, and their types.
+    pub types: &'static [(&'static str, ColumnType)],
     /// The columns with a unit (`s`, `ms`, `MiB`), and the unit.
     pub units: &'static [(&'static str, &'static str)],
     /// The columns that together identify a row; empty if nothing does.
@@ -55,15 +49,9 @@ impl Table {
         self.columns.join(",") + "\n"
     }
 
-    /// Returns the type of the values of a column. A column in no list is text.
+    /// Returns the type of the values of a column.
     pub fn column_type(&self, name: &str) -> ColumnType {
-        let lists = [
-            (self.counts, ColumnType::Count),
-            (self.decimals, ColumnType::Decimal),
-            (self.exact, ColumnType::Exact),
-            (self.yes_no, ColumnType::YesNo),
-        ];
-        lists.iter().find(|(names, _)| names.contains(&name)).map_or(ColumnType::Text, |(_, kind)| *kind)
+        self.types.iter().find(|(column, _)| *column == name).map_or(ColumnType::Text, |(_, kind)| *kind)
     }
 
     /// Returns the unit of a column; None: it has none.
@@ -77,104 +65,76 @@ impl Table {
     }
 }
 
-/// A table to which other tables add what they have.
-pub const NO_COLUMNS: Table = Table {
-    file: "",
-    about: "",
-    columns: &[],
-    counts: &[],
-    decimals: &[],
-    exact: &[],
-    yes_no: &[],
-    units: &[],
-    key: &[],
-    entry: "",
-    instance: "",
-};
-
-/// The values of a position.
-const POSITION: &[&str] = &["instance", "examination", "position"];
+/// A table: its file and content; its columns, with a type if it is not text, and with a unit; then the other parts.
+#[macro_export]
+macro_rules! table {
+    (
+        $file:literal: $about:literal; $($column:ident $(: $kind:ident)? $(in $unit:literal)?),+
+        $(; key $($key:ident),+)? $(; entry $entry:ident)? $(; instance $instance:ident)?
+    ) => {
+        $crate::schema::Table {
+            file: $file,
+            about: $about,
+            columns: &[$(stringify!($column)),+],
+            types: &[$($((stringify!($column), $crate::schema::ColumnType::$kind),)?)+],
+            units: &[$($((stringify!($column), $unit),)?)+],
+            key: &[$($(stringify!($key)),+)?],
+            entry: concat!($(stringify!($entry))?),
+            instance: concat!($(stringify!($instance))?),
+        }
+    };
+}
 
 /// `confidence.csv`
-pub const CONFIDENCE: Table = Table {
-    file: "confidence.csv",
-    about: "the confidence of each entry",
-    columns: &["tool", "agreed", "answered", "confidence"],
-    counts: &["agreed", "answered"],
-    exact: &["confidence"],
-    key: &["tool"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const CONFIDENCE: Table = table! {
+    "confidence.csv": "the confidence of each entry";
+    tool, agreed: Count, answered: Count, confidence: Exact;
+    key tool; entry tool
 };
 
 /// `trusted.csv`
-pub const TRUSTED: Table = Table {
-    file: "trusted.csv",
-    about: "the trusted values, each with its basis and the entries for and against it",
-    columns: &["instance", "examination", "position", "id", "value", "basis", "backers", "against"],
-    counts: &["position"],
-    key: POSITION,
-    instance: "instance",
-    ..NO_COLUMNS
+pub const TRUSTED: Table = table! {
+    "trusted.csv": "the trusted values, each with its basis and the entries for and against it";
+    instance, examination, position: Count, id, value, basis, backers, against;
+    key instance, examination, position; instance instance
 };
 
 /// `scores.csv`
-pub const SCORES: Table = Table {
-    file: "scores.csv",
-    about: "the points of each entry by examination, without and with multipliers and weights",
-    columns: &["tool", "examination", "right", "wrong", "unjudged", "points", "normalized"],
-    counts: &["right", "wrong", "unjudged"],
-    exact: &["points", "normalized"],
-    key: &["tool", "examination"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const SCORES: Table = table! {
+    "scores.csv": "the points of each entry by examination, without and with multipliers and weights";
+    tool, examination, right: Count, wrong: Count, unjudged: Count, points: Exact, normalized: Exact;
+    key tool, examination; entry tool
 };
 
 /// `podiums.csv`
-pub const PODIUMS: Table = Table {
-    file: "podiums.csv",
-    about: "the places of each category",
-    columns: &["category", "rank", "tool", "variant", "points", "medal"],
-    counts: &["rank"],
-    exact: &["points"],
-    key: &["category", "tool"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const PODIUMS: Table = table! {
+    "podiums.csv": "the places of each category";
+    category, rank: Count, tool, variant, points: Exact, medal;
+    key category, tool; entry tool
 };
 
 /// `awards.csv`
-pub const AWARDS: Table = Table {
-    file: "awards.csv",
-    about: "the places of each award",
-    columns: &["category", "award", "rank", "tool", "runs_compared", "value", "unit"],
-    counts: &["rank", "runs_compared", "value"],
-    key: &["category", "award", "tool"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const AWARDS: Table = table! {
+    "awards.csv": "the places of each award";
+    category, award, rank: Count, tool, runs_compared: Count, value: Count, unit;
+    key category, award, tool; entry tool
 };
 
 /// `tools.csv`
-pub const TOOLS: Table = Table {
-    file: "tools.csv",
-    about: "the entries",
-    columns: &["entry", "tool", "variant", "status", "host_kind", "note"],
-    key: &["entry"],
-    entry: "entry",
-    ..NO_COLUMNS
+pub const TOOLS: Table = table! {
+    "tools.csv": "the entries";
+    entry, tool, variant, status, host_kind, note;
+    key entry; entry entry
 };
 
 /// The last column of `trusted.csv` after `judge --certified`: how the value is certified.
 pub const CERTIFIED: &str = "certified";
 
 /// `weak.csv`
-pub const WEAK: Table = Table {
-    file: "weak.csv",
-    about: "trusted values on weak evidence",
-    columns: &["instance", "examination", "position", "value", "kind", "backers"],
-    counts: &["position"],
-    key: POSITION,
-    instance: "instance",
-    ..NO_COLUMNS
+pub const WEAK: Table = table! {
+    "weak.csv": "trusted values on weak evidence";
+    instance, examination, position: Count, value, kind, backers;
+    key instance, examination, position; instance instance
 };
 
 /// `overrides.csv` of a judgement, and the file of `--overrides`.
@@ -182,112 +142,64 @@ pub const OVERRIDES: Table = Table {
     file: "overrides.csv",
     about: "values set by the organizers",
     columns: &OVERRIDES_HEADER,
-    counts: &[OVERRIDES_HEADER[2]],
-    key: POSITION,
+    types: &[(OVERRIDES_HEADER[2], ColumnType::Count)],
+    units: &[],
+    key: &["instance", "examination", "position"],
+    entry: "",
     instance: "instance",
-    ..NO_COLUMNS
 };
 
 /// `virtual.csv`
-pub const VIRTUAL: Table = Table {
-    file: "virtual.csv",
-    about: "the best virtual tool by examination",
-    columns: &["examination", "right", "values", "points", "normalized"],
-    counts: &["right", "values"],
-    exact: &["points", "normalized"],
-    key: &["examination"],
-    ..NO_COLUMNS
+pub const VIRTUAL: Table = table! {
+    "virtual.csv": "the best virtual tool by examination";
+    examination, right: Count, values: Count, points: Exact, normalized: Exact;
+    key examination
 };
 
 /// `flags.csv`
-pub const FLAGS: Table = Table {
-    file: "flags.csv",
-    about: "cases that the organizers must check",
-    columns: &["kind", "tool", "examination", "family", "instance", "position", "detail"],
-    counts: &["position"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const FLAGS: Table = table! {
+    "flags.csv": "cases that the organizers must check";
+    kind, tool, examination, family, instance, position: Count, detail;
+    entry tool
 };
 
 /// `arrivals.csv`
-pub const ARRIVALS: Table = Table {
-    file: "arrivals.csv",
-    about: "when the values of each run arrived on the host, in ms since the tool's start",
-    columns: &["tool", "instance", "examination", "half_ms", "all_ms", "arrived_ms"],
-    counts: &["half_ms", "all_ms"],
-    units: &[("half_ms", "ms"), ("all_ms", "ms"), ("arrived_ms", "ms")],
-    key: &["tool", "instance", "examination"],
-    entry: "tool",
-    instance: "instance",
-    ..NO_COLUMNS
+pub const ARRIVALS: Table = table! {
+    "arrivals.csv": "when the values of each run arrived on the host, in ms since the tool's start";
+    tool, instance, examination, half_ms: Count in "ms", all_ms: Count in "ms", arrived_ms in "ms";
+    key tool, instance, examination; entry tool; instance instance
 };
 
 /// `instructions.csv`, which a judgement has only if instructions of a run were counted.
-pub const INSTRUCTIONS: Table = Table {
-    file: "instructions.csv",
-    about: "the instructions that the machine of each run executed while its tool ran, at addresses of user programs and of \
-            the guest's kernel, and what counted them: tcg-plugin (a plugin of QEMU) or perf (the host's processor); \
-            counts of different sources, or of different versions of QEMU, are not comparable",
-    columns: &[
-        "tool",
-        "instance",
-        "examination",
-        "instructions_user",
-        "instructions_kernel",
-        "instructions_source",
-    ],
-    counts: &["instructions_user", "instructions_kernel"],
-    key: &["tool", "instance", "examination"],
-    entry: "tool",
-    instance: "instance",
-    ..NO_COLUMNS
+pub const INSTRUCTIONS: Table = table! {
+    "instructions.csv":
+        "the instructions that the machine of each run executed while its tool ran, at addresses of user programs and \
+         of the guest's kernel, and what counted them: tcg-plugin (a plugin of QEMU) or perf (the host's processor); \
+         counts of different sources, or of different versions of QEMU, are not comparable";
+    tool, instance, examination, instructions_user: Count, instructions_kernel: Count, instructions_source;
+    key tool, instance, examination; entry tool; instance instance
 };
 
 /// `sensitivity.csv`
-pub const SENSITIVITY: Table = Table {
-    file: "sensitivity.csv",
-    about: "ranks when a tool is left out",
-    columns: &[
-        "category",
-        "left_out",
-        "tool",
-        "rank",
-        "rank_removed",
-        "rank_rejudged",
-        "changes",
-        "points",
-        "points_rejudged",
-    ],
-    counts: &["rank", "rank_removed", "rank_rejudged"],
-    exact: &["points", "points_rejudged"],
-    yes_no: &["changes"],
-    key: &["category", "left_out", "tool"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const SENSITIVITY: Table = table! {
+    "sensitivity.csv": "ranks when a tool is left out";
+    category, left_out, tool, rank: Count, rank_removed: Count, rank_rejudged: Count, changes: YesNo, points: Exact,
+        points_rejudged: Exact;
+    key category, left_out, tool; entry tool
 };
 
 /// `margins.csv`
-pub const MARGINS: Table = Table {
-    file: "margins.csv",
-    about: "how many trusted values must change until an entry loses its place",
-    columns: &["category", "rank", "tool", "rival", "points_ahead", "values", "few_values"],
-    counts: &["rank", "values"],
-    exact: &["points_ahead"],
-    yes_no: &["few_values"],
-    key: &["category", "tool"],
-    entry: "tool",
-    ..NO_COLUMNS
+pub const MARGINS: Table = table! {
+    "margins.csv": "how many trusted values must change until an entry loses its place";
+    category, rank: Count, tool, rival, points_ahead: Exact, values: Count, few_values: YesNo;
+    key category, tool; entry tool
 };
 
 /// `oracle.csv`
-pub const ORACLE: Table = Table {
-    file: "oracle.csv",
-    about: "trusted values that differ from those of an oracle",
-    columns: &["instance", "examination", "position", "trusted", "oracle", "result"],
-    counts: &["position"],
-    key: POSITION,
-    instance: "instance",
-    ..NO_COLUMNS
+pub const ORACLE: Table = table! {
+    "oracle.csv": "trusted values that differ from those of an oracle";
+    instance, examination, position: Count, trusted, oracle, result;
+    key instance, examination, position; instance instance
 };
 
 /// The contest's table of results.
@@ -295,32 +207,32 @@ pub const ANSWERS: Table = Table {
     file: "answers.csv",
     about: "the answers, costs and endings of all runs: the table of the contest",
     columns: &HEADER,
-    counts: &[HEADER[3], HEADER[9], HEADER[10], HEADER[11]],
-    decimals: &[HEADER[8]],
+    types: &[
+        (HEADER[3], ColumnType::Count),
+        (HEADER[8], ColumnType::Decimal),
+        (HEADER[9], ColumnType::Count),
+        (HEADER[10], ColumnType::Count),
+        (HEADER[11], ColumnType::Count),
+    ],
     // The MB of this table are 1024 KiB.
     units: &[(HEADER[8], "MiB"), (HEADER[9], "ms"), (HEADER[10], "ms"), (HEADER[11], "ms")],
     key: &[HEADER[0], HEADER[1], HEADER[2]],
     entry: HEADER[0],
     instance: HEADER[1],
-    ..NO_COLUMNS
 };
 
 /// Family and status of the instances, next to the contest's table.
-pub const INSTANCES: Table = Table {
-    file: "answers.models.csv",
-    about: "family and status of the instances",
-    columns: &["instance", "family", "status"],
-    key: &["instance"],
-    ..NO_COLUMNS
+pub const INSTANCES: Table = table! {
+    "answers.models.csv": "family and status of the instances";
+    instance, family, status;
+    key instance
 };
 
 /// Tool and status of the entries, next to the contest's table.
-pub const ENTRIES: Table = Table {
-    file: "answers.tools.csv",
-    about: "tool and status of the entries",
-    columns: &["entry", "tool", "status", "note"],
-    key: &["entry"],
-    ..NO_COLUMNS
+pub const ENTRIES: Table = table! {
+    "answers.tools.csv": "tool and status of the entries";
+    entry, tool, status, note;
+    key entry
 };
 
 /// The overrides that had an effect, next to the contest's table.
@@ -331,28 +243,18 @@ pub const NAMES: Table = Table {
     file: "names.csv",
     about: "the names of obfuscated instances",
     columns: &NAMES_HEADER,
-    ..NO_COLUMNS
+    types: &[],
+    units: &[],
+    key: &[],
+    entry: "",
+    instance: "",
 };
 
 /// The values of a team, in its bundle.
-pub const TEAM_VALUES: Table = Table {
-    file: "values.csv",
-    about: "the verdict on each value of the team, with the reason",
-    columns: &[
-        "entry",
-        "instance",
-        "examination",
-        "position",
-        "id",
-        "value",
-        "verdict",
-        "trusted",
-        "basis",
-        "reason",
-    ],
-    counts: &["position"],
-    key: &["entry", "instance", "examination", "position"],
-    ..NO_COLUMNS
+pub const TEAM_VALUES: Table = table! {
+    "values.csv": "the verdict on each value of the team, with the reason";
+    entry, instance, examination, position: Count, id, value, verdict, trusted, basis, reason;
+    key entry, instance, examination, position
 };
 
 /// The tables of a judgement of the MCC.
@@ -386,9 +288,9 @@ mod tests {
     fn keys_types_and_references_are_of_columns_of_their_table() {
         for table in JUDGEMENT.iter().chain(&ARCHIVE) {
             let references = [table.entry, table.instance].into_iter().filter(|name| !name.is_empty());
-            let typed = [table.key, table.counts, table.decimals, table.exact, table.yes_no].concat();
+            let typed = table.types.iter().map(|(name, _)| *name);
             let with_unit = table.units.iter().map(|(name, _)| *name);
-            for name in typed.into_iter().chain(references).chain(with_unit) {
+            for name in table.key.iter().copied().chain(typed).chain(references).chain(with_unit) {
                 assert!(table.columns.contains(&name), "{}: {name}", table.file);
             }
         }
