@@ -120,7 +120,6 @@ pub enum GuestEvent {
     /// The job is prepared.
     Prepared {
         /// Memory limit of the job's cgroup, KiB; None: it has none, or the agent is of an older version.
-        #[serde(default)]
         memory_limit_kib: Option<u64>,
     },
     /// The job could not be prepared or started.

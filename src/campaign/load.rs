@@ -57,7 +57,6 @@ struct RawCampaign {
     inputs: Spanned<PathBuf>,
     examinations: Option<Spanned<Vec<String>>>,
     instances: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
     start: Option<Spanned<Start>>,
     #[serde(default)]
     generic_properties: GenericProperties,
@@ -91,7 +90,6 @@ struct RawTool {
     tool: Option<Spanned<String>>,
     image: Spanned<PathBuf>,
     kind: Kind,
-    #[serde(default)]
     channel: Option<Spanned<ChannelKind>>,
     ssh_user: Option<Spanned<String>>,
     ssh_key: Option<Spanned<PathBuf>>,

@@ -180,7 +180,6 @@ fn clauses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clauses, D::Err
     struct Invariant {
         clauses: Vec<Vec<Object<AtMost>>>,
         proof: Vec<ProofStep>,
-        #[serde(default)]
         depth: Option<u64>,
     }
     let Object(Invariant { clauses, proof, depth }) = Object::deserialize(deserializer)?;

@@ -62,18 +62,12 @@ pub struct CategoryStructure {
 /// The keys that are read. The file of the contest has more, such as names of people and colours of plots.
 #[derive(Deserialize)]
 struct Written {
-    #[serde(default)]
     year: Option<u64>,
     categories: Names<MetaCategory>,
-    #[serde(default)]
     opt_out: Option<Names<Vec<String>>>,
-    #[serde(default)]
     opt_in: Option<Names<Vec<String>>>,
-    #[serde(default)]
     hors_concours: Option<Vec<String>>,
-    #[serde(default)]
     demo_categories: Option<Vec<String>>,
-    #[serde(default)]
     validation_only: Option<Vec<String>>,
 }
 

@@ -42,7 +42,6 @@ struct Statement {
     examination: String,
     property: String,
     value: String,
-    #[serde(default)]
     re_explored_memory_bytes: Option<u64>,
 }
 

@@ -263,10 +263,8 @@ pub struct RunFacts {
     /// Peak memory of the tool in the guest, KiB.
     pub memory_kib: Option<u64>,
     /// The source of `memory_kib`.
-    #[serde(default)]
     pub memory_source: Option<MemorySource>,
     /// Peak memory in use in the whole guest, including its kernel, KiB: the largest sample of the balloon.
-    #[serde(default)]
     pub balloon_memory_kib: Option<u64>,
     /// Peak resident memory of QEMU on the host, KiB: an upper bound.
     pub host_memory_kib: Option<u64>,
@@ -280,7 +278,6 @@ pub struct RunFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_kib: Option<u64>,
     /// Time in which CPUs of the guest waited for its disks, as its kernel counts it.
-    #[serde(default)]
     pub io_wait_ms: Option<u64>,
     /// How the guest ended the run after the tool's start, if it did not end as it must; a mark has the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -369,7 +366,6 @@ pub struct Sample {
     /// Memory of the tool's cgroup in the guest, as last reported by the agent; 0 if nothing was reported.
     pub memory_kib: u64,
     /// Memory in use in the whole guest, as last reported by the balloon.
-    #[serde(default)]
     pub balloon_memory_kib: Option<u64>,
     /// Resident memory of QEMU.
     #[serde(default)]
@@ -384,10 +380,8 @@ pub struct Sample {
     #[serde(default)]
     pub stdout_bytes: u64,
     /// Instructions at user addresses since the start of the tool; None: not counted.
-    #[serde(default)]
     pub instructions_user: Option<u64>,
     /// Instructions at addresses of the guest's kernel since then; None: not counted.
-    #[serde(default)]
     pub instructions_kernel: Option<u64>,
 }
 

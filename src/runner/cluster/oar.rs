@@ -36,7 +36,6 @@ struct Job {
     exit_code: Option<u32>,
     #[serde(default)]
     assigned_network_address: Vec<String>,
-    #[serde(default)]
     message: Option<String>,
     #[serde(default)]
     events: Vec<Event>,

@@ -44,7 +44,6 @@ pub(crate) struct Layer {
 #[serde(rename_all = "PascalCase")]
 struct DockerManifest {
     config: String,
-    #[serde(default)]
     repo_tags: Option<Vec<String>>,
     layers: Vec<String>,
 }
