@@ -9,7 +9,7 @@ use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
 use mcc_campaign::benchkit::FoundFailure;
-use mcc_edition::{ConfidenceReading, CpuReading, Status};
+use mcc_edition::{ConfidenceReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
 use mcc_store::{DisturbedRuns, INSTANCE_DISK, MeasuredHost, Outcome};
 use num_rational::BigRational;
@@ -604,11 +604,8 @@ fn confidence(contest: &Contest) -> Vec<ConfidenceRow> {
 fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<String>)> {
     let edition = &contest.judgement.edition;
     let (limits, machine) = (&edition.limits, &edition.machine);
-    let cpu = match (limits.cpu_reading, limits.cpu_s) {
-        (CpuReading::Benchkit, _) | (_, 0) => "no CPU-time limit".into(),
-        (CpuReading::PerVcpu, s) => format!("{} of CPU time per vCPU", show::duration(s * 1000)),
-        (CpuReading::Summed, s) => format!("{} of CPU time over all vCPUs", show::duration(s * 1000)),
-    };
+    let cpu = show::cpu_limit(limits)
+        .map_or("no CPU-time limit".into(), |(limit, cores)| format!("{limit} of CPU time {cores}"));
     let mut facts = Vec::new();
     if let Some(publication) = &contest.judgement.publication {
         if !publication.organizers.is_empty() {

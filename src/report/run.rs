@@ -193,11 +193,8 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
         let host = facts.host_memory_kib.map(|kib| (kib, "peak memory of QEMU on the host: an upper bound"));
         facts.memory_kib.map(|kib| (kib, guest)).or(host)
     });
-    let cpu_limit = match (limits.cpu_reading, limits.cpu_s) {
-        (CpuReading::Benchkit, _) | (_, 0) => "no CPU-time limit".into(),
-        (CpuReading::PerVcpu, s) => format!("limit {} per vCPU", show::duration(s * 1000)),
-        (CpuReading::Summed, s) => format!("limit {} over all vCPUs", show::duration(s * 1000)),
-    };
+    let cpu_limit = show::cpu_limit(limits)
+        .map_or("no CPU-time limit".into(), |(limit, cores)| format!("limit {limit} {cores}"));
     let none = || "not measured".to_owned();
     vec![
         ("CPU time", cpu.map_or_else(none, show::duration), cpu_limit),
@@ -323,17 +320,12 @@ fn facts(
 fn stated_limit(limits: &Limits) -> String {
     let stated = format!("{} (BK_TIME_CONFINEMENT)", show::duration(limits.confinement_s * 1000));
     let wall = format!("{} of wall-clock time", show::duration(limits.wall_limit_s() * 1000));
-    match (limits.cpu_reading, limits.cpu_s) {
-        (CpuReading::Benchkit, _) => format!("{stated}; the run is stopped after this wall-clock time"),
-        (_, 0) => format!("{stated}; it does not end the run, which is stopped after {wall}"),
-        (reading, cpu_s) => {
-            let per_vcpu = if reading == CpuReading::PerVcpu { " per vCPU" } else { " over all vCPUs" };
-            let cpu = show::duration(cpu_s * 1000);
-            format!(
-                "{stated}; it does not end the run, which is stopped after {cpu} of CPU time{per_vcpu} or {wall}"
-            )
-        }
+    if limits.cpu_reading == CpuReading::Benchkit {
+        return format!("{stated}; the run is stopped after this wall-clock time");
     }
+    let cpu = show::cpu_limit(limits)
+        .map_or(String::new(), |(limit, cores)| format!("{limit} of CPU time {cores} or "));
+    format!("{stated}; it does not end the run, which is stopped after {cpu}{wall}")
 }
 
 /// Why QEMU lacks a part of its isolation. The record names the part and the reason.

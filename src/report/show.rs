@@ -3,6 +3,7 @@
 use mcc_base::Mark;
 pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
+use mcc_edition::{CpuReading, Limits};
 use mcc_judge::judgement::Weak;
 pub use mcc_judge::show::{basis, plural};
 use num_bigint::{BigInt, Sign};
@@ -65,6 +66,16 @@ pub fn value(value: &Value) -> String {
         Value::Overflow => "a number too large for the published table (Inf)".into(),
         Value::NotKept => "not in the judged table".into(),
     }
+}
+
+/// The limit of the CPU time of a run, and for which cores it is; None: there is none.
+pub fn cpu_limit(limits: &Limits) -> Option<(String, &'static str)> {
+    let cores = match limits.cpu_reading {
+        CpuReading::Benchkit => return None,
+        CpuReading::PerVcpu => "per vCPU",
+        CpuReading::Summed => "over all vCPUs",
+    };
+    (limits.cpu_s > 0).then(|| (duration(limits.cpu_s * 1000), cores))
 }
 
 /// The kind of weak evidence in words.
