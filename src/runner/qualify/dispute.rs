@@ -125,11 +125,11 @@ impl Dispute<'_> {
             if is_coloured && archive.symmetric_net().is_err() {
                 return Ok(None);
             }
-            let first = self.value(&self.programs[0], &archive, folder.path(), Some(until))?;
+            let (first, _) = self.value(&self.programs[0], &archive, folder.path(), Some(until))?;
             let useful =
                 first.as_deref().is_some_and(|first| first_must_be.is_none_or(|wanted| wanted == first));
             let second = if useful {
-                self.value(&self.programs[1], &archive, folder.path(), Some(until))?
+                self.value(&self.programs[1], &archive, folder.path(), Some(until))?.0
             } else {
                 None
             };
@@ -161,13 +161,12 @@ impl Dispute<'_> {
                 )));
             }
             None => {
-                let (first, ended) =
-                    self.value_and_ending(&self.programs[0], archive, folder.path(), Some(until))?;
+                let (first, ended) = self.value(&self.programs[0], archive, folder.path(), Some(until))?;
                 let (program, ended) = match first {
                     None => (&self.programs[0], ended),
                     Some(_) => {
                         let second = &self.programs[1];
-                        (second, self.value_and_ending(second, archive, folder.path(), Some(until))?.1)
+                        (second, self.value(second, archive, folder.path(), Some(until))?.1)
                     }
                 };
                 let (name, limit_s) = (program.name(), self.limit_s);
@@ -202,19 +201,9 @@ impl Dispute<'_> {
         Ok(result)
     }
 
-    /// The value that enough runs of a program give before an instant; None: there is none. `certify` runs once.
+    /// The value that enough runs of a program give before an instant, or None, with the last run of a tool that gave no
+    /// value. `certify` runs once.
     fn value(
-        &self,
-        program: &Program,
-        archive: &Archive,
-        outputs: &Path,
-        until: Option<Instant>,
-    ) -> Result<Option<String>, QualifyError> {
-        Ok(self.value_and_ending(program, archive, outputs, until)?.0)
-    }
-
-    /// As `value`, with the last run of a tool that gave no value.
-    fn value_and_ending(
         &self,
         program: &Program,
         archive: &Archive,
