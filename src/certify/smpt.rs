@@ -10,7 +10,7 @@ pub(crate) const MAX_BYTES: usize = 64 << 20;
 /// Most parentheses inside of each other.
 const MAX_DEPTH: usize = 200;
 /// Most inequalities of all clauses.
-const MAX_LITERALS: usize = 100_000;
+const MAX_LITERALS: usize = 5_000;
 /// Most words and parentheses of one part of the file. Each needs about 100 bytes of memory.
 const MAX_WORDS: usize = 4_000_000;
 
@@ -449,7 +449,7 @@ mod tests {
             ("(<= p 1", "line 6: a '(' is not closed"),
             (&deep, "line 5: more than 200 parentheses are open"),
             (&long, "line 5: a part has more than 4000000 words"),
-            (&wide, "line 5: the invariant has more than 100000 inequalities"),
+            (&wide, "line 5: the invariant has more than 5000 inequalities"),
         ] {
             let error = clauses_of(body).map_or_else(|error| error, |clauses| format!("{clauses:?}"));
             assert!(error.starts_with(message), "{error}\nexpected: {message}");

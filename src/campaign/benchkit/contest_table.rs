@@ -33,6 +33,11 @@ pub fn column(header: &[String], name: &str) -> Option<usize> {
     header.iter().position(|known| plain(known) == plain(name))
 }
 
+/// The name as in `HEADER`, if `column` finds it by that name.
+pub(super) fn known_name(name: &str) -> Option<&'static str> {
+    HEADER.into_iter().find(|known| plain(known) == plain(name))
+}
+
 fn plain(name: &str) -> String {
     let words: Vec<_> = name.split([' ', '\t', '#']).filter(|word| !word.is_empty()).collect();
     words.join(" ").to_lowercase()
@@ -176,7 +181,8 @@ pub fn decimal(text: &str, factor: u64) -> Result<Option<u64>, String> {
     let number: u128 = format!("{whole}{part}").parse().map_err(|_| wrong())?;
     let scale = 10_u128.pow(part.len() as u32);
     let scaled = number.checked_mul(u128::from(factor)).ok_or_else(wrong)?;
-    u64::try_from((scaled + scale / 2) / scale).map(Some).map_err(|_| wrong())
+    let rounded = scaled.checked_add(scale / 2).ok_or_else(wrong)? / scale;
+    u64::try_from(rounded).map(Some).map_err(|_| wrong())
 }
 
 #[cfg(test)]
@@ -257,6 +263,7 @@ mod tests {
             "1.000000000000.5",
             "1.00000000000é",
             "99999999999999999999999999999999999999999",
+            "340282366920938463463374607.431768211455",
             "٣",
         ] {
             assert!(decimal(wrong, 1).unwrap_err().contains("is not a number"), "{wrong}");

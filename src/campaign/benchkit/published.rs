@@ -5,6 +5,7 @@
 //! by spaces. `wrong` lists the positions that the contest judged wrong: judging uses it where no value is trusted and the
 //! edition has `not_kept = "wrong"` (E-4.2).
 
+use super::contest_table::known_name;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use mcc_base::{FileError, OnFile, files};
@@ -206,7 +207,7 @@ impl Table {
         let header: Vec<_> =
             header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
         let mut seen = HashSet::new();
-        if let Some(name) = header.iter().find(|name| !seen.insert(name.trim())) {
+        if let Some(name) = header.iter().find(|name| !seen.insert(known_name(name).unwrap_or(name.trim()))) {
             let name: String = name.chars().take(60).collect();
             let message =
                 format!("the header has the column `{name}` twice; remove or rename one of the two");
@@ -361,12 +362,15 @@ mod tests {
     #[test]
     fn a_repeated_column_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "tool,answers,\u{feff}tool\na,T,b\n").unwrap();
-        let error = Table::open(file.path()).map(drop).unwrap_err().to_string();
-        assert!(
-            error.ends_with(":1: the header has the column `tool` twice; remove or rename one of the two"),
-            "{error}"
-        );
+        for (header, column) in
+            [("tool,answers,\u{feff}tool", "tool"), ("tool,results,# Results", "# Results")]
+        {
+            std::fs::write(file.path(), format!("{header}\na,T,b\n")).unwrap();
+            let error = Table::open(file.path()).map(drop).unwrap_err().to_string();
+            let expected =
+                format!(":1: the header has the column `{column}` twice; remove or rename one of the two");
+            assert!(error.ends_with(&expected), "{error}");
+        }
     }
 
     #[test]

@@ -128,6 +128,13 @@ impl RawRun {
         Self { line, name, properties, expected, ..Self::default() }
     }
 
+    /// The task however it is written: BenchExec separates properties by blanks, and their order has no meaning.
+    fn key(&self) -> (String, Vec<String>) {
+        let mut properties: Vec<_> = self.properties.split_whitespace().map(str::to_owned).collect();
+        properties.sort();
+        (self.name.trim_start_matches("./").to_owned(), properties)
+    }
+
     /// Adds a `<column>`. If a column is repeated, the first one counts: it is the one of BenchExec.
     fn column(&mut self, title: &str, value: String) -> Result<(), String> {
         match title {
@@ -174,7 +181,7 @@ pub fn read(
     let mut wants_runs = Some(wants_runs);
     let mut depth = 0;
     let mut run: Option<RawRun> = None;
-    let mut seen: HashMap<(String, String), u64> = HashMap::new();
+    let mut seen = HashMap::new();
     loop {
         let item = xml.next_item()?;
         let (start, line) = match item {
@@ -187,7 +194,7 @@ pub fn read(
                 if let Some(run) = (depth == 1).then(|| run.take()).flatten() {
                     let line = run.line;
                     let content = |message| ResultError::Content { file: file.clone(), line, message };
-                    let key = (run.name.clone(), run.properties.clone());
+                    let key = run.key();
                     if let Some(first) = seen.insert(key, line) {
                         let task = &run.name;
                         return Err(content(format!(
@@ -261,7 +268,8 @@ fn number(text: &str, [what, words, unit, example]: ColumnUnit) -> Result<Option
     let exponent: i32 = exponent.parse().map_err(|_| wrong())?;
     let plain =
         !digits.is_empty() && digits.len() < 60 && digits.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    let digits = fraction::parse(digits).filter(|_| plain && exponent.abs() <= 30).ok_or_else(wrong)?;
+    let digits =
+        fraction::parse(digits).filter(|_| plain && exponent.unsigned_abs() <= 30).ok_or_else(wrong)?;
     let power = BigRational::from_integer(BigInt::from(10).pow(exponent.unsigned_abs()));
     let value = if exponent < 0 { digits / power } else { digits * power };
     let most = if unit == "s" { figures::YEAR_S } else { figures::MAX_BYTES };
@@ -304,7 +312,7 @@ mod tests {
         assert_eq!(exact(""), None);
         assert_eq!(exact_in("133574656", BYTES), exact_in("133574656B", BYTES));
         assert!(number("12MB", BYTES).unwrap_err().contains("the memory `12MB` is not a number of bytes"));
-        for wrong in ["fast", "inf", "nans", "1/2", "1e99", "1e", "--1s", "1.s"] {
+        for wrong in ["fast", "inf", "nans", "1/2", "1e99", "1e-2147483648", "1e", "--1s", "1.s"] {
             assert!(number(wrong, SECONDS).unwrap_err().contains("BenchExec"), "{wrong}");
         }
     }
@@ -319,6 +327,12 @@ mod tests {
             (
                 document(&(run("a", "") + "\n" + &run("a", ""))),
                 "r.xml:3: the task a is repeated, first in line 2",
+            ),
+            (
+                document(
+                    "<run name=\"a\" properties=\"p q\"></run>\n<run name=\"./a\" properties=\" q p\"></run>",
+                ),
+                "r.xml:3: the task ./a is repeated, first in line 2",
             ),
             (document(&run("a", "\n<column title=\"cputime\" value=\"soon\"/>")), "r.xml:3: the time `soon`"),
             (document("<run name=\"&lol;\"/>"), "r.xml:2: not well-formed"),
