@@ -26,6 +26,13 @@ pub(super) fn of_thread(proc: &Path, process: u32, thread: i32) -> Result<u64, V
     read().map_err(|source| VmError::CpuTime { path: path.clone(), problem: source.to_string() })
 }
 
+/// Whether a thread has ended before its process.
+pub(super) fn has_ended(proc: &Path, process: u32, thread: i32) -> bool {
+    let threads = proc.join(format!("{process}/task"));
+    let found = fs::symlink_metadata(threads.join(thread.to_string()));
+    threads.is_dir() && found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// Checks that the controller can read the CPU time of QEMU on this host, with a process that runs as QEMU's user.
 ///
 /// # Errors
@@ -104,6 +111,14 @@ mod tests {
         }
         let error = of_thread(proc("1 2 3\n").path(), 7, 8).unwrap_err().to_string();
         assert!(error.contains("7/task/8/schedstat") && error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn a_thread_has_ended_only_if_the_threads_of_its_process_can_be_seen() {
+        let proc = proc("1 2 3\n");
+        assert!(!has_ended(proc.path(), 7, 7), "it runs");
+        assert!(has_ended(proc.path(), 7, 8));
+        assert!(!has_ended(proc.path(), 8, 8), "the process has ended, or is hidden");
     }
 
     #[test]

@@ -304,6 +304,7 @@ impl Scheduler<'_> {
             match &attempt.outcome {
                 Outcome::Infrastructure { .. }
                     if self.executor.settings.host.policy == Policy::Contest
+                        && !self.executor.is_original(&run.entry)
                         && !attempt.environment.cpu_flags_missing.is_empty() =>
                 {
                     // All guests of this host have the same flags. One alone may be a guest of an author that states others.
@@ -475,6 +476,11 @@ impl Executor<'_> {
         }
     }
 
+    /// Whether an entry has an original disk, which reports its CPU flags itself.
+    fn is_original(&self, entry: &EntryName) -> bool {
+        matches!(self.settings.disks.entries[entry].guest, Guest::Ssh(_))
+    }
+
     fn check_disks(&self) -> Result<(), ExecutorError> {
         let changed = |(path, what)| ExecutorError::DiskChanged { path, what };
         self.settings.disks.held_files.check_unchanged().map_err(changed)
@@ -506,7 +512,7 @@ impl Executor<'_> {
         let RunSettings { record, hosts, host, run_attempt, .. } = &self.settings;
         let edition = if canary { &self.canary_edition } else { self.settings.edition };
         let limits = &edition.limits;
-        let is_original = matches!(machine.guest, Guest::Ssh(_));
+        let is_original = self.is_original(&run.entry);
         let earlier = self.attempts_before_last(run, dir.number())?;
         let invocation = Invocation {
             tool: &run.entry,

@@ -32,17 +32,19 @@ impl Balloon {
 
 impl Machine {
     /// Returns the user and system time of the vCPU threads since their start. The guest cannot forge it. After the
-    /// end of QEMU it is the value that was read last.
+    /// end of these threads it is the value that was read last.
     ///
     /// # Errors
     /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
     pub fn cpu_time(&mut self) -> Result<Duration, VmError> {
         let process = self.qemu.id();
         let threads = self.vcpu_threads.iter();
-        let read = threads.map(|thread| cpu_time::of_thread(Path::new("/proc"), process, *thread)).sum();
+        let proc = Path::new("/proc");
+        let read = threads.clone().map(|thread| cpu_time::of_thread(proc, process, *thread)).sum();
         match read {
             Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
-            // The threads of a process end before the process.
+            // The threads end before the process, which may need seconds to give back its memory.
+            Err(_) if threads.clone().any(|thread| cpu_time::has_ended(proc, process, *thread)) => {}
             Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
             Err(error) => return Err(error),
         }
