@@ -159,9 +159,13 @@ impl fmt::Display for ToolExplanation {
         }
         let lost = losses.iter().fold(BigRational::zero(), |sum, loss| sum - &loss.points.0);
         let title =
-            format!("Answers that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
+            format!("Runs that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
-            let answer = format!("answered {}, right is {}", loss.answer, loss.expected);
+            let given = match loss.answer.as_str() {
+                "T/O" => "reached the time limit".to_owned(),
+                answer => format!("answered {answer}"),
+            };
+            let answer = format!("{given}, right is {}", loss.expected);
             vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]
         })
     }

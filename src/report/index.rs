@@ -651,7 +651,8 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         facts.push(("QEMU", record.qemus.iter().cloned().collect()));
         let runs = record.runs() as u64;
         let repeated = record.attempts.values().sum::<usize>() as u64 - runs;
-        let mut lines = vec![format!("{}, {} repeated", show::thousands(runs), show::thousands(repeated))];
+        let mut lines =
+            vec![format!("{}, and {} repeated attempts", show::thousands(runs), show::thousands(repeated))];
         if record.without_machine > 0 {
             let used = show::thousands(runs - record.without_machine);
             let others = show::thousands(record.without_machine);

@@ -270,7 +270,10 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
             .success_cpu_s
             .as_ref()
             .map(|Points(s)| format!("{} s of CPU time", show::decimal(s, decimals(s))));
-        let note = [Some(status.to_owned()), time, Some(place.note.clone())];
+        // Such a note is about the points.
+        let is_printed = place.note.starts_with("as printed");
+        let note = if is_printed { format!("points {}", place.note) } else { place.note.clone() };
+        let note = [Some(status.to_owned()), time, Some(note)];
         let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         CategoryRow {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),

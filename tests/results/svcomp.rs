@@ -251,7 +251,7 @@ fn explain_shows_points_by_category_and_costly_answers() {
     let expected = "toolA (svcomp-2014): competing\n\n\
                     category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
                     Loops         1            0      2         0     -10     1\nLoops: no medal: its points are not more than 0\n\n\
-                    Answers that lost points: 2; points lost by them: 12:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
+                    Runs that lost points: 2; points lost by them: 12:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
                     Loops c.yml  answered false, right is true  -4\n";
     assert_eq!(explained, expected);
 }

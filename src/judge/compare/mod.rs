@@ -498,7 +498,11 @@ fn flatten(key: &str, value: &serde_json::Value, into: &mut BTreeMap<String, Str
             fields.iter().for_each(|(name, value)| flatten(&inner(name), value, into));
         }
         serde_json::Value::Array(items) if items.iter().any(serde_json::Value::is_object) => {
-            items.iter().enumerate().for_each(|(at, value)| flatten(&inner(&at.to_string()), value, into));
+            for (at, value) in items.iter().enumerate() {
+                // By name: an item before it, which only one side has, makes no difference.
+                let name = value["name"].as_str().map_or_else(|| at.to_string(), str::to_owned);
+                flatten(&inner(&name), value, into);
+            }
         }
         serde_json::Value::String(text) => drop(into.insert(key.to_owned(), text.clone())),
         other => drop(into.insert(key.to_owned(), other.to_string())),

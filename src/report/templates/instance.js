@@ -153,10 +153,11 @@ function shareOf(block) {
   return `${p}/${q * BigInt(block.values.length)}`;
 }
 
-/** Who gave which value at a position, the most frequent value first; `but` is left out. */
+/** Who gave which value at a position, the most frequent value first, and entries without a vote last; `but` is left out. */
 function valuesAt(block, position, but) {
   const groups = new Map();
-  for (const cell of block.cells.filter(cell => cell !== but && cell.verdicts[position] !== ".")) {
+  const votersFirst = [...block.cells].sort((a, b) => names.entries[b.entry].votes - names.entries[a.entry].votes);
+  for (const cell of votersFirst.filter(cell => cell !== but && cell.verdicts[position] !== ".")) {
     const text = given(block, cell, position);
     groups.set(text, [...groups.get(text) ?? [], names.entries[cell.entry].name]);
   }
@@ -441,11 +442,11 @@ function verdictTiles(cell, block, recorded) {
     : right === count ? [count === 1 ? "✓ right" : `✓ all ${count} right`, "k"]
     : right ? [`✓ ${right} of ${count} right`, "p"]
     : unjudged ? [`? ${unjudged} of ${count} given, trusted value unknown`, "p"] : ["– not computed", "n"];
-  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points.replace("-", "−")}; `] : [];
+  const exact = cell.points.includes("/") && cell.points.length <= 40 ? [`exactly ${cell.points.replace("-", "−")}`] : [];
   const isComplete = right === count;
   const counted = isComplete && !cell.cost?.length ? []
     : [isComplete ? "complete: the run counts for time and memory (" : "not complete: the run does not count for time and memory (", ruleLink("E-4.3"), ")"];
-  const points = tile("Points with weights", decimal(cell.points), [...exact, ...counted]);
+  const points = tile("Points with weights", decimal(cell.points), [...exact, ...exact.length && counted.length ? ["; "] : [], ...counted]);
   return [tile("Verdict", text, `Ending of the run: ${endingOf(cell)}`, kind), points];
 }
 
