@@ -29,8 +29,8 @@ pub struct Args {
     /// Records of earlier campaigns. The durations in them are used to estimate the remaining time.
     #[arg(long, value_name = "RESULTS")]
     history: Vec<PathBuf>,
-    /// Show the state again and again, until all runs are recorded. SECONDS is the least time between two
-    /// reports; they are less frequent if they would use more than 2 % of a core.
+    /// Show the state again and again, until all runs are recorded. SECONDS (2 if not given) is the least time between
+    /// two reports; they are less frequent if they would use more than 2 % of a core.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "2")]
     watch: Option<NonZero<u32>>,
     /// How results are printed.
@@ -247,11 +247,11 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
     writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
     outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
-    if report.disturbed.marked > 0 {
-        writeln!(out, "{}", wrapped(&report.disturbed.to_string(), 80, 2))?;
-    }
     if *retried > 0 {
         writeln!(out, "  {:<20} {retried}", "repeated attempts")?;
+    }
+    if report.disturbed.marked > 0 {
+        writeln!(out, "{}", wrapped(&report.disturbed.to_string(), 80, 2))?;
     }
     if report.remaining.runs > 0 {
         writeln!(out, "{}", remaining_text(report))?;

@@ -660,7 +660,10 @@ fn facts(contest: &Contest, record: &RecordFacts) -> Vec<(&'static str, Vec<Stri
         }
         facts.push(("Runs", lines));
         if let Some((first, last)) = &record.started {
-            facts.push(("First and last start", vec![visible(first), visible(last)]));
+            facts.push((
+                "First and last start",
+                vec![format!("first: {}", visible(first)), format!("last: {}", visible(last))],
+            ));
         }
     } else {
         let tables = !contest.judgement.is_of_record();

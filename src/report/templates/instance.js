@@ -353,7 +353,7 @@ function evidenceOf(block, position) {
   if (!files.length) return null;
   // A largest number needs both: a sequence that reaches it, and a certificate that nothing exceeds it.
   const isBound = files.some(file => file[3]) && files.some(file => file[1].endsWith(".certificate.json"));
-  const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a firing sequence that shows the value.";
+  const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a witness: a firing sequence, which can be empty, that shows the value.";
   const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
     const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. The line “Certified” above says whether a second program repeated the exploration. To repeat it again, use that program, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
@@ -510,6 +510,8 @@ function linesOf(parts) {
     if (at) lines.push([]);
     if (text) lines.at(-1).push(number % 2 ? element("i", {}, text) : text);
   }));
+  // Behind the last line break is no line.
+  if (!lines.at(-1).length) lines.pop();
   return lines;
 }
 
