@@ -243,6 +243,10 @@ impl<'a> Prover<'a> {
     }
 
     fn close(&mut self, known: &Known) -> Option<Tree> {
+        // A disjunction can have thousands of cases.
+        if Instant::now() >= self.until {
+            return None;
+        }
         if let Some(empty) = known.disjunctions.iter().position(|cases| cases.is_empty()) {
             return Some(Tree::Cases(empty, Vec::new()));
         }
