@@ -201,14 +201,7 @@ impl Machine {
 
     fn wait_inner(&mut self, deadline: Instant) -> Result<Event, VmError> {
         loop {
-            // QEMU first: a guest could hide its end behind many messages.
-            if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
-                let message = parse(&line).map_err(VmError::Qmp)?;
-                if message["id"] == BALLOON {
-                    self.balloon.update(&message, self.memory_kib);
-                }
-                self.handle_qemu_event(&message)?;
-            } else if self.may_read_message()
+            if self.may_read_message()
                 && let Some(received) = self.control.next()?
             {
                 self.messages += 1;
@@ -227,6 +220,12 @@ impl Machine {
                         }
                     }
                 }
+            } else if let Some(line) = self.qmp.lines.next().map_err(VmError::Qmp)? {
+                let message = parse(&line).map_err(VmError::Qmp)?;
+                if message["id"] == BALLOON {
+                    self.balloon.update(&message, self.memory_kib);
+                }
+                self.handle_qemu_event(&message)?;
             } else if let Some(event) = self.read_available()? {
                 return Ok(event);
             } else {

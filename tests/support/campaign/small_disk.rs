@@ -10,7 +10,7 @@ pub struct SmallDisk(PathBuf);
 impl SmallDisk {
     pub fn at(path: &Path, bytes: u64) -> Self {
         fs::create_dir_all(path).unwrap();
-        let size = format!("size={bytes}");
+        let size = format!("size={bytes},mode=755");
         mount(Some("none"), path, Some("tmpfs"), MsFlags::empty(), Some(size.as_str())).expect("root mounts");
         Self(path.to_owned())
     }
