@@ -39,7 +39,7 @@ fn infrastructure_failures(folder: &Folder, run: &str) -> Vec<(String, String)> 
 
 /// Fills the disk of the results completely. QEMU's limit for the size of a file is smaller than some of the disks.
 const FILL: &str =
-    "for n in 1 2 3; do command -p dd if=/dev/zero of=results/ballast-$n bs=4k 2>/dev/null; done";
+    "for n in 1 2 3; do command -p dd if=/dev/zero of=results.disk/ballast-$n bs=4k 2>/dev/null; done";
 
 /// Asserts that the campaign stops with a remedy and without a lost record, and that it can be resumed and finished
 /// after `repair` and with free space on the disk.
@@ -54,7 +54,7 @@ fn stops_and_resumes(folder: &Folder, words: &[&str], repair: impl Fn()) {
     let summary = folder.record().summary().unwrap();
     assert_eq!((summary.recorded, summary.retried), (0, 0), "a full disk counts against no run: {message}");
     for n in 1..=3 {
-        fs::remove_file(folder.results().join(format!("ballast-{n}"))).unwrap();
+        fs::remove_file(folder.path().join(format!("results.disk/ballast-{n}"))).unwrap();
     }
     repair();
     folder.run(&[]).success();
@@ -130,7 +130,7 @@ fn a_full_overlay_disk_stops_the_machine_before_the_guest() {
     let folder = real(&format!("{SMALL_OUTPUT}disk_gib = \"1/64\""));
     let _disk = SmallDisk::at(&folder.results(), 52 << 20);
     // Free space for the output, but not for the writes of the guest to its disk.
-    folder.qemu(&format!("{FILL}; truncate -s -{} results/ballast-1", 96 << 10));
+    folder.qemu(&format!("{FILL}; truncate -s -{} results.disk/ballast-1", 96 << 10));
     stops_and_resumes(&folder, &["write of disk", "No space left on device"], || folder.qemu(""));
 }
 
@@ -220,12 +220,12 @@ fn a_host_without_space_for_one_machine_is_refused() {
 fn a_run_does_not_start_without_space_for_its_output() {
     let folder = with_large_disk(1);
     let _disk = SmallDisk::at(&folder.results(), 102 << 20);
-    let fill = "command -p dd if=/dev/zero of=results/ballast bs=1M count=30 2>/dev/null";
+    let fill = "command -p dd if=/dev/zero of=results.disk/ballast bs=1M count=30 2>/dev/null";
     folder.fake_qemu(&format!("{fill}; whole_run $'hello\\n'"));
     let refused = folder.run(&[]).code(69);
     assert!(stderr(&refused).contains("82 MiB") && stderr(&refused).contains("nothing recorded is lost"));
     assert_eq!(folder.record().summary().unwrap().recorded, 1, "{}", stderr(&refused));
-    fs::remove_file(folder.results().join("ballast")).unwrap();
+    fs::remove_file(folder.path().join("results.disk/ballast")).unwrap();
     folder.fake_qemu("whole_run $'hello\\n'");
     folder.run(&[]).success();
     assert_eq!(folder.runs().len(), 3);

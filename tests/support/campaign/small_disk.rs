@@ -4,20 +4,27 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A tmpfs of limited size that is unmounted when this is dropped. It needs root, as building images does.
+/// A folder on a tmpfs of limited size, which is unmounted when this is dropped. It needs root, as building images does.
+/// Every user can write to the tmpfs itself, which has the name of the folder with the ending `disk`.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     pub fn at(path: &Path, bytes: u64) -> Self {
-        fs::create_dir_all(path).unwrap();
-        let size = format!("size={bytes},mode=755");
-        mount(Some("none"), path, Some("tmpfs"), MsFlags::empty(), Some(size.as_str())).expect("root mounts");
+        let (disk, size) = (path.with_extension("disk"), format!("size={bytes}"));
+        [path, &disk].map(|folder| fs::create_dir_all(folder).unwrap());
+        mount(Some("none"), &disk, Some("tmpfs"), MsFlags::empty(), Some(size.as_str()))
+            .expect("root mounts");
+        let content = disk.join("content");
+        fs::create_dir(&content).unwrap();
+        mount(Some(&content), path, None::<&str>, MsFlags::MS_BIND, None::<&str>).expect("root mounts");
         Self(path.to_owned())
     }
 }
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        umount2(&self.0, MntFlags::MNT_DETACH).unwrap();
+        for path in [&self.0, &self.0.with_extension("disk")] {
+            umount2(path, MntFlags::MNT_DETACH).unwrap();
+        }
     }
 }
