@@ -11,7 +11,8 @@ pub struct SmallDisk(PathBuf);
 impl SmallDisk {
     pub fn at(path: &Path, bytes: u64) -> Self {
         let (disk, size) = (path.with_extension("disk"), format!("size={bytes}"));
-        [path, &disk].map(|folder| fs::create_dir_all(folder).unwrap());
+        fs::create_dir_all(path).unwrap();
+        fs::create_dir_all(&disk).unwrap();
         mount(Some("none"), &disk, Some("tmpfs"), MsFlags::empty(), Some(size.as_str()))
             .expect("root mounts");
         let content = disk.join("content");
