@@ -280,7 +280,7 @@ fn a_python_container_qualifies_and_runs_as_a_vmdk() {
         "--tool",
         "python",
         "--limit",
-        "20",
+        "120",
         "--examinations",
         "StateSpace",
     ]);
