@@ -114,6 +114,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let beside = ["models", "tools", "overrides"].map(|what| out.with_extension(format!("{what}.csv")));
         [out.clone()].into_iter().chain(beside)
     });
+    let outputs = outputs.chain(args.oracle.clone());
     refuse_inputs(&args.read_files(), outputs)?;
     let (edition, results) = args.inputs.read(&args.input)?;
     if let Some(folder) = &args.oracle {

@@ -22,6 +22,12 @@ pub(super) fn judge(
     format: Format,
     edition: &OtherEdition,
 ) -> Result<Exit, Failure> {
+    if input.join("record.db").exists() {
+        return Err(Failure::usage(anyhow::anyhow!(
+            "{} is the record of a campaign of the MCC, which only an edition of the MCC can judge; leave out --edition",
+            input.display()
+        )));
+    }
     let judgement = match edition {
         OtherEdition::Svcomp(edition) => {
             let edition = match categories {

@@ -59,7 +59,7 @@ pub fn file(path: &Path, text: &str) -> Result<(), Failure> {
 /// The text of an error with its causes, each once, with control characters escaped.
 pub fn error(error: &anyhow::Error) -> String {
     let mut message = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(|cause| without_error_numbers(&cause.to_string())) {
         // The text of many errors contains their cause.
         if !message.contains(&cause) {
             message += if message.is_empty() { "" } else { ": " };
@@ -73,6 +73,19 @@ pub fn error(error: &anyhow::Error) -> String {
         message = format!("{cut}... ({} more characters)", length - MAX_ERROR_CHARS);
     }
     escaped(&message)
+}
+
+/// The text without the numbers that Rust adds to errors of the system, such as ` (os error 2)`.
+fn without_error_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<u32>().is_ok() => kept += rest,
+            _ => kept = format!("{kept} (os error {part}"),
+        }
+    }
+    kept
 }
 
 /// Replaces control characters except line ends by words such as `⟨ESC⟩`.
@@ -94,6 +107,21 @@ pub fn inputs(event: InputsEvent) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_have_no_error_numbers_of_the_system() {
+        for (text, shown) in [
+            (
+                "cannot read x: No such file or directory (os error 2); give y",
+                "cannot read x: No such file or directory; give y",
+            ),
+            ("a (os error 2): b (os error 13)", "a: b"),
+            ("a file (os error log).txt", "a file (os error log).txt"),
+            ("a file (os error 2", "a file (os error 2"),
+        ] {
+            assert_eq!(error(&anyhow::anyhow!(text)), shown);
+        }
+    }
 
     #[test]
     fn errors_show_each_cause_once_and_escape_control_characters() {

@@ -1,3 +1,4 @@
+use super::outputs::refuse_inputs;
 use super::record_source::{is_archive, no_disk, open_judgement};
 use super::terminal::{argument, note};
 use super::{Exit, Failure, print};
@@ -118,6 +119,7 @@ fn refuse_other_certification(judgement: &Judgement, dir: &Path, folder: &Path) 
 }
 
 pub fn run(args: Args) -> Result<Exit, Failure> {
+    refuse_inputs(&[], [args.out.clone()])?;
     let Some(given) = &args.judgement else { return years(&args.years, &args.out) };
     let source = open_judgement(given, &no_disk)?;
     let judgement_dir = &source.folder;

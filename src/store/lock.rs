@@ -7,6 +7,8 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// The kernel releases it when the process ends, also when it is killed.
 pub(super) struct Lock(LockedFile);
@@ -48,6 +50,19 @@ pub(super) fn restrict(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// As `files::lock`, but tries for a second. A process that a killed controller was just starting has its lock until it
+/// runs its program.
+fn lock_within_a_second(path: &Path) -> io::Result<Option<LockedFile>> {
+    for _ in 0..9 {
+        let taken = files::lock(path)?;
+        if taken.is_some() {
+            return Ok(taken);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    files::lock(path)
+}
+
 impl Drop for Lock {
     fn drop(&mut self) {
         // Only information for other hosts, so an error has no effect.
@@ -60,7 +75,7 @@ impl Lock {
         let path = dir.join("lock");
         // Not truncated before the lock is taken: the file has the name of the present holder.
         restrict(&path).on("lock", &path)?;
-        let Some(mut lock) = files::lock(&path).on("lock", &path)? else {
+        let Some(mut lock) = lock_within_a_second(&path).on("lock", &path)? else {
             let owner = mcc_base::text::read(&path).on("lock", &path)?;
             return Err(StoreError::Refused(format!(
                 "{} is in use by another controller ({}); wait for it, stop it, or give another folder to --out",

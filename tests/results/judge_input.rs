@@ -196,9 +196,27 @@ fn results_of_another_contest_are_named() {
     );
     let error = folder.run("judge . --edition mcc-2018 --out out", 2);
     assert!(error.contains("results of SV-COMP or CRV need an --edition of that contest"), "{error}");
+    std::fs::write(folder.path().join("record.db"), "").unwrap();
+    for edition in ["svcomp-2013", "crv-2014"] {
+        let error = folder.run(&format!("judge . --edition {edition} --out out"), 2);
+        assert!(error.contains(". is the record of a campaign of the MCC"), "{error}");
+    }
     folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
     let error = folder.run("compare-campaigns judged judged", 2);
     assert!(error.contains("judged is a judgement and not a record"), "{error}");
+}
+
+#[test]
+fn a_site_or_trusted_values_are_not_written_among_the_outputs_of_a_record() {
+    let folder = Folder::with(&[
+        ("answers.csv", &format!("{COMPACT}a,F-PT-03,ReachabilityDeadlock,T,\n")),
+        ("record.db", ""),
+    ]);
+    for command in ["export answers.csv --edition mcc-2018 --oracle outputs", "report judged --out outputs/site"] {
+        let error = folder.run(command, 2);
+        assert!(error.contains("is in the record"), "{command}: {error}");
+        assert!(!folder.path().join("outputs").exists(), "{command}");
+    }
 }
 
 #[test]

@@ -384,19 +384,25 @@ impl fmt::Display for Explanation {
             return self.totals(out);
         }
         writeln!(out)?;
-        let line = |position: &Position| {
+        let has_certified = self.positions.iter().any(|position| position.certified.is_some());
+        let certified = has_certified.then_some("evidence");
+        let heads =
+            ["position", "trusted value", "how decided"].into_iter().chain(certified).chain(["for it"]);
+        let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
+        rows.extend(self.positions.iter().map(|position| {
             let value = position.value.as_deref().map_or_else(|| "unknown".to_owned(), short);
             let against = position.voters(ValueVerdict::Wrong);
             let against = if against.is_empty() { against } else { format!("; against: {against}") };
             let weak = position.weak.map_or(String::new(), |weak| format!(" ({})", weak_words(weak)));
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
-            let certified = position.certified.as_ref().map(CertifiedPosition::label_words);
+            let certified =
+                position.certified.as_ref().map_or_else(String::new, CertifiedPosition::label_words);
             let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
             let mut row = vec![numbered(position.position, position.name), value, basis];
-            row.extend(certified.into_iter().chain([backers]));
+            row.extend(has_certified.then_some(certified).into_iter().chain([backers]));
             row
-        };
-        out.write_str(&columns(&self.positions.iter().map(line).collect::<Vec<_>>(), &[]))?;
+        }));
+        out.write_str(&columns(&rows, &[]))?;
         for position in self.positions.iter().filter(|position| position.basis == Basis::Override) {
             writeln!(out, "{}", wrapped(&format!("{:02} is {}", position.position, position.rule), 80, 2))?;
         }

@@ -125,10 +125,6 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
     }
     let mut found = Vec::new();
     let folder = path.display();
-    if path.join("record.db").exists() {
-        let why = "it is the record of a campaign of the MCC, which an edition of the MCC judges; leave out --edition";
-        return Err(SvcompError::Refused(format!("{folder}: {why}")));
-    }
     for file in walkdir::WalkDir::new(path).sort_by_file_name() {
         let file = file.map_err(|error| format!("cannot read the folder {folder}: {error}"));
         let file = file.map_err(SvcompError::Refused)?;
