@@ -236,6 +236,7 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
         ("java,1,,T,10,1,T,ok,1", "column tool must not be empty"),
         ("offline,1,a,,10,1,T,timeout,1", "names no timeout of offline monitoring"),
         ("java,1,a,,10,1,T,ok,1", "outcome ok, but column verdict is empty"),
+        ("java,01,a,T,10,1,T,ok,1", "column benchmark: write 01 without the leading 0"),
     ] {
         std::fs::write(&input, format!("{HEADER}{rows}\n")).unwrap();
         harness()
@@ -252,6 +253,41 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains("m.csv:1: header `a,b`: expected track,benchmark,tool,verdict"));
+}
+
+#[test]
+fn a_track_whose_exact_points_would_be_too_long_is_refused() {
+    let dir = TempDir::new().unwrap();
+    for (tools, benchmarks) in [(61, 1), (26, 20)] {
+        let row = |number: usize| {
+            let (tool, benchmark) = (number % tools, number / tools);
+            format!("java,{benchmark},t{tool},T,{}.1234567,{}.7654321,T,ok,1\n", 100 + number, 100 + number)
+        };
+        let table: String = (0..tools * benchmarks).map(row).collect();
+        let input = dir.path().join("m.csv");
+        std::fs::write(&input, format!("{HEADER}{table}")).unwrap();
+        harness()
+            .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), "crv-2014".as_ref()])
+            .args(["--out".as_ref(), dir.path().join("out").as_os_str()])
+            .assert()
+            .code(2)
+            .stderr(predicates::str::contains(format!(
+                "track java has {tools} tools with {} results",
+                tools * benchmarks
+            )));
+    }
+}
+
+#[test]
+fn a_printed_total_beside_measurements_of_others_is_noted() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("in");
+    std::fs::create_dir(&input).unwrap();
+    std::fs::write(input.join("m.csv"), format!("{HEADER}java,1,a,T,10,1,T,ok,1\n")).unwrap();
+    let total = "track,rank,tool,correctness,overhead,memory,total\njava,1,c,100,100,100,300\n";
+    std::fs::write(input.join("t.csv"), total).unwrap();
+    let notes = judge(&input, &dir.path().join("out"));
+    assert!(notes.contains("c has a printed total in track java and no measurements"), "{notes}");
 }
 
 #[test]

@@ -212,7 +212,9 @@ fn a_site_or_trusted_values_are_not_written_among_the_outputs_of_a_record() {
         ("answers.csv", &format!("{COMPACT}a,F-PT-03,ReachabilityDeadlock,T,\n")),
         ("record.db", ""),
     ]);
-    for command in ["export answers.csv --edition mcc-2018 --oracle outputs", "report judged --out outputs/site"] {
+    for command in
+        ["export answers.csv --edition mcc-2018 --oracle outputs", "report judged --out outputs/site"]
+    {
         let error = folder.run(command, 2);
         assert!(error.contains("is in the record"), "{command}: {error}");
         assert!(!folder.path().join("outputs").exists(), "{command}");

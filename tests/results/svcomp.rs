@@ -235,6 +235,112 @@ fn a_pipe_or_link_among_result_files_is_refused_by_name() {
     }
 }
 
+/// Judges and returns the message of an error of usage.
+fn refused(input: &Path, edition: &str) -> String {
+    let out = TempDir::new().unwrap();
+    let judged = harness()
+        .args(["judge".as_ref(), input.as_os_str(), "--edition".as_ref(), edition.as_ref()])
+        .args(["--out".as_ref(), out.path().as_os_str()])
+        .assert()
+        .code(2);
+    String::from_utf8_lossy(&judged.get_output().stderr).into_owned()
+}
+
+#[test]
+fn a_task_that_is_written_in_two_ways_counts_once() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let one =
+        |task: &str| result("A", "SV-COMP.Loops", "Loops", &[(task, "true", "true", "correct", "5", "6")]);
+    write(input.path(), "A1.xml", &one("l/1.yml").replace("unreach-call", "a b"));
+    write(input.path(), "B.xml", &one("./l//1.yml").replace("unreach-call", "b a").replace("\"A\"", "\"B\""));
+    judge(input.path(), "svcomp-2024", out.path(), &[]);
+    let verdicts = rows(&out.path().join("verdicts.csv"));
+    let tasks = verdicts.iter().map(|row| [&*row["instance"], &*row["property"]]);
+    assert_eq!(tasks.collect::<Vec<_>>(), [["l/1.yml", "a b"]; 2]);
+    write(input.path(), "A2.xml", &one("./l/1.yml").replace("unreach-call", "b  a"));
+    let error = refused(input.path(), "svcomp-2024");
+    assert!(error.contains("A on l/1.yml in Loops has a result in"), "{error}");
+}
+
+#[test]
+fn a_validation_of_a_task_that_is_written_in_another_way_counts() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("l/1.yml", "true", "true", "correct", "5", "6")];
+    let text = result("A", "SV-COMP.Loops", "Loops", &run);
+    write(input.path(), "A.xml", &text.replace("unreach-call", "a b"));
+    let run = [("./l/1.yml", "true", "true", "correct", "5", "6")];
+    let text = result("val-validate-correctness-witnesses-A", "SV-COMP.Loops", "Loops", &run);
+    write(input.path(), "val.xml", &text.replace("unreach-call", "b a"));
+    judge(input.path(), "svcomp-2022", out.path(), &[]);
+    assert_eq!(score(out.path(), "A", "Loops", "points"), "2");
+}
+
+#[test]
+fn the_validation_of_an_entry_counts_for_no_other_whose_name_it_ends_with() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("l/1.yml", "true", "true", "correct", "5", "6")];
+    let none = [("l/1.yml", "true", "unknown", "unknown", "5", "6")];
+    write(input.path(), "cseq.xml", &result("cseq", "SV-COMP.Loops", "Loops", &run));
+    for (entry, runs) in [("1.0-cseq", none), ("lazy-cseq", run)] {
+        let validator = format!("val-validate-correctness-witnesses-{entry}");
+        write(input.path(), &format!("{entry}.xml"), &result(&validator, "SV-COMP.Loops", "Loops", &runs));
+    }
+    let (_, notes) = judge(input.path(), "svcomp-2022", out.path(), &[]);
+    assert_eq!(score(out.path(), "cseq", "Loops", "points"), "0");
+    assert!(notes.contains("validation of lazy-cseq: no entry has this name"), "{notes}");
+}
+
+#[test]
+fn a_file_supersedes_no_results_of_another_entry() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("l/1.yml", "true", "true", "correct", "5", "6")];
+    let wrong = [("l/1.yml", "true", "unknown", "unknown", "5", "6")];
+    let text = |entry: &str| result(entry, "SV-COMP.Loops", "Loops", &run);
+    write(input.path(), "A.xml", &result("A", "SV-COMP.Loops", "Loops", &wrong));
+    write(input.path(), "A.xml.B.xml", &text("B"));
+    write(input.path(), "A.xml.fixed.xml", &text("A"));
+    judge(input.path(), "svcomp-2024", out.path(), &[]);
+    for entry in ["A", "B"] {
+        assert_eq!(score(out.path(), entry, "Loops", "points"), "2", "{entry}");
+    }
+}
+
+#[test]
+fn a_result_file_changes_the_category_of_no_other() {
+    let categories_of_b = |with_other: bool| {
+        let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let run = [("l/1.yml", "true", "true", "correct", "5", "6")];
+        write(input.path(), "categories.csv", "category,tasks,parent\nunreach-call.Loops,1,\n");
+        write(input.path(), "B.xml", &result("B", "SV-COMP", "Loops", &run));
+        if with_other {
+            write(input.path(), "A.xml", &result("A", "SV-COMP", "x.Loops", &run));
+        }
+        judge(input.path(), "svcomp-2024", out.path(), &[]);
+        let scores = rows(&out.path().join("scores.csv")).into_iter().filter(|row| row["tool"] == "B");
+        scores.map(|row| row["category"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(categories_of_b(false), ["unreach-call.Loops"]);
+    assert_eq!(categories_of_b(true), ["unreach-call.Loops"]);
+}
+
+#[test]
+fn a_printed_score_that_differs_from_the_runs_is_noted() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let run = [("l/1.yml", "true", "true", "correct", "5", "6")];
+    write(input.path(), "A.xml", &result("A", "SV-COMP.Loops", "Loops", &run));
+    let scores = "tool,category,opted_out,score,success_cpu_s\nA,Loops,no,60,\nB,Loops,no,50,\n";
+    write(input.path(), "s.csv", scores);
+    let (_, notes) = judge(input.path(), "svcomp-2013", out.path(), &[]);
+    assert!(
+        notes.contains("Loops, A: the report prints the score 60, but the computed score is 2"),
+        "{notes}"
+    );
+    let long = format!("tool,category,opted_out,score,success_cpu_s\nA,Loops,no,1/{},\n", "7".repeat(100));
+    write(input.path(), "s.csv", &long);
+    let error = refused(input.path(), "svcomp-2013");
+    assert!(error.contains("column score: the number has more than 60 characters"), "{error}");
+}
+
 #[test]
 fn explain_shows_points_by_category_and_costly_answers() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());

@@ -129,6 +129,15 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     let blocks = blocks(edition, &entries, &results.experiments)?;
     results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
     let scores = scores(&entries, &blocks, &results.totals)?;
+    for total in &results.totals {
+        let entry = number(&entries, &total.tool)?;
+        if !scores.contains_key(&(total.track, entry)) {
+            results.notes.push(format!(
+                "{} has a printed total in track {} and no measurements, which others have: it has no score there",
+                total.tool, edition.tracks[total.track].name
+            ));
+        }
+    }
     let tracks: BTreeSet<usize> = scores.keys().map(|(track, _)| *track).collect();
     let podiums = tracks.iter().map(|track| {
         let here = scores.values().filter(|score| score.category == *track);
@@ -192,6 +201,12 @@ fn number(entries: &[Entry], name: &str) -> Result<usize, CrvError> {
     })
 }
 
+/// The most tools in a track. The points of a tool are fractions whose length grows with all measurements of the track. In
+/// 2014 a track had at most four tools.
+const MAX_TOOLS: usize = 60;
+/// The most pairs of a tool and a benchmark in a track.
+const MAX_RESULTS: usize = 500;
+
 /// One block for each benchmark of each track, in natural order: benchmark 2 before 10.
 fn blocks(
     edition: &CrvEdition,
@@ -217,6 +232,22 @@ fn blocks(
             .to_owned(),
         cells: cells(edition, entries, by_entry),
     };
+    let mut results_of_track: BTreeMap<usize, (BTreeSet<usize>, usize)> = BTreeMap::new();
+    for ((track, ..), by_entry) in &grouped {
+        let (tools, results) = results_of_track.entry(*track).or_default();
+        tools.extend(by_entry.keys());
+        *results += by_entry.len();
+    }
+    for (track, (tools, results)) in results_of_track {
+        if tools.len() > MAX_TOOLS || results > MAX_RESULTS {
+            return Err(CrvError::Refused(format!(
+                "track {} has {} tools with {results} results on benchmarks; exact points are computed for at most {MAX_TOOLS} tools \
+                 and {MAX_RESULTS} results in a track: check its columns, or split the track",
+                edition.tracks[track].name,
+                tools.len()
+            )));
+        }
+    }
     Ok(grouped.iter().map(block).collect())
 }
 
@@ -382,7 +413,7 @@ fn shares(
         |benchmark_result: &BenchmarkResult| measure_of(benchmark_result).map(|measure| measure.mean.recip());
     let competing =
         |benchmark_result: &&BenchmarkResult| entries[benchmark_result.tool].status == Status::Competing;
-    let sum: BigRational = benchmark_results.iter().filter(competing).filter_map(index).sum();
+    let sum = sum(benchmark_results.iter().filter(competing).filter_map(index).collect());
     let share = |benchmark_result: &BenchmarkResult| match index(benchmark_result) {
         Some(index) if sum.is_positive() => &edition.shared_points * index / &sum,
         _ => BigRational::zero(),

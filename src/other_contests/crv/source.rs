@@ -253,9 +253,18 @@ impl Row<'_> {
         if outcome == Outcome::Ok && answer.is_empty() {
             return Err("outcome ok, but column verdict is empty".to_owned());
         }
+        let benchmark = self.name(measured[1], "benchmark")?;
+        if benchmark.len() > 1
+            && benchmark.starts_with('0')
+            && benchmark.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Err(format!(
+                "column benchmark: write {benchmark} without the leading 0, so that it has one name"
+            ));
+        }
         Ok(Experiment {
             track,
-            benchmark: self.name(measured[1], "benchmark")?,
+            benchmark,
             tool: self.name(measured[2], "tool")?,
             answer,
             expected: wanted,

@@ -69,9 +69,9 @@ pub struct ResultHeader {
 pub struct RawRun {
     /// The line in the file, from 1.
     pub line: u64,
-    /// Name of the task.
+    /// Name of the task: a path without `.` and empty parts.
     pub name: String,
-    /// Properties to be verified, separated by spaces.
+    /// Properties to be verified in alphabetic order, separated by spaces.
     pub properties: String,
     /// The expected answer.
     pub expected: String,
@@ -102,6 +102,11 @@ impl ResultHeader {
         }
     }
 
+    /// Whether the other file has results of the same tool, run definition and tasks.
+    pub fn same_results(&self, other: &Self) -> bool {
+        (&self.benchmarkname, &self.name, &self.block) == (&other.benchmarkname, &other.name, &other.block)
+    }
+
     /// Checks the attributes that name entry and category.
     fn check(&self) -> Result<(), String> {
         let names = [
@@ -124,15 +129,11 @@ impl RawRun {
             properties if properties.is_empty() => property_of_file(&text("propertyFile")),
             properties => properties,
         };
-        let (name, expected) = (text("name"), text("expectedVerdict"));
-        Self { line, name, properties, expected, ..Self::default() }
-    }
-
-    /// The task however it is written: BenchExec separates properties by blanks, and their order has no meaning.
-    fn key(&self) -> (String, Vec<String>) {
-        let mut properties: Vec<_> = self.properties.split_whitespace().map(str::to_owned).collect();
-        properties.sort();
-        (self.name.trim_start_matches("./").to_owned(), properties)
+        let mut properties: Vec<&str> = properties.split_whitespace().collect();
+        properties.sort_unstable();
+        let properties = properties.join(" ");
+        let name = plain_path(&text("name"));
+        Self { line, name, properties, expected: text("expectedVerdict"), ..Self::default() }
     }
 
     /// Adds a `<column>`. If a column is repeated, the first one counts: it is the one of BenchExec.
@@ -194,7 +195,7 @@ pub fn read(
                 if let Some(run) = (depth == 1).then(|| run.take()).flatten() {
                     let line = run.line;
                     let content = |message| ResultError::Content { file: file.clone(), line, message };
-                    let key = run.key();
+                    let key = (run.name.clone(), run.properties.clone());
                     if let Some(first) = seen.insert(key, line) {
                         let task = &run.name;
                         return Err(content(format!(
@@ -239,6 +240,13 @@ pub fn read(
             _ => {}
         }
     }
+}
+
+/// A path without `.` and empty parts: `./a//b.c` is the task `a/b.c`.
+fn plain_path(path: &str) -> String {
+    let root = if path.starts_with('/') { "/" } else { "" };
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    format!("{root}{}", parts.join("/"))
 }
 
 /// The property of a property file: `../properties/unreach-call.prp` is `unreach-call`.

@@ -447,8 +447,7 @@ impl CategoryTree<'_> {
     /// Adds a note if a computed score, truncated or rounded, differs from the printed one.
     fn compare_with_printed(&mut self, entry: usize, category: usize, value: &CategoryScore) {
         let printed = self.given(entry, category).and_then(|given| given.score.clone());
-        let Some(printed) = printed.filter(|_| value.note.is_empty() && !self.children[category].is_empty())
-        else {
+        let Some(printed) = printed.filter(|_| value.note.is_empty()) else {
             return;
         };
         if ![value.points.trunc(), value.points.round(), value.points.clone()].contains(&printed) {

@@ -92,8 +92,8 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
         }
         results.inputs.push(digest(path)?);
     }
-    let whole_definitions = skip_superseded(&mut files, &mut results.notes);
-    let mut archive = ResultFiles::default();
+    let whole_definitions = skip_superseded(edition, &mut files, &mut results.notes);
+    let mut archive = ResultFiles { given_categories: results.categories.len(), ..ResultFiles::default() };
     for (path, kind) in &files {
         match kind {
             FileKind::Categories => continue,
@@ -193,20 +193,32 @@ fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>
     });
 }
 
-/// Removes superseded files. The archive of a contest has results in several states: as run, corrected, and merged with
+/// Removes superseded files of the same results. The archive of a contest has results in several states: as run, corrected, and merged with
 /// validation (`X.xml.bz2`, `X.xml.bz2.fixed.xml.bz2`, ...: the longest name counts). It may have a run definition in one
 /// file as well as by block; returns the files with whole definitions whose blocks have files too.
 fn skip_superseded(
+    edition: &SvcompEdition,
     files: &mut Vec<(PathBuf, FileKind)>,
     notes: &mut Vec<String>,
 ) -> Vec<(PathBuf, ResultHeader)> {
-    let mut names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-    // In byte order a name is followed by the names that begin with it.
-    names.sort();
-    let earlier: BTreeSet<String> =
-        names.windows(2).filter(|pair| pair[1].starts_with(&pair[0])).map(|pair| pair[0].clone()).collect();
-    files.retain(|(path, kind)| {
-        let is = matches!(kind, FileKind::Result(_)) && earlier.contains(&path.display().to_string());
+    let mut named: Vec<(String, ResultHeader)> = files
+        .iter()
+        .filter_map(|(path, kind)| match kind {
+            FileKind::Result(header) => Some((path.display().to_string(), header.clone())),
+            _ => None,
+        })
+        .collect();
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut earlier = BTreeSet::new();
+    for (number, (name, header)) in named.iter().enumerate() {
+        // In byte order a name is followed by the names that begin with it.
+        let mut longer = named[number + 1..].iter().take_while(|(other, _)| other.starts_with(name));
+        if longer.any(|(_, other)| other.same_results(header)) {
+            earlier.insert(name);
+        }
+    }
+    files.retain(|(path, _)| {
+        let is = earlier.contains(&path.display().to_string());
         if is {
             notes.push(format!("{} is not read: the folder has a later state of this file", file_name(path)));
         }
@@ -215,7 +227,8 @@ fn skip_superseded(
     let definition = |header: &ResultHeader| {
         let whole = header.name.strip_suffix(header.block.as_str()).unwrap_or(&header.name);
         let whole = whole.strip_suffix('.').unwrap_or(whole);
-        (header.benchmarkname.clone(), header.date.clone(), whole.to_owned())
+        let entry = entry_name(edition, header).to_owned();
+        (entry, header.benchmarkname.clone(), header.date.clone(), whole.to_owned())
     };
     let result = |kind: &FileKind| match kind {
         FileKind::Result(header) => Some(header.clone()),
@@ -272,6 +285,9 @@ type TaskKey = (String, String, String);
 /// The result files read so far.
 #[derive(Default)]
 struct ResultFiles {
+    /// How many of the categories were known before the files were read. Names are compared with these only: a file must not
+    /// change the category of another.
+    given_categories: usize,
     /// Index of the run by entry, category, task and properties.
     seen: HashMap<(usize, usize, String, String), usize>,
     files: Vec<PathBuf>,
@@ -293,7 +309,7 @@ impl ResultFiles {
     ) -> Result<(), SvcompError> {
         let file = file_name(path);
         for (what, name) in
-            [("entry", entry_name(edition, header)), ("category", category_name(header, results))]
+            [("entry", entry_name(edition, header)), ("category", self.category_name(header, results))]
         {
             if name.is_empty() {
                 return Err(SvcompError::Refused(format!(
@@ -321,7 +337,7 @@ impl ResultFiles {
                 "more than {MAX_ENTRIES} entries; check which attribute names them (key `entry` of the edition)"
             )));
         }
-        let name = category_name(header, results).to_owned();
+        let name = self.category_name(header, results).to_owned();
         let category = results.category(&name);
         let number = self.files.len();
         self.files.push(path.to_owned());
@@ -352,6 +368,34 @@ impl ResultFiles {
                 self.files[self.file_of[first]].display()
             ))),
         }
+    }
+
+    /// The category of a file: the name of the block, or what follows the last `.` of the run definition. A name of a given
+    /// category has precedence. Empty if the file names none.
+    fn category_name<'a>(&self, header: &'a ResultHeader, results: &'a Results) -> &'a str {
+        let given = &results.categories[..self.given_categories];
+        let last = header.name.rsplit('.').next().unwrap_or_default();
+        let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
+        let known = |name: &&str| given.iter().any(|category| category.name == **name);
+        // `SV-COMP24_unreach-call.ReachSafety-Arrays` with the block `ReachSafety-Arrays`: the category structure has the name
+        // with the property.
+        let with_property = |category: &Category| {
+            let before = header.name.strip_suffix(category.name.as_str());
+            before.is_some_and(|before| before.ends_with(['_', '.']))
+                || !header.block.is_empty()
+                    && category
+                        .name
+                        .strip_suffix(header.block.as_str())
+                        .is_some_and(|before| before.ends_with('.'))
+        };
+        let named =
+            [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
+        let qualified = || {
+            let mut fitting = given.iter().filter(|category| with_property(category));
+            // Several properties can have a category of the same name.
+            fitting.next().filter(|_| fitting.next().is_none()).map(|category| category.name.as_str())
+        };
+        names.into_iter().find(known).or_else(qualified).or(named).unwrap_or("")
     }
 
     /// Adds the results of a validator. It confirms an answer by giving the same one within its time limit.
@@ -426,7 +470,9 @@ fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
 fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str> {
     let names = entries.iter().map(String::as_str);
     let fitting = names.filter(|name| {
-        validated.strip_suffix(name).is_some_and(|version| version.is_empty() || version.ends_with('-'))
+        let is_version = |version: &str| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let before = validated.strip_suffix(name);
+        before.is_some_and(|before| before.is_empty() || before.strip_suffix('-').is_some_and(is_version))
     });
     fitting.max_by_key(|name| name.len())
 }
@@ -440,33 +486,6 @@ fn entry_name<'a>(edition: &SvcompEdition, header: &'a ResultHeader) -> &'a str 
         EntryName::Name => definition,
     };
     [name, &header.benchmarkname, &header.tool].into_iter().find(|name| !name.is_empty()).unwrap_or("")
-}
-
-/// The category of a file: the name of the block, or what follows the last `.` of the run definition. A name of a known
-/// category has precedence. Empty if the file names none.
-fn category_name<'a>(header: &'a ResultHeader, results: &'a Results) -> &'a str {
-    let last = header.name.rsplit('.').next().unwrap_or_default();
-    let names = [header.block.as_str(), &header.name, last, &header.benchmarkname];
-    let known = |name: &&str| results.categories.iter().any(|category| category.name == **name);
-    // `SV-COMP24_unreach-call.ReachSafety-Arrays` with the block `ReachSafety-Arrays`: the category structure has the name
-    // with the property.
-    let with_property = |category: &Category| {
-        let before = header.name.strip_suffix(category.name.as_str());
-        before.is_some_and(|before| before.ends_with(['_', '.']))
-            || !header.block.is_empty()
-                && category
-                    .name
-                    .strip_suffix(header.block.as_str())
-                    .is_some_and(|before| before.ends_with('.'))
-    };
-    let named =
-        [header.block.as_str(), last, &header.benchmarkname].into_iter().find(|name| !name.is_empty());
-    let qualified = || {
-        let mut fitting = results.categories.iter().filter(|category| with_property(category));
-        // Several properties can have a category of the same name.
-        fitting.next().filter(|_| fitting.next().is_none()).map(|category| category.name.as_str())
-    };
-    names.into_iter().find(known).or_else(qualified).or(named).unwrap_or("")
 }
 
 impl Results {

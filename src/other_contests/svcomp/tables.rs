@@ -18,8 +18,17 @@ fn line(row: &csv::StringRecord) -> u64 {
     row.position().map_or(0, csv::Position::line)
 }
 
+/// The longest number of a table.
+const MAX_NUMBER_BYTES: usize = 60;
+
 /// The number of a column; None for an empty field or a dash.
 fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
+    // Scores of categories are sums of fractions of all of them.
+    if text.len() > MAX_NUMBER_BYTES {
+        return Err(format!(
+            "column {column}: the number has more than {MAX_NUMBER_BYTES} characters; write it with fewer digits"
+        ));
+    }
     optional_number(column, text, &["", "-", "\u{2014}"], "24 or 2.5, or leave it empty")
 }
 
