@@ -236,12 +236,16 @@ fn a_tool_that_answers_in_two_of_three_runs_is_reduced_by_their_majority() {
     let ignore_weights = "sed -i -E 's|<inscription><text>[0-9]+<|<inscription><text>1<|' model.pnml";
     tool(folder, "unsteady", &format!("{unsteady}\n{ignore_weights}"));
     let shrink = format!(
-        "shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 300 --time 30 --tool unsteady --against right"
+        "shrink {INSTANCE} --examination {EXAMINATION} --property {PROPERTY} --limit 300 --tool unsteady --against right"
     );
     harness(folder, &format!("{shrink} --out once")).assert().code(2);
     harness(folder, &format!("{shrink} --runs 3 --agreeing 4 --out never")).assert().code(2);
-    harness(folder, &format!("{shrink} --runs 3 --out voted")).assert().success();
-    let report = json(&folder.join("voted/report.json"));
-    assert_eq!(report["values"], serde_json::json!(["TRUE", "FALSE"]));
-    assert!(report["nodes_after"].as_u64().unwrap() < 1000, "{report}");
+    // A busy host needs more time to remove the first nodes.
+    let is_reduced = [30, 120, 480].into_iter().any(|time| {
+        harness(folder, &format!("{shrink} --runs 3 --time {time} --out voted-{time}")).assert().success();
+        let report = json(&folder.join(format!("voted-{time}/report.json")));
+        assert_eq!(report["values"], serde_json::json!(["TRUE", "FALSE"]));
+        report["nodes_after"].as_u64().unwrap() < 1000
+    });
+    assert!(is_reduced);
 }
