@@ -17,7 +17,9 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let batches = cluster.batches()?;
     let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
     let tasks = batch_system.tasks(&names)?;
-    let tasks: Vec<Task> = tasks.into_iter().map(|(_, task, _)| task).collect();
+    let is_own = |name: &str, task: &Task| batches.iter().any(|(own, batch)| own == name && batch.has(task));
+    let tasks: Vec<Task> =
+        tasks.into_iter().filter(|(name, task, _)| is_own(name, task)).map(|(_, task, _)| task).collect();
     batch_system.cancel(&tasks)?;
     println!("cancelled jobs: {}", tasks.len());
     Ok(Exit::Done)

@@ -1,6 +1,6 @@
 //! The files of a campaign on a cluster, all below RESULTS on the shared file system.
 
-use super::{Batch, ClusterError, ModelDemand};
+use super::{Batch, ClusterError, ModelDemand, Task};
 use mcc_base::files::{self, LockedFile};
 use mcc_base::text::shell_quoted;
 use mcc_base::{OnFile, clock, random};
@@ -82,6 +82,14 @@ pub struct BatchFacts {
     pub models: Vec<String>,
     /// Whether the earlier host of the models is lost and their runs continue on another, marked `mixed-host`.
     pub mixed_host: bool,
+}
+
+impl BatchFacts {
+    /// Whether a task with the name of this batch is one of its tasks. Names are no secret: another user could submit a job
+    /// with the same name, which has another number.
+    pub fn has(&self, task: &Task) -> bool {
+        self.job.as_ref().is_none_or(|job| *job == task.job)
+    }
 }
 
 /// `shards/MODEL/host.json`: the nodes on which a tool had an outcome other than an infrastructure failure. If there are
@@ -402,6 +410,22 @@ mod tests {
     use super::*;
     use crate::cluster::Resources;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_job_of_another_user_with_the_name_of_a_batch_is_not_its_job() {
+        let batch = |job: Option<&str>| BatchFacts {
+            reason: Reason::Submit,
+            at: String::new(),
+            job: job.map(str::to_owned),
+            node: None,
+            models: vec!["Model".to_owned()],
+            mixed_host: false,
+        };
+        let task = Task { job: "7".to_owned(), index: 0 };
+        assert!(batch(Some("7")).has(&task));
+        assert!(!batch(Some("8")).has(&task));
+        assert!(batch(None).has(&task), "an interrupted submission may have a job");
+    }
 
     fn facts(model: &str) -> ClusterFacts {
         let resources = Resources { cores: 1, memory_mib: 1 };

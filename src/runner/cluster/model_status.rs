@@ -84,8 +84,8 @@ pub fn model_statuses(
     let mut live: BTreeMap<&String, (Task, TaskState)> = BTreeMap::new();
     let tasks = batch_system.map_or(Ok(vec![]), |batch_system| batch_system.tasks(&names))?;
     for (name, task, state) in tasks {
-        let models = batches.get(&name).map(|batch| &batch.models);
-        let Some(model) = models.and_then(|models| models.get(task.index as usize)) else { continue };
+        let Some(batch) = batches.get(&name).filter(|batch| batch.has(&task)) else { continue };
+        let Some(model) = batch.models.get(task.index as usize) else { continue };
         // A job and the next one of its chain may overlap: the running one is shown.
         if !matches!(live.get(model), Some((_, TaskState::Running { .. }))) {
             live.insert(model, (task, state));
