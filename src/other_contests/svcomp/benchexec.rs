@@ -340,7 +340,7 @@ mod tests {
                 document(
                     "<run name=\"a\" properties=\"p q\"></run>\n<run name=\"./a\" properties=\" q p\"></run>",
                 ),
-                "r.xml:3: the task ./a is repeated, first in line 2",
+                "r.xml:3: the task a is repeated, first in line 2",
             ),
             (document(&run("a", "\n<column title=\"cputime\" value=\"soon\"/>")), "r.xml:3: the time `soon`"),
             (document("<run name=\"&lol;\"/>"), "r.xml:2: not well-formed"),
