@@ -201,13 +201,12 @@ fn skip_superseded(
     files: &mut Vec<(PathBuf, FileKind)>,
     notes: &mut Vec<String>,
 ) -> Vec<(PathBuf, ResultHeader)> {
-    let mut named: Vec<(String, ResultHeader)> = files
-        .iter()
-        .filter_map(|(path, kind)| match kind {
-            FileKind::Result(header) => Some((path.display().to_string(), header.clone())),
-            _ => None,
-        })
-        .collect();
+    let result = |kind: &FileKind| match kind {
+        FileKind::Result(header) => Some(header.clone()),
+        _ => None,
+    };
+    let named = files.iter().filter_map(|(path, kind)| Some((path.display().to_string(), result(kind)?)));
+    let mut named: Vec<(String, ResultHeader)> = named.collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     let mut earlier = BTreeSet::new();
     for (number, (name, header)) in named.iter().enumerate() {
@@ -229,10 +228,6 @@ fn skip_superseded(
         let whole = whole.strip_suffix('.').unwrap_or(whole);
         let entry = entry_name(edition, header).to_owned();
         (entry, header.benchmarkname.clone(), header.date.clone(), whole.to_owned())
-    };
-    let result = |kind: &FileKind| match kind {
-        FileKind::Result(header) => Some(header.clone()),
-        _ => None,
     };
     let blocks = files.iter().filter_map(|(_, kind)| result(kind)).filter(|header| !header.block.is_empty());
     let blocks: BTreeSet<_> = blocks.map(|header| definition(&header)).collect();
