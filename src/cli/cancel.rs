@@ -1,5 +1,5 @@
 use super::{Exit, Failure};
-use mcc_runner::cluster::{Cluster, Task, batch_system};
+use mcc_runner::cluster::{Cluster, Task, batch_system, own_tasks};
 use std::path::PathBuf;
 
 /// Cancel the jobs of a campaign on a cluster.
@@ -14,12 +14,8 @@ pub struct Args {
 pub fn run(args: Args) -> Result<Exit, Failure> {
     let cluster = Cluster::open(&args.results)?;
     let batch_system = batch_system(&cluster.facts().settings);
-    let batches = cluster.batches()?;
-    let names: Vec<&str> = batches.iter().map(|(name, _)| name.as_str()).collect();
-    let tasks = batch_system.tasks(&names)?;
-    let is_own = |name: &str, task: &Task| batches.iter().any(|(own, batch)| own == name && batch.has(task));
-    let tasks: Vec<Task> =
-        tasks.into_iter().filter(|(name, task, _)| is_own(name, task)).map(|(_, task, _)| task).collect();
+    let own = own_tasks(&cluster, &*batch_system)?;
+    let tasks: Vec<Task> = own.into_iter().map(|(_, task, _)| task).collect();
     batch_system.cancel(&tasks)?;
     println!("cancelled jobs: {}", tasks.len());
     Ok(Exit::Done)

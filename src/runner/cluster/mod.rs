@@ -26,7 +26,7 @@ pub use batch::{Batch, ModelDemand, Resources, batches};
 pub use collect::{Collected, collect};
 pub use folder::{BatchFacts, Cluster, ClusterFacts, FORMAT, ModelHosts, Reason};
 pub use job::GivenJob;
-pub use model_status::{JobEnd, ModelState, ModelStatus, job_ends, model_statuses};
+pub use model_status::{JobEnd, ModelState, ModelStatus, job_ends, model_statuses, own_tasks};
 pub use staging::StagingFolder;
 
 use mcc_campaign::{ClusterSettings, System};

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::rc::Rc;
 
 /// The state of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +70,26 @@ pub struct JobEnd {
     pub last_line: Option<String>,
 }
 
+/// Returns the waiting and running tasks of the campaign, each with its batch.
+///
+/// # Errors
+/// A file of the campaign is not valid, or the batch system cannot be queried.
+pub fn own_tasks(
+    cluster: &Cluster,
+    batch_system: &dyn BatchSystem,
+) -> Result<Vec<(Rc<BatchFacts>, Task, TaskState)>, ClusterError> {
+    let batches = cluster.batches()?.into_iter().map(|(name, batch)| (name, Rc::new(batch)));
+    let batches: BTreeMap<String, Rc<BatchFacts>> = batches.collect();
+    let names: Vec<&str> = batches.keys().map(String::as_str).collect();
+    let mut own = vec![];
+    for (name, task, state) in batch_system.tasks(&names)? {
+        if let Some(batch) = batches.get(&name).filter(|batch| batch.has(&task)) {
+            own.push((Rc::clone(batch), task, state));
+        }
+    }
+    Ok(own)
+}
+
 /// Returns the status of every model, sorted by name; `record_summary` is that of the campaign
 /// (`Cluster::record_summary`). Without a batch system the state of models with open runs is `Unknown`.
 ///
@@ -79,16 +100,13 @@ pub fn model_statuses(
     batch_system: Option<&dyn BatchSystem>,
     record_summary: &RecordSummary,
 ) -> Result<Vec<ModelStatus>, ClusterError> {
-    let batches: BTreeMap<String, BatchFacts> = cluster.batches()?.into_iter().collect();
-    let names: Vec<&str> = batches.keys().map(String::as_str).collect();
-    let mut live: BTreeMap<&String, (Task, TaskState)> = BTreeMap::new();
-    let tasks = batch_system.map_or(Ok(vec![]), |batch_system| batch_system.tasks(&names))?;
-    for (name, task, state) in tasks {
-        let Some(batch) = batches.get(&name).filter(|batch| batch.has(&task)) else { continue };
+    let tasks = batch_system.map_or(Ok(vec![]), |batch_system| own_tasks(cluster, batch_system))?;
+    let mut live: BTreeMap<String, (Task, TaskState)> = BTreeMap::new();
+    for (batch, task, state) in tasks {
         let Some(model) = batch.models.get(task.index as usize) else { continue };
         // A job and the next one of its chain may overlap: the running one is shown.
         if !matches!(live.get(model), Some((_, TaskState::Running { .. }))) {
-            live.insert(model, (task, state));
+            live.insert(model.clone(), (task, state));
         }
     }
     let needs = &cluster.facts().needs;
