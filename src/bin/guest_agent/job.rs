@@ -460,12 +460,10 @@ fn start_of<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     Some(&buffer[..read])
 }
 
-/// The number with which a text starts; None if there is none.
+/// The number with which a text starts; None if there is none, or it does not fit.
 fn number(text: &[u8]) -> Option<u64> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(None, |sum: Option<u64>, digit| {
-        Some(sum.unwrap_or(0).wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
-    })
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    str::from_utf8(&text[..digits]).ok()?.parse().ok()
 }
 
 /// The size of the part of the list of threads that is read for a sample: 700 threads or more. The kernel returns no more of
