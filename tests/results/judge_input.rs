@@ -169,6 +169,15 @@ fn unusual_facts_of_a_table_are_noted() {
         notes.contains("family F has instances with the status `known` and others with `surprise`"),
         "{notes}"
     );
+    assert!(!notes.contains("no column Status"), "{notes}");
+}
+
+#[test]
+fn a_table_without_endings_is_noted() {
+    let rows = "tool,Input,Examination,results\na,F-PT-1,ReachabilityDeadlock,T\n";
+    let folder = Folder::with(&[("in.csv", rows)]);
+    let notes = folder.run("judge in.csv --edition mcc-2018 --out out", 0);
+    assert!(notes.contains("the table has no column Status"), "{notes}");
 }
 
 #[test]

@@ -161,6 +161,13 @@ pub(crate) fn read(
         lines.push(row.position().map_or(0, csv::Position::line));
         Ok(())
     })?;
+    if columns.status.is_none() {
+        results.notes.push(
+            "the table has no column Status: only answers and flags tell how a run ended, and a run without an answer counts as \
+             one of its tool, also if the infrastructure failed"
+                .to_owned(),
+        );
+    }
     for ((name, word), rows) in unknown_flags {
         results.notes.push(format!(
             "column {name} has the unknown word `{word}` in {rows} rows; known are OK and KO; each of these runs counts as \

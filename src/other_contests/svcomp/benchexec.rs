@@ -12,7 +12,7 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::HashMap;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// Why a result file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -237,6 +237,10 @@ pub fn read(
                 let Some(run) = &mut run else { continue };
                 run.column(&text("title"), text("value")).map_err(content)?;
             }
+            (_, "run") => return Err(content("a <run> belongs directly into <result>".to_owned())),
+            (4.., "column") if run.is_some() => {
+                return Err(content("a <column> of a run belongs directly into <run>".to_owned()));
+            }
             _ => {}
         }
     }
@@ -244,9 +248,8 @@ pub fn read(
 
 /// A path without `.` and empty parts: `./a//b.c` is the task `a/b.c`.
 fn plain_path(path: &str) -> String {
-    let root = if path.starts_with('/') { "/" } else { "" };
-    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-    format!("{root}{}", parts.join("/"))
+    let parts: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+    parts.display().to_string()
 }
 
 /// The property of a property file: `../properties/unreach-call.prp` is `unreach-call`.
@@ -332,6 +335,12 @@ mod tests {
         for (text, part) in [
             ("<benchmark/>".to_owned(), "r.xml:1: <benchmark> where <result> is expected"),
             (document("<run/>"), "r.xml:2: <run> without name; add it"),
+            (document(&format!("<runs>{}</runs>", run("t", ""))), "r.xml:2: a <run> belongs directly into <result>"),
+            (document(&run("t", &run("u", ""))), "r.xml:2: a <run> belongs directly into <result>"),
+            (
+                document(&run("t", "<columns><column title=\"status\" value=\"true\"/></columns>")),
+                "r.xml:2: a <column> of a run belongs directly into <run>",
+            ),
             (
                 document(&(run("a", "") + "\n" + &run("a", ""))),
                 "r.xml:3: the task a is repeated, first in line 2",
