@@ -37,8 +37,9 @@ pub struct JudgeInputs {
     /// `unknown` gives no points.
     #[arg(long, value_name = "CSV")]
     pub overrides: Option<PathBuf>,
-    /// A campaign file, of which only [publication] and the authors, affiliation, link and licence of each [[tool]] are
-    /// read: title, date, organizers, licence and DOI of the judgement [default for a record: its own].
+    /// Title, date, organizers, licence and DOI of the judgement, and authors, affiliation, link and licence of the tools:
+    /// a TOML file with the tables [publication] and [[tool]] of a campaign file, or a whole campaign file, whose other
+    /// keys are not read; docs/campaign.md explains the keys [default for a record: those of its campaign].
     #[arg(long, value_name = "TOML")]
     pub publication: Option<PathBuf>,
     /// Judge a record although some runs are not recorded yet: these runs count as infrastructure failures for which

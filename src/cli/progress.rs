@@ -8,7 +8,7 @@ use mcc_base::names::RunId;
 use mcc_campaign::{History, Remaining, Run, duration};
 use mcc_runner::executor::{Progress, State};
 use mcc_runner::{CampaignEnd, CampaignRunner, RunnerError};
-use mcc_store::{Attempt, RunState, Summary};
+use mcc_store::{Attempt, RunState, Summary, outcome_words};
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -177,7 +177,7 @@ impl CampaignProgress {
         attempt: &Attempt,
         run_state: &RunState,
     ) {
-        let mut line = format!("{} {}", run.id(), attempt.outcome);
+        let mut line = format!("{} {}", run.id(), attempt.outcome.in_words());
         if let Some(facts) = &attempt.facts {
             let seconds = |ms: u64| format!("{}.{:02} s", ms / 1000, ms % 1000 / 10);
             line += &format!(", cpu {}, wall {}", seconds(facts.cpu_ms), seconds(facts.wall_ms));
@@ -231,7 +231,7 @@ impl CampaignProgress {
         if self.terminal {
             let machines = now.running.len();
             summary += &format!("; {machines} {}", if machines == 1 { "machine" } else { "machines" });
-            summary += &now.outcomes.iter().map(|(word, n)| format!("; {n} {word}")).collect::<String>();
+            summary += &outcome_counts(&now.outcomes);
         }
         summary
     }
@@ -243,14 +243,8 @@ impl CampaignProgress {
         now.running.values().flatten().for_each(ProgressBar::finish_and_clear);
         self.last_failure.finish_and_clear();
         self.bar.finish_and_clear();
-        let outcomes: Vec<_> = after.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        let colon = if outcomes.is_empty() { "" } else { ": " };
-        stderr_line!(
-            "run: {} of {} runs recorded{colon}{}",
-            after.recorded,
-            after.planned,
-            outcomes.join(", ")
-        );
+        let outcomes = outcome_counts(&after.outcomes);
+        stderr_line!("run: {} of {} runs recorded{outcomes}", after.recorded, after.planned);
         if after.retried > 0 {
             stderr_line!(
                 "run: earlier attempts that were repeated and are kept in the record: {}",
@@ -258,6 +252,11 @@ impl CampaignProgress {
             );
         }
     }
+}
+
+/// `; ended by itself: 3; infrastructure failure: 1`. Empty without runs.
+fn outcome_counts(outcomes: &BTreeMap<String, u64>) -> String {
+    outcomes.iter().map(|(word, count)| format!("; {}: {count}", outcome_words(word))).collect()
 }
 
 fn style(template: &str) -> ProgressStyle {

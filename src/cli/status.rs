@@ -3,12 +3,14 @@ use super::terminal::{self, argument, next};
 use super::{Exit, Failure, Format, print};
 use mcc_base::names::RunId;
 use mcc_campaign::{Remaining, duration};
-use mcc_judge::show::wrapped;
+use mcc_judge::show::{columns, wrapped};
 use mcc_runner::cluster::{
     Cluster, ClusterError, JobEnd, ModelState, ModelStatus, TaskEnd, batch_system, job_ends, model_statuses,
 };
 use mcc_runner::history_of;
-use mcc_store::{Attempt, DisturbedRuns, Hold, RecordSummary, RunCounts, RunningAttempt, Summary};
+use mcc_store::{
+    Attempt, DisturbedRuns, Hold, RecordSummary, RunCounts, RunningAttempt, Summary, outcome_words,
+};
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -77,6 +79,9 @@ struct AttemptSummary {
     outcome: &'static str,
     /// The outcome as text, with exit code, signal, or state and reason.
     ending: String,
+    /// The same in words for a reader.
+    #[serde(skip)]
+    words: String,
     host: String,
     /// CPU time of the tool; null: it was not started.
     cpu_ms: Option<u64>,
@@ -90,6 +95,7 @@ impl From<&Attempt> for AttemptSummary {
             attempt: attempt.number,
             outcome: attempt.outcome.word(),
             ending: attempt.outcome.to_string(),
+            words: attempt.outcome.in_words(),
             host: attempt.host.name.clone(),
             cpu_ms: attempt.facts.as_ref().map(|facts| facts.cpu_ms),
             wall_ms: attempt.facts.as_ref().map(|facts| facts.wall_ms),
@@ -246,10 +252,14 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
     let Summary { planned, recorded, outcomes, retried } = &report.summary;
     let percent = (recorded * 100).checked_div(*planned).unwrap_or(100);
     writeln!(out, "{recorded} of {planned} runs are recorded ({percent} %)")?;
-    outcomes.iter().try_for_each(|(word, count)| writeln!(out, "  {word:<20} {count}"))?;
+    let mut rows: Vec<_> = outcomes
+        .iter()
+        .map(|(word, count)| vec![format!("  {}", outcome_words(word)), count.to_string()])
+        .collect();
     if *retried > 0 {
-        writeln!(out, "  {:<20} {retried}", "repeated attempts")?;
+        rows.push(vec!["  repeated attempts".to_owned(), retried.to_string()]);
     }
+    out += &columns(&rows, &[1]);
     if report.disturbed.marked > 0 {
         writeln!(out, "{}", wrapped(&report.disturbed.to_string(), 80, 2))?;
     }
@@ -295,11 +305,10 @@ fn as_text(report: &StatusReport) -> Result<String, std::fmt::Error> {
         if !ended.is_empty() {
             writeln!(out, "{title}")?;
         }
-        for AttemptSummary { run, ending, wall_ms, .. } in ended {
+        for AttemptSummary { run, words, wall_ms, .. } in ended {
             // The time belongs to the attempt, not to the reason of its failure.
-            let comma = if ending.contains(':') { "," } else { "" };
-            let took = wall_ms.map_or(String::new(), |ms| format!("{comma} after {}", duration(ms)));
-            writeln!(out, "  {run}  {ending}{took}")?;
+            let took = wall_ms.map_or(String::new(), |ms| format!(", after {}", duration(ms)));
+            writeln!(out, "  {run}  {words}{took}")?;
         }
     }
     if report.entries.len() > 1 {

@@ -1,6 +1,7 @@
 //! Numbers, words, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
 
 use crate::judgement::{Basis, Ending};
+use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
@@ -39,6 +40,14 @@ pub fn decimals(points: &BigRational) -> String {
     let digits = format!("{digits:0>3}");
     let (whole, decimals) = digits.split_at(digits.len() - 2);
     format!("{sign}{whole}.{decimals}")
+}
+
+/// The difference of two numbers that are shown with `places` decimals: that of the shown numbers, so that a reader who
+/// subtracts them gets it. The exact difference, rounded, can differ from it in the last decimal.
+pub fn shown_difference(greater: &BigRational, less: &BigRational, places: u32) -> BigRational {
+    let scale = BigRational::from_integer(BigInt::from(10u32).pow(places));
+    let [greater, less] = [greater, less].map(|number| (number * &scale).round() / &scale);
+    greater - less
 }
 
 /// The singular for a count of 1, else the plural.
@@ -156,6 +165,15 @@ mod tests {
             [shown(1, 200), shown(-1, 200), shown(7, 1), shown(-1, 3)],
             ["0.01", "-0.01", "7.00", "-0.33"]
         );
+    }
+
+    #[test]
+    fn a_shown_difference_is_that_of_the_shown_numbers() {
+        let [first, second] = [1_518_607, 1_509_254].map(|n: i64| BigRational::new(n.into(), 1000.into()));
+        let lead = decimals(&shown_difference(&first, &second, 2));
+        assert_eq!([decimals(&first), decimals(&second), lead], ["1518.61", "1509.25", "9.36"]);
+        // Rounded, the exact difference would be 9.35.
+        assert_eq!(decimals(&(first - second)), "9.35");
     }
 
     #[test]

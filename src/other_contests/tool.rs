@@ -65,6 +65,9 @@ pub struct CostlyAnswer {
     pub why: String,
     /// The points: negative.
     pub points: Points,
+    /// Whether the verdict is that the run reached the time limit.
+    #[serde(skip)]
+    pub is_timeout: bool,
 }
 
 /// Explains the points of an entry.
@@ -110,6 +113,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
                     expected: block.expected.clone(),
                     why: cell.why.clone(),
                     points: Points(points),
+                    is_timeout: cell.verdict == RunVerdict::Timeout,
                 });
             }
         }
@@ -161,9 +165,10 @@ impl fmt::Display for ToolExplanation {
         let title =
             format!("Runs that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
-            let given = match loss.answer.as_str() {
-                "T/O" => "reached the time limit".to_owned(),
-                answer => format!("answered {answer}"),
+            let given = if loss.is_timeout {
+                "reached the time limit".to_owned()
+            } else {
+                format!("answered {}", loss.answer)
             };
             let answer = format!("{given}, right is {}", loss.expected);
             vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]

@@ -16,7 +16,7 @@ use mcc_judge::judgement::JudgementError;
 use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, Podium, Points, Score};
 use num_rational::BigRational;
 use num_traits::Signed;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// The points of an entry in a category, the exact points with a note, and its medal.
@@ -67,6 +67,8 @@ struct CategoryCard {
     link: String,
     category: String,
     places: Vec<CategoryRow>,
+    /// Notes that several entries have: the entries and the note.
+    shared_notes: Vec<(String, String)>,
 }
 
 struct CategoryRow {
@@ -167,7 +169,11 @@ fn title(judgement: &Judgement, category: usize) -> String {
 
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
-    let pages = vec![("pictures.html", "Pictures")];
+    let rules = match judgement.edition {
+        OtherEdition::Svcomp(_) => "rules.html#SV",
+        OtherEdition::Crv(_) => "rules.html#CRV",
+    };
+    let pages = vec![("pictures.html", "Pictures"), (rules, "Rules")];
     Frame { root, pages, has_tables: true, ..Frame::top(&title, contest, &version) }
 }
 
@@ -264,16 +270,19 @@ fn decimals(points: &BigRational) -> u32 {
 fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     let points: Vec<_> = podium.places.iter().map(|place| &place.points).collect();
     let places = show::point_places(&points);
+    let mut shared: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for place in podium.places.iter().filter(|place| !place.note.is_empty()) {
+        shared.entry(place_note(place)).or_default().push(entry(judgement, place.entry));
+    }
+    shared.retain(|_, entries| entries.len() > 1);
     let line = |place: &CategoryPlace| {
         let status = super::contest::status_text(judgement.entries[place.entry].status);
         let time = place
             .success_cpu_s
             .as_ref()
             .map(|Points(s)| format!("{} s of CPU time", show::decimal(s, decimals(s))));
-        // Such a note is about the points.
-        let is_printed = place.note.starts_with("as printed");
-        let note = if is_printed { format!("points {}", place.note) } else { place.note.clone() };
-        let note = [Some(status.to_owned()), time, Some(note)];
+        let note = Some(place_note(place)).filter(|note| !shared.contains_key(note));
+        let note = [Some(status.to_owned()), time, note];
         let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         CategoryRow {
             rank: place.rank.map_or(String::new(), |rank| rank.to_string()),
@@ -289,7 +298,14 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
         link: format!("{root}{}", path(judgement, podium.category, "html")),
         category: title(judgement, podium.category),
         places: podium.places.iter().map(line).collect(),
+        shared_notes: shared.iter().map(|(note, entries)| (entries.join(", "), visible(note))).collect(),
     }
+}
+
+/// The note of a place, beside which a reader does not see that it is about the points.
+fn place_note(place: &CategoryPlace) -> String {
+    let is_printed = place.note.starts_with("as printed");
+    if is_printed { format!("points {}", place.note) } else { place.note.clone() }
 }
 
 /// The verdicts that a category page counts; the last one is every other ending of a run, such as a crash or a time limit.
@@ -347,6 +363,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         columns.push("CPU time of right answers".into());
     }
     let number = |points: &Points| show::decimal(&points.0, decimals(&points.0));
+    let podium = judgement.podiums.iter().find(|podium| podium.category == category);
     let row = |(score, counts): (&&Score, &[u64; VERDICTS.len()])| {
         let count = |count| if has_verdicts { show::thousands(count) } else { "unknown".to_owned() };
         let used = counts.iter().zip(used_verdicts).filter(|(_, is_used)| *is_used);
@@ -358,17 +375,18 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
             let time = score.success_cpu_s.as_ref();
             cells.push(time.map_or(String::new(), |time| format!("{} s", number(time))));
         }
-        (entry(judgement, score.entry), cells, visible(&score.note))
+        // The podium on the same page has the notes of its places.
+        let is_here = |place: &CategoryPlace| place.entry == score.entry && place.note == score.note;
+        let is_on_podium =
+            !score.note.is_empty() && podium.is_some_and(|podium| podium.places.iter().any(is_here));
+        let note = if is_on_podium { String::new() } else { visible(&score.note) };
+        (entry(judgement, score.entry), cells, note)
     };
     CategoryPage {
         frame: frame(judgement, name.clone(), "../"),
         category: name,
         note: visible(&judged.note),
-        podium: judgement
-            .podiums
-            .iter()
-            .find(|podium| podium.category == category)
-            .map(|podium| card(judgement, podium, "../")),
+        podium: podium.map(|podium| card(judgement, podium, "../")),
         columns,
         has_verdicts,
         sum: sum_words(judgement, category),

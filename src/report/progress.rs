@@ -5,7 +5,7 @@ use super::contest::{Contest, Frame};
 use super::show::{self, visible};
 use super::site::NewSite;
 use askama::Template;
-use mcc_store::Record;
+use mcc_store::{Record, outcome_words};
 use std::collections::BTreeMap;
 
 #[derive(Template)]
@@ -53,27 +53,10 @@ pub fn write(contest: &Contest, record: &Record, site: &NewSite) -> Result<(), R
         outcomes: summary
             .outcomes
             .iter()
-            .map(|(word, &count)| (outcome_words(word), show::thousands(count)))
+            .map(|(word, &count)| (visible(outcome_words(word)), show::thousands(count)))
             .collect(),
         examinations: examinations.iter().map(|&e| visible(&judgement.examinations[e])).collect(),
         rows: contest.entries.iter().enumerate().map(row).collect(),
     };
     site.page("progress.html", &page)
-}
-
-/// The outcome of a run, as `summary` of the record names it, in words.
-pub fn outcome_words(outcome: &str) -> String {
-    match outcome {
-        "finished" => "ended by itself".into(),
-        "cpu-limit" => "stopped at the CPU-time limit".into(),
-        "wall-limit" => "stopped at the wall-clock limit".into(),
-        "memory-limit" => "killed for lack of memory".into(),
-        "output-limit" => "stopped at the output limit".into(),
-        "disk-limit" => "stopped at the limit of writes to the disk".into(),
-        "instruction-limit" => "stopped at the limit of instructions".into(),
-        "tool-crash" => "ended by a signal".into(),
-        "not-competing" => "did not compete".into(),
-        "infrastructure" => "infrastructure failure".into(),
-        other => visible(other),
-    }
 }

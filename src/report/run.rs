@@ -4,7 +4,6 @@ use super::contest::{Contest, RunKey};
 use super::firings::Firings;
 use super::host_state;
 use super::output::{self, Excerpt};
-use super::progress::outcome_words;
 use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
@@ -211,20 +210,6 @@ fn tiles(contest: &Contest, attempt: &Attempt) -> Vec<(&'static str, String, Str
     ]
 }
 
-/// The outcome of an attempt as text.
-pub fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Finished { exit_code } => format!("ended by itself, exit code {exit_code}"),
-        Outcome::MemoryLimit => "killed for lack of memory in the guest".into(),
-        Outcome::ToolCrash { signal } => format!("ended by signal {signal}"),
-        Outcome::NotCompeting => "did not compete, as the campaign states: no machine was started".into(),
-        Outcome::Infrastructure { state, reason } => {
-            format!("infrastructure failure while {}: {}", visible(state), visible(reason))
-        }
-        limit => outcome_words(limit.word()),
-    }
-}
-
 fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>) -> AttemptData {
     let KeptAttempt { attempt, rerun, .. } = kept;
     let state = match (judged, rerun) {
@@ -235,7 +220,7 @@ fn attempt_row(kept: &KeptAttempt, judged: bool, outputs: Vec<(String, String)>)
     AttemptData {
         number: attempt.number,
         state,
-        outcome: outcome(&attempt.outcome),
+        outcome: visible(&attempt.outcome.in_words()),
         started: visible(&attempt.started_at),
         host: visible(&attempt.host.name),
         marks: show::marks(&attempt.marks),
@@ -251,7 +236,7 @@ fn facts(
     let host = &attempt.host;
     let was_started = attempt.outcome != Outcome::NotCompeting;
     let mut facts = vec![
-        ("Outcome", outcome(&attempt.outcome)),
+        ("Outcome", visible(&attempt.outcome.in_words())),
         (if was_started { "Started" } else { "Recorded" }, visible(&attempt.started_at)),
         (
             "Required by the rules",

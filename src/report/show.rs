@@ -5,6 +5,7 @@ pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{CpuReading, Limits};
 use mcc_judge::judgement::Weak;
+use mcc_judge::show::shown_difference;
 pub use mcc_judge::show::{basis, plural};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
@@ -137,11 +138,9 @@ pub fn point_places(numbers: &[&BigRational]) -> u32 {
     places(numbers.iter().copied()).max(2)
 }
 
-/// The distance of two numbers that are shown with `places` decimals: the difference of the shown numbers.
+/// `shown_difference` as text.
 pub fn distance(greater: &BigRational, less: &BigRational, places: u32) -> String {
-    let scale = BigRational::from_integer(BigInt::from(10u32).pow(places));
-    let [greater, less] = [greater, less].map(|number| (number * &scale).round() / &scale);
-    decimal(&(greater - less), places)
+    decimal(&shown_difference(greater, less, places), places)
 }
 
 /// Points rounded to two decimals; integers without decimals.

@@ -474,7 +474,8 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
             "tools",
             "Tools",
             "Share of all values of the year that the tool has right. If it has several variants, a value \
-             counts if one of them has it right. The tools are ordered by their number of right values in their best year.",
+             counts if one of them has it right. All tables of tools have the same order: by the number of right values in the tool's \
+             best year, most first.",
             by_tool(&share),
         ),
         (

@@ -391,7 +391,7 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
         notes: vec![],
         tables: vec![
             Table {
-                caption: "Tools: right and wrong values (a value counts if one of its variants has it right), medals \
+                caption: "Tools, most right values first: right and wrong values (a value counts if one of its variants has it right), medals \
                           and points as judged here, and the median CPU time of complete runs; the page of a tool \
                           explains them"
                     .into(),

@@ -60,7 +60,7 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Its word, as records store it and reports show it: `cpu-limit`.
+    /// Its word, as records store it and JSON shows it: `cpu-limit`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
@@ -76,9 +76,41 @@ impl Outcome {
         }
     }
 
+    /// The outcome as a reader sees it, with exit code, signal, or state and reason.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Finished { exit_code } => format!("ended by itself, exit code {exit_code}"),
+            Self::MemoryLimit => "killed for lack of memory in the guest".into(),
+            Self::ToolCrash { signal } => format!("ended by signal {signal}"),
+            Self::NotCompeting => "did not compete, as the campaign states: no machine was started".into(),
+            Self::Infrastructure { state, reason } => {
+                format!("infrastructure failure while {state}: {reason}")
+            }
+            limit => outcome_words(limit.word()).to_owned(),
+        }
+    }
+
     /// Whether the attempt ended in an infrastructure failure, which is not attributed to the tool (R2).
     pub fn is_infrastructure(&self) -> bool {
         matches!(self, Self::Infrastructure { .. })
+    }
+}
+
+/// The word of an outcome (`Outcome::word`) as a reader sees it: a text for many runs, without exit code or reason. An
+/// unknown word stays as it is.
+pub fn outcome_words(word: &str) -> &str {
+    match word {
+        "finished" => "ended by itself",
+        "cpu-limit" => "stopped at the CPU-time limit",
+        "wall-limit" => "stopped at the wall-clock limit",
+        "memory-limit" => "killed for lack of memory",
+        "output-limit" => "stopped at the output limit",
+        "disk-limit" => "stopped at the limit of writes to the disk",
+        "instruction-limit" => "stopped at the limit of instructions",
+        "tool-crash" => "ended by a signal",
+        "not-competing" => "did not compete",
+        "infrastructure" => "infrastructure failure",
+        other => other,
     }
 }
 

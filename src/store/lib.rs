@@ -36,7 +36,7 @@ mod seal;
 
 pub use attempt::{
     Arrivals, Attempt, Disk, Environment, HostFacts, INSTANCE_DISK, InstructionSource, Instructions,
-    MemorySource, Outcome, RunFacts, Sample,
+    MemorySource, Outcome, RunFacts, Sample, outcome_words,
 };
 pub use attempt_dir::AttemptDir;
 pub use campaign_facts::CampaignFacts;

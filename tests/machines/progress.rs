@@ -83,9 +83,9 @@ fn a_terminal_shows_machines_outcomes_and_the_last_failure() {
     let (code, drawn) = terminal.end();
     assert_eq!(code, Some(1), "{drawn}");
     for expected in [
-        "tool-0/DiningTable-PT-03/StateSpace finished, cpu ",
-        "tool-1/DiningTable-PT-03/StateSpace infrastructure while examining",
-        "run: 2 of 2 runs recorded: 1 finished, 1 infrastructure",
+        "tool-0/DiningTable-PT-03/StateSpace ended by itself, exit code 0, cpu ",
+        "tool-1/DiningTable-PT-03/StateSpace infrastructure failure while examining",
+        "run: 2 of 2 runs recorded; ended by itself: 1; infrastructure failure: 1",
     ] {
         assert!(drawn.contains(expected), "{expected}: {drawn}");
     }
@@ -98,7 +98,8 @@ fn a_pipe_gets_plain_lines_with_the_remaining_time() {
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with('[')).collect();
     assert_eq!(lines.len(), 4, "{said}");
     assert_eq!(lines[0], "[0/2] tool-0/DiningTable-PT-03/StateSpace begins");
-    assert!(lines[1].starts_with("[1/2] tool-0/DiningTable-PT-03/StateSpace finished, cpu "), "{said}");
+    let first = "[1/2] tool-0/DiningTable-PT-03/StateSpace ended by itself, exit code 0, cpu ";
+    assert!(lines[1].starts_with(first), "{said}");
     // After the first run, the duration of the second one is estimated.
     assert!(lines[1].contains("; about ") && lines[1].ends_with(" left"), "{said}");
     assert!(lines[3].starts_with("[2/2] ") && !lines[3].contains("left"), "{said}");

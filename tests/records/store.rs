@@ -549,13 +549,13 @@ fn status_lists_open_running_recorded_and_failed_runs() {
     let said = status(&[]);
     for line in [
         "2 of 4 runs are recorded (50 %)",
-        "cpu-limit            1",
-        "infrastructure       1",
-        "repeated attempts    3",
+        "stopped at the CPU-time limit  1",
+        "infrastructure failure         1",
+        "repeated attempts              3",
         "2 runs left, about ",
         &format!("controller: pid {} on ", std::process::id()),
         "running (1):\n  LoLA/Philosophers-PT-000005/ReachabilityDeadlock  ",
-        "last attempts:\n  LoLA/Philosophers-PT-000005/UpperBounds  infrastructure while booting: boot deadline\n",
+        "last attempts:\n  LoLA/Philosophers-PT-000005/UpperBounds  infrastructure failure while booting: boot deadline\n",
         "last infrastructure failures:\n  LoLA/Philosophers-PT-000005/UpperBounds",
     ] {
         assert!(said.contains(line), "{line} in\n{said}");

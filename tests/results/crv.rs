@@ -150,6 +150,8 @@ fn the_site_of_2014_compares_measured_times() {
     assert!(
         page("pictures.html").contains("href=\"compare.html\"") && page("compare.html").contains("time_ms")
     );
+    assert!(page("index.html").contains("<a href=\"rules.html#CRV\">Rules</a>"));
+    assert!(page("rules.html").contains("<h2 id=\"CRV\">"));
 }
 
 #[test]
@@ -164,6 +166,17 @@ fn explain_shows_the_parts_of_the_points_of_2014() {
             predicates::str::is_match("(?m)^MonPoly +F +right +10.12 +points: correctness 10, overhead 0\\.003746, memory [0-9.]+; execution time 3405 s; memory 2675 MB$")
                 .unwrap(),
         );
+}
+
+#[test]
+fn explain_says_that_a_run_of_2014_reached_the_time_limit() {
+    let (_, out, _) = judged_2014();
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--tool", "LARVA"])
+        .assert()
+        .success()
+        .stdout(predicates::str::contains("reached the time limit, right is ").count(3));
 }
 
 const HEADER: &str = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";

@@ -175,9 +175,12 @@ fn explain_shows_an_error_of_2018_on_one_screen() {
     explain.args(["--instance", "TokenRing-PT-010", "--examination", "CTLCardinality", "--position", "08"]);
     let screen = String::from_utf8(explain.assert().success().get_output().stdout.clone()).unwrap();
     assert!(screen.lines().count() <= 40, "{screen}");
-    for part in
-        ["trusted value FALSE", "How the value was decided: the votes", "more than half", "22913/22915"]
-    {
+    for part in [
+        "trusted value FALSE",
+        "How the value was decided: the votes",
+        "more than half",
+        "68739 of 68745 values",
+    ] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     let lola = screen.lines().find(|line| line.starts_with("LoLA")).unwrap();

@@ -120,6 +120,9 @@ pub struct PositionAnswer {
     pub value: Option<String>,
     /// Confidence of the entry as a fraction (E-2.2).
     pub confidence: String,
+    /// The same for a reader.
+    #[serde(skip)]
+    pub confidence_words: String,
     /// Status of the entry.
     pub status: Status,
     /// Whether the entry has a vote.
@@ -239,6 +242,7 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
             entry: judgement.entries[cell.entry].entry.clone(),
             value: cell.values[position].as_ref().map(ToString::to_string),
             confidence: judgement.confidence[cell.entry].confidence.to_string(),
+            confidence_words: confidence_words(&judgement.confidence[cell.entry]),
             status: judgement.entries[cell.entry].status,
             votes: judgement.entries[cell.entry].status.votes(),
             verdict,
@@ -262,6 +266,13 @@ fn explain_position(judgement: &Judgement, block: &Block, position: usize) -> Po
         certified: judgement.is_certified().then(|| CertifiedPosition::from_trusted(trusted)),
         answers: block.cells.iter().map(answer).collect(),
     }
+}
+
+/// A confidence as the counts of values that it is the quotient of. If the edition divides by another number, that of all
+/// common values, it is a decimal with its fraction.
+fn confidence_words(Confidence { agreed, answered, confidence, .. }: &Confidence) -> String {
+    let is_quotient = *answered > 0 && *confidence == BigRational::new((*agreed).into(), (*answered).into());
+    if is_quotient { format!("{agreed} of {answered} values") } else { approximate(&confidence.to_string()) }
 }
 
 /// Describes the case of E-3.1 that decided a trusted value. Where the basis has two causes, names both.
@@ -513,8 +524,8 @@ impl Position {
         rows.extend(self.answers.iter().map(|answer| {
             let value = answer.value.as_deref().map_or_else(|| "-".to_owned(), short);
             let confidence = match answer.status {
-                Status::VotingOnly => format!("{} (votes only)", approximate(&answer.confidence)),
-                status if status.votes() => approximate(&answer.confidence),
+                Status::VotingOnly => format!("{}, votes only", answer.confidence_words),
+                status if status.votes() => answer.confidence_words.clone(),
                 _ => "no vote".to_owned(),
             };
             let points = approximate(&answer.points);
@@ -527,6 +538,18 @@ impl Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_confidence_is_shown_as_the_counts_that_it_comes_from() {
+        let words = |agreed: u64, answered: u64, divisor: u64| {
+            let confidence = BigRational::new(agreed.into(), divisor.into());
+            confidence_words(&Confidence { entry: 0, agreed, answered, confidence })
+        };
+        assert_eq!(words(12, 16, 16), "12 of 16 values");
+        assert_eq!(words(16, 16, 16), "16 of 16 values");
+        assert_eq!(words(12, 16, 48), "0.250000 (1/4)");
+        assert_eq!(words(0, 0, 1), "0");
+    }
 
     #[test]
     fn a_run_has_its_user_instructions_if_they_were_counted() {

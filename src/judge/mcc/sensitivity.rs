@@ -4,7 +4,7 @@ use super::judge::{Judge, JudgeError, JudgementTotals};
 use super::podium;
 use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
-use crate::show::{columns, decimals};
+use crate::show::{columns, decimals, shown_difference};
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, PodiumRule};
@@ -69,6 +69,9 @@ pub struct Margin {
     /// Points of the entry minus those of the rival.
     #[serde(with = "mcc_edition::fraction")]
     pub points_ahead: BigRational,
+    /// The same with two decimals, as the site shows it: the difference of the rounded points.
+    #[serde(skip)]
+    pub shown_ahead: String,
     /// The least number of changed trusted values with which the rival passes; None where no number is enough.
     pub values: Option<u64>,
     /// Whether `values` is less than `Sensitivity::few`.
@@ -95,14 +98,11 @@ impl fmt::Display for Sensitivity {
             self.few
         )?;
         let row = |margin: &Margin| {
-            let Margin { category, rank, entry, rival, points_ahead, values, few_values } = margin;
+            let Margin { category, rank, entry, rival, shown_ahead, values, few_values, .. } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
             let few_values = if *few_values { format!("fewer than {}", self.few) } else { String::new() };
-            let ahead = if rival.is_empty() {
-                String::new()
-            } else {
-                format!("{} points before {rival}", decimals(points_ahead))
-            };
+            let ahead =
+                if rival.is_empty() { String::new() } else { format!("{shown_ahead} points before {rival}") };
             vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, few_values]
         };
         let heading = ["  podium", "rank", "entry", "values", "distance", ""].map(str::to_owned).to_vec();
@@ -268,6 +268,7 @@ fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
         entry: entries[pair.holder.entry].entry.clone(),
         rival: values.map(|_| entries[pair.rival.entry].entry.clone()).unwrap_or_default(),
         points_ahead: pair.points_ahead(),
+        shown_ahead: decimals(&shown_difference(&pair.holder.points, &pair.rival.points, 2)),
         values,
         few_values: values.is_some_and(|values| values < few),
     };

@@ -381,7 +381,8 @@ fn sensitivity_rows(sensitivity: &Sensitivity) -> String {
 
 fn margins(sensitivity: &Sensitivity) -> String {
     let mut table = schema::MARGINS.header();
-    for Margin { category, rank, entry, rival, points_ahead, values, few_values } in &sensitivity.margins {
+    for Margin { category, rank, entry, rival, points_ahead, values, few_values, .. } in &sensitivity.margins
+    {
         let [category, entry, rival] = [category, entry, rival].map(|name| field(name));
         let values = values.map_or(String::new(), |values| values.to_string());
         let few_values = if *few_values { "yes" } else { "no" };

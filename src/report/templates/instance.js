@@ -356,7 +356,7 @@ function evidenceOf(block, position) {
   const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a witness: a firing sequence, which can be empty, that shows the value.";
   const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. The line “Certified” above says whether a second program repeated the exploration. To repeat it again, use that program, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. The explanation above says whether the value comes from two explorations, by separate programs, or from one. To explore the net yourself, use mcc-check, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
     if (!name.endsWith(".explored.json")) {
       const command = isWitness ? "check-witness" : "check-certificate";
       const check = `mcc-harness ${command} ${path} --instances ${names.instances[shown.instance][0]}.tgz`;
