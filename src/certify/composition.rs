@@ -9,7 +9,8 @@ use mcc_checker::{Certificate, Lemma, Part, ProofStep, VERSION, Value};
 use mcc_model::{Archive, Expr, Formula};
 use std::collections::HashMap;
 
-/// The certificate of a formula by evidence for its parts, if that decides it. `answers` are those of its parts.
+/// The certificate of a formula by evidence for its parts, if that decides it. `answers` are those of its parts. A formula that
+/// needs none of them has a witness, and no certificate.
 pub(crate) fn compose(
     archive: &Archive,
     checks: &Checks<'_>,
@@ -42,6 +43,9 @@ pub(crate) fn compose(
     let names = Names::new(&checks.named);
     let state = |formula: &Expr| Some(names.pred(formula).ok()??.holds(net, &net.initial));
     let (value, needed) = truth(&tree, &known, &state)?;
+    if needed.is_empty() {
+        return None;
+    }
     // The clauses of an invariant are numbered in each proof, so its certificate has no other proof.
     let is_invariant = |part: &usize| {
         run(*part).is_none()

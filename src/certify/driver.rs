@@ -287,6 +287,7 @@ fn known(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_checker::Run;
     use std::fs;
 
     /// What is found about the values of an instance of the conformance vectors.
@@ -360,6 +361,10 @@ mod tests {
         let formula = r#"<property-set xmlns="http://mcc.lip6.fr/"><property><id>c0</id><description/><formula>
             <exists-path><globally><exists-path><finally><integer-le><integer-constant>2</integer-constant>
             <tokens-count><place>p</place></tokens-count></integer-le></finally></exists-path></globally></exists-path>
+            </formula></property><property><id>c1</id><description/><formula><negation><disjunction>
+            <integer-le><integer-constant>1</integer-constant><tokens-count><place>p</place></tokens-count></integer-le>
+            <all-paths><finally><integer-le><integer-constant>2</integer-constant>
+            <tokens-count><place>p</place></tokens-count></integer-le></finally></all-paths></disjunction></negation>
             </formula></property></property-set>"#;
         fs::write(instance.join(MODEL), net).unwrap();
         fs::write(instance.join("CTLCardinality.xml"), formula).unwrap();
@@ -373,8 +378,14 @@ mod tests {
             panic!("{findings:?}")
         };
         assert_eq!((explored.states, explored.conditions), (0, 1));
+        // The initial marking decides it, whatever its part is.
+        let Known::Exactly(Value::Truth(false), Accepted { witness: Some(witness), .. }) = &findings[1].known
+        else {
+            panic!("{findings:?}")
+        };
+        assert_eq!(witness.runs, [Run::default()]);
         let Known::Exactly(Value::Truth(true), Accepted { certificate: Some(certificate), .. }) =
-            &findings[1].known
+            &findings[2].known
         else {
             panic!("{findings:?}")
         };

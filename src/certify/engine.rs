@@ -314,6 +314,8 @@ impl Engine<'_> {
     /// Works in rounds, each with more steps for each method. What a round does does not depend on the budget: it only ends
     /// the work. So a larger budget decides all that a smaller one decides.
     fn run(&mut self, limits: &Limits<'_>) {
+        // What needs no part has a witness, so that a later method cannot decide it without one.
+        self.compose();
         let largest = walk(&self.named.net, &mut [], 1, &limits.part(FIRST_WALK, 0.0));
         for round in 0.. {
             let steps = FIRST_ROUND.saturating_mul(1_u64.checked_shl(2 * round).unwrap_or(u64::MAX));
@@ -389,6 +391,11 @@ impl Engine<'_> {
             let Some((value, needed)) = truth(tree, &|number| part(number)?.truth(), &state) else {
                 continue;
             };
+            if needed.is_empty() {
+                // The initial marking alone decides it.
+                composed.push((number, value, Evidence::Witness(Trace::Paths(vec![Vec::new()]))));
+                continue;
+            }
             let mut all = Statistics::default();
             for part in needed.into_iter().filter_map(part) {
                 if let Some((_, Evidence::Explored(statistics))) = &part.decided {
@@ -397,10 +404,10 @@ impl Engine<'_> {
                     all.conditions += statistics.conditions;
                 }
             }
-            composed.push((number, value, all));
+            composed.push((number, value, Evidence::Explored(all)));
         }
-        for (number, value, all) in composed {
-            self.items[number].decide(Value::Truth(value), Evidence::Explored(all));
+        for (number, value, evidence) in composed {
+            self.items[number].decide(Value::Truth(value), evidence);
         }
     }
 

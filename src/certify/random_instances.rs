@@ -1,5 +1,6 @@
 //! All examinations of small random nets: what `certify` finds is what the explorer of the checkers finds, which
-//! `src/checker/tests/evidence/exploration.rs` compares with the definitions. `NETS` and `SEED` choose the nets.
+//! `src/checker/tests/evidence/exploration.rs` compares with the definitions, and the checkers refuse no evidence. `NETS` and
+//! `SEED` choose the nets.
 
 use crate::{Accepted, Budget, Known, certify};
 use mcc_base::random::SplitMix;
@@ -7,10 +8,13 @@ use mcc_checker::{Instance, Lemma};
 use mcc_model::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use tracing::Level;
+use tracing::subscriber::with_default;
 
 const EXAMINATIONS: [&str; 16] = [
     "StateSpace",
@@ -175,7 +179,14 @@ fn all_values_of_random_nets_are_those_of_the_explorer() {
             memory_bytes: 1 << 20,
             cancel: &cancel,
         };
-        let findings = certify(&archive, &EXAMINATIONS, &budget).unwrap();
+        let warnings = folder.join("warnings");
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(Level::WARN)
+            .with_writer(Mutex::new(File::create(&warnings).unwrap()))
+            .finish();
+        let findings = with_default(subscriber, || certify(&archive, &EXAMINATIONS, &budget)).unwrap();
+        // The checker accepts all evidence that it is asked about, also where a value has other evidence.
+        assert_eq!(fs::read_to_string(&warnings).unwrap(), "", "{}", folder.display());
         let instance = Instance::read(&archive).unwrap();
         let explored = instance.explore(Duration::from_secs(60), 16 << 20, &cancel);
         bounded += u64::from(explored.is_ok());

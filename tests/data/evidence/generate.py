@@ -1064,6 +1064,7 @@ def compositions():
         add(f"parts-{name}", changed(base, (path, value)), "refused", reason)
     add("parts-null-run", changed(good, (["parts", 1, "run"], None)), "accepted", "null means that it is absent")
     add("parts-empty", changed(good, (["parts"], [])), "refused", "no parts, and no certificate shows such a formula")
+    add("parts-empty-proof", changed(json.loads(FILES["switch-exclusion"][4]), (["parts"], [])), "accepted", "an empty list means that it is absent")
     bound = changed(good, (["examination"], "UpperBounds"), (["property"], "u0"), (["value"], "1"))
     add("parts-bound", bound, "refused", "a bound has no parts")
     for name, path, value, reason in [
