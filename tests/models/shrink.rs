@@ -114,6 +114,36 @@ fn a_bug_in_a_thousand_nodes_is_reduced_to_ten() {
     assert_eq!(json(&folder.join("certified/report.json"))["values"], report["values"]);
 }
 
+/// The tool runs with the rights of the user, and changes what it finds above its folder.
+#[test]
+fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
+    let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
+    tool(folder, "right", "");
+    fs::create_dir_all(folder.join("wrong/bin")).unwrap();
+    fs::write(folder.join("victim"), "unchanged").unwrap();
+    let head = folder.join("wrong/BenchKit_head.sh");
+    let victim = folder.join("victim");
+    let changes = format!(
+        "echo FORMULA {property} FALSE TECHNIQUES EXPLICIT\n\
+         for net in ../../../model.pnml ../../../*/model.pnml ../../../../model.pnml; do echo '<pnml/>' > $net; done\n\
+         for up in ../../.. ../../../..; do ln -s {} $up/README.md; ln -s {} $up/report.json; done\n",
+        victim.display(),
+        victim.display()
+    );
+    fs::write(&head, format!("#!/bin/bash\n{changes}exit 0\n")).unwrap();
+    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    let shrink =
+        format!("shrink {fixture} --examination ReachabilityDeadlock --property {property} --limit 60");
+    harness(folder, &format!("{shrink} --tool wrong --against right --out report")).assert().success();
+    assert_eq!(json(&folder.join("report/report.json"))["values"], serde_json::json!(["FALSE", "TRUE"]));
+    Archive::open(&folder.join("report/DiningTable-PT-03")).unwrap().net().unwrap();
+    assert!(!folder.join("report/README.md").is_symlink());
+    assert_eq!(fs::read_to_string(victim).unwrap(), "unchanged");
+}
+
 /// A tool that answers FALSE in ReachabilityDeadlock, whatever the net; the net has a deadlock.
 #[test]
 fn the_question_of_an_examination_with_one_value_stays() {

@@ -5,10 +5,10 @@
 use super::native::{self, NativeRun};
 use super::qualification::head_script;
 use super::{QualifyError, RunLimits};
-use mcc_base::OnFile;
 use mcc_base::suggest::hint;
 use mcc_base::temporary::{self, folder_beside};
 use mcc_base::text::counted;
+use mcc_base::{OnFile, files};
 use mcc_campaign::benchkit::{Answers, Invocation, Questions, Reading};
 use mcc_certify::{Budget, ColouredDocument, Effort, Known, Reducible, certify, shrink};
 use mcc_edition::Examination;
@@ -21,7 +21,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// A program that answers.
 #[derive(Clone, Debug)]
@@ -40,6 +39,11 @@ impl Program {
             Self::Certify => "certify".to_owned(),
         }
     }
+}
+
+/// The folder of the outputs of a program.
+fn outputs_of(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("program-{}", number + 1))
 }
 
 /// Two programs and the value on which they may differ.
@@ -88,8 +92,8 @@ impl Dispute<'_> {
             }
         }
         let until = Instant::now() + time;
-        // Made first: a wrong path must not be found after hours.
-        let report = folder_beside(out, ".shrink-")?;
+        // A wrong path must not be found after hours. The report has a new folder, which no tool could write to.
+        folder_beside(out, ".shrink-")?;
         let is_coloured = archive.instance.kind() == NetKind::Coloured;
         let coloured = if is_coloured {
             // Its errors name the place in the file.
@@ -111,29 +115,27 @@ impl Dispute<'_> {
             fixed: self.examination.values == 1,
         };
         let nodes_before = start.nodes();
-        let folder = temporary::folder("mcc-shrink-")?;
-        let instance = folder.path().join(archive.instance.as_str());
         // The second program is not run if the first one does not give the value that it must give.
-        let values = |candidate: &Reducible, first_must_be: Option<&str>| -> Result<_, QualifyError> {
-            if instance.exists() {
-                fs::remove_dir_all(&instance).on("remove", &instance)?;
-            }
-            fs::create_dir(&instance).on("create", &instance)?;
-            candidate.write(&self.examination.name, &instance).on("write", &instance)?;
-            let archive = Archive::open(&instance)?;
-            // A part that stays may mention a colour that was removed.
-            if is_coloured && archive.symmetric_net().is_err() {
+        let answers = |candidate: &Reducible, first_must_be: Option<&str>| -> Result<_, QualifyError> {
+            let folder = temporary::folder("mcc-shrink-")?;
+            let value_of = |number: usize| -> Result<Option<String>, QualifyError> {
+                // A tool can change all that it finds, so each program has its own copy of the instance.
+                let outputs = outputs_of(folder.path(), number);
+                let instance = outputs.join(archive.instance.as_str());
+                fs::create_dir_all(&instance).on("create", &instance)?;
+                candidate.write(&self.examination.name, &instance).on("write", &instance)?;
+                let archive = Archive::open(&instance)?;
+                // A part that stays may mention a colour that was removed.
+                if is_coloured && archive.symmetric_net().is_err() {
+                    return Ok(None);
+                }
+                Ok(self.value(&self.programs[number], &archive, &outputs, until)?.0)
+            };
+            let Some(first) = value_of(0)? else { return Ok(None) };
+            if first_must_be.is_some_and(|wanted| wanted != first) {
                 return Ok(None);
             }
-            let (first, _) = self.value(&self.programs[0], &archive, folder.path(), Some(until))?;
-            let useful =
-                first.as_deref().is_some_and(|first| first_must_be.is_none_or(|wanted| wanted == first));
-            let second = if useful {
-                self.value(&self.programs[1], &archive, folder.path(), Some(until))?.0
-            } else {
-                None
-            };
-            Ok(first.zip(second).map(<[String; 2]>::from))
+            Ok(value_of(1)?.map(|second| ([first, second], folder)))
         };
         let property = self.property;
         let questions = Questions::read(archive, self.examination)?;
@@ -145,8 +147,8 @@ impl Dispute<'_> {
                 ids.join(", ")
             )));
         }
-        let known = match values(&start, None)? {
-            Some([first, second]) if first == second => {
+        let (known, outputs) = match answers(&start, None)? {
+            Some(([first, second], _)) if first == second => {
                 let [one, other] = [0, 1].map(|number: usize| self.programs[number].name());
                 return Err(QualifyError::Refused(format!(
                     "{one} and {other} both give {first} for {}; give a tool that gives another value",
@@ -161,12 +163,13 @@ impl Dispute<'_> {
                 )));
             }
             None => {
-                let (first, ended) = self.value(&self.programs[0], archive, folder.path(), Some(until))?;
+                let folder = temporary::folder("mcc-shrink-")?;
+                let (first, ended) = self.value(&self.programs[0], archive, folder.path(), until)?;
                 let (program, ended) = match first {
                     None => (&self.programs[0], ended),
                     Some(_) => {
                         let second = &self.programs[1];
-                        (second, self.value(second, archive, folder.path(), Some(until))?.1)
+                        (second, self.value(second, archive, folder.path(), until)?.1)
                     }
                 };
                 let (name, limit_s) = (program.name(), self.limit_s);
@@ -185,19 +188,22 @@ impl Dispute<'_> {
             }
         };
         let is_truth = |value: &str| ["TRUE", "FALSE"].contains(&value);
-        let wanted = is_truth(&known[0]).then_some(known[0].as_str());
+        let wanted = is_truth(&known[0]).then(|| known[0].clone());
         let effort = Effort { until, attempts: usize::MAX };
-        let mut last = known.clone();
+        let mut last = (known, outputs);
         let (reduced, attempts) = shrink(start, effort, &mut |candidate: &Reducible| {
-            let found = values(candidate, wanted)?.filter(|[first, second]| first != second);
-            let is_disputed = found.is_some();
-            // The reduction keeps the candidate.
-            last = found.unwrap_or_else(|| last.clone());
-            Ok::<_, QualifyError>(is_disputed)
+            match answers(candidate, wanted.as_deref())? {
+                Some(found) if found.0[0] != found.0[1] => {
+                    // The reduction keeps the candidate.
+                    last = found;
+                    Ok::<_, QualifyError>(true)
+                }
+                _ => Ok(false),
+            }
         })?;
-        let values = last;
+        let (values, outputs) = last;
         let result = Reduced { nodes_before, nodes_after: reduced.nodes(), attempts, values };
-        self.write(&reduced, archive, &result, report, out)?;
+        self.write(&reduced, archive, &result, outputs.path(), out)?;
         Ok(result)
     }
 
@@ -208,16 +214,15 @@ impl Dispute<'_> {
         program: &Program,
         archive: &Archive,
         outputs: &Path,
-        until: Option<Instant>,
+        until: Instant,
     ) -> Result<(Option<String>, Option<NativeRun>), QualifyError> {
         let mut without = None;
         let runs = if let Program::Certify = program { 1 } else { self.runs };
         let agreeing = self.agreeing.min(runs);
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for _ in 0..runs {
-            let limit = Duration::from_secs(self.limit_s.into());
-            let limit =
-                until.map_or(limit, |until| limit.min(until.saturating_duration_since(Instant::now())));
+            let left = until.saturating_duration_since(Instant::now());
+            let limit = Duration::from_secs(self.limit_s.into()).min(left);
             if limit.is_zero() {
                 break;
             }
@@ -297,32 +302,35 @@ impl Dispute<'_> {
         }
     }
 
-    /// Writes the report in a temporary folder and renames it: complete or not at all.
+    /// Writes the report in a temporary folder and renames it: complete or not at all. `outputs` has the outputs of the tools
+    /// from which the values of the result were read.
     fn write(
         &self,
         reduced: &Reducible,
         archive: &Archive,
         result: &Reduced,
-        folder: TempDir,
+        outputs: &Path,
         out: &Path,
     ) -> Result<(), QualifyError> {
+        let folder = folder_beside(out, ".shrink-")?;
         let instance = folder.path().join(archive.instance.as_str());
         fs::create_dir(&instance).on("create", &instance)?;
         reduced.write(&self.examination.name, &instance).on("write", &instance)?;
-        let small = Archive::open(&instance)?;
         let mut programs = String::new();
         for (number, program) in self.programs.iter().enumerate() {
-            let outputs = folder.path().join(format!("program-{}", number + 1));
             let name = match program {
                 Program::Certify => "certify".to_owned(),
                 Program::Tool(path) => {
-                    fs::create_dir(&outputs).on("create", &outputs)?;
-                    self.value(program, &small, &outputs, None)?;
-                    format!(
-                        "{} (output: {}/stdout)",
-                        path.display(),
-                        outputs.file_name().unwrap_or_default().display()
-                    )
+                    let [from, to] = [outputs, folder.path()].map(|folder| outputs_of(folder, number));
+                    fs::create_dir(&to).on("create", &to)?;
+                    for name in ["stdout", "stderr"] {
+                        let from = from.join(name);
+                        let mut output = files::open_own(&from).on("read", &from)?;
+                        let place = to.join(name);
+                        let mut copy = File::create_new(&place).on("create", &place)?;
+                        io::copy(&mut output, &mut copy).on("write", &place)?;
+                    }
+                    format!("{} (output: program-{}/stdout)", path.display(), number + 1)
                 }
             };
             let _ = writeln!(programs, "- {}: {name}", result.values[number]);
