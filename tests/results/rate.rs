@@ -223,6 +223,18 @@ fn the_published_answers_can_be_rated_within_themselves() {
     );
 }
 
+/// With enough entries of one's own, no value would be wrong.
+#[test]
+fn own_entries_that_the_published_answers_lack_are_noted() {
+    let folder = TempDir::new().unwrap();
+    field(folder.path());
+    fs::write(folder.path().join("more.csv"), table(&[("own", "FFFFFF??"), ("new", "FFFFFF??")])).unwrap();
+    let (_, notes) = rate(folder.path(), "more.csv --published published.csv --edition mcc-2018", 0);
+    assert!(notes.contains("the published answers have no entry named new; it votes too"), "{notes}");
+    let (_, notes) = rate(folder.path(), "new.csv --published published.csv --edition mcc-2018", 0);
+    assert!(!notes.contains("votes too"), "{notes}");
+}
+
 /// All values are wrong, and no other year is at hand.
 #[test]
 fn many_wrong_values_alone_give_a_warning_and_the_rating() {

@@ -436,6 +436,54 @@ fn benchkit_results_ignore_stderr_and_resigned_tools() {
 }
 
 #[test]
+fn an_output_belongs_to_one_row_whatever_the_names_of_entries() {
+    let folder = TempDir::new().unwrap();
+    for part in ["results/CSV", "results/OUTPUTS"] {
+        fs::create_dir_all(folder.path().join(part)).unwrap();
+    }
+    let output = |entry: &str, run_id: &str, host: &str, value: &str| {
+        let file = format!("results/OUTPUTS/{entry}_F-PT-1_OneSafe_{run_id}_{host}.stdout");
+        let text = format!("BK_START 1\nFORMULA OneSafe {value} TECHNIQUES A\n\nBK_STOP 12\n");
+        fs::write(folder.path().join(&file), text).unwrap();
+        folder.path().join(file)
+    };
+    // Its outputs have names that begin like one of `honest`, and are before it in the alphabet.
+    let hostile = "honest_F-PT-1_OneSafe_77_0";
+    let rows = [("honest", "77", "TRUE"), ("other", "78", "TRUE"), (hostile, "79", "FALSE")];
+    let mut summary =
+        "### tool,Input,Examination,max memory (MB),CPU (ms),Time (ms),i/o wait (ms),Status,run id\n"
+            .to_owned();
+    for (entry, run_id, value) in rows {
+        summary += &format!("{entry},F-PT-1,OneSafe,12.5,1000,1000,0,normal,{run_id}\n");
+        output(entry, run_id, "host", value);
+    }
+    fs::write(folder.path().join("results/CSV/summary_all.csv"), summary).unwrap();
+    let judge = ["judge", "results", "--edition", "mcc-2025", "--out", "out"];
+    done(folder.path(), &judge);
+    let judgement = Judgement::read(&folder.path().join("out")).unwrap();
+    let cells = judgement.blocks[0].cells.iter();
+    let mut given: Vec<(&str, String)> = cells
+        .map(|cell| (&*judgement.entries[cell.entry].entry, cell.values[0].as_ref().unwrap().to_string()))
+        .collect();
+    given.sort();
+    assert_eq!(given, [("honest", "T"), (hostile, "F"), ("other", "T")].map(|(e, v)| (e, v.to_owned())));
+
+    let second = output("honest", "77", "host2", "FALSE");
+    refused(
+        folder.path(),
+        &judge,
+        &["summary_all.csv:2:", "_77_host.stdout and honest_", "keep the one of the run"],
+    );
+    fs::remove_file(second).unwrap();
+    output("unknown", "80", "host", "FALSE");
+    let (_, notes) = done(folder.path(), &[&judge[..5], &["again"]].concat());
+    assert!(
+        notes.contains("1 output in OUTPUTS without a row in a summary, such as unknown_F-PT-1_"),
+        "{notes}"
+    );
+}
+
+#[test]
 fn benchkit_results_are_judged_and_exported_exactly() {
     let edition = Edition::load("mcc-2018").unwrap();
     let folder = TempDir::new().unwrap();
@@ -524,6 +572,18 @@ fn every_real_oracle_file_is_read_and_written_again_the_same() {
             assert_eq!(again, expected, "{name}");
         }
     }
+}
+
+#[test]
+fn an_oracle_with_a_name_that_is_too_long_for_a_file_is_not_begun() {
+    let folder = TempDir::new().unwrap();
+    let long = "F".repeat(250);
+    let rows = ["F-PT-1".to_owned(), long.clone()]
+        .map(|instance| row("a", "OneSafe", "T", "normal").replace("F-PT-1", &instance));
+    fs::write(folder.path().join("in.csv"), [HEADER, &rows.concat()].concat()).unwrap();
+    let export = ["export", "in.csv", "--edition", "mcc-2025", "--oracle", "oracle"];
+    refused(folder.path(), &export, &[&long, "rename it before its oracle is written"]);
+    assert!(!folder.path().join("oracle").exists());
 }
 
 #[test]

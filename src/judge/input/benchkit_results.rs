@@ -6,7 +6,8 @@ use super::record::answered;
 use super::run_results::{RunResult, RunResultError, RunResults};
 use super::values::{cost, digest};
 use crate::judgement::Ending;
-use mcc_base::names::check_name;
+use mcc_base::names::{MAX_NAME_BYTES, check_name};
+use mcc_base::text::counted;
 use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::contest_table::{column, decimal};
 use mcc_campaign::benchkit::published::{Table, TableError};
@@ -57,14 +58,25 @@ pub fn read_results(edition: &Edition, folder: &Path) -> Result<RunResults, Resu
         Ok(paths)
     };
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let outputs: BTreeMap<String, PathBuf> =
-        listed(folder.join("OUTPUTS"))?.into_iter().map(|path| (name(&path), path)).collect();
     let mut summaries = listed(folder.join("CSV"))?;
     summaries.retain(|path| name(path).starts_with("summary_") && name(path).ends_with(".csv"));
     if summaries.is_empty() {
         return Err(ResultsError::NoSummary(folder.to_owned()));
     }
     let mut results = RunResults::new(edition);
+    let mut outputs = Outputs::default();
+    for path in &summaries {
+        let mut table = Table::open(path)?;
+        let columns = Columns::find(&table)?;
+        table.each_row(|row| {
+            outputs.of_rows.insert(columns.start_of_output(row), vec![]);
+            Ok(())
+        })?;
+    }
+    for path in listed(folder.join("OUTPUTS"))? {
+        outputs.add(name(&path), path);
+    }
+    results.notes.extend(outputs.note_of_others());
     for path in summaries {
         read_summary(edition, &path, &outputs, &mut results)?;
         results.inputs.push(digest(&path)?);
@@ -75,44 +87,111 @@ pub fn read_results(edition: &Edition, folder: &Path) -> Result<RunResults, Resu
     Ok(results)
 }
 
+/// The files in `OUTPUTS`. Their names start with `TOOL_INPUT_EXAMINATION_RUNID_`, and each of these parts can contain `_`
+/// itself. So a file belongs to the row with the longest start that its name has: the name of one tool, which its author
+/// chooses, must not give it the outputs of another one.
+#[derive(Default)]
+struct Outputs {
+    /// The start of the names for each row, and the files that belong to it: name and path.
+    of_rows: BTreeMap<String, Vec<(String, PathBuf)>>,
+    /// The names of files that belong to no row.
+    of_no_row: Vec<String>,
+}
+
+impl Outputs {
+    fn add(&mut self, name: String, path: PathBuf) {
+        if !name.ends_with(".stdout") {
+            return;
+        }
+        let longest_first = name.rmatch_indices('_').map(|(at, _)| &name[..=at]);
+        match longest_first.into_iter().find(|start| self.of_rows.contains_key(*start)).map(str::to_owned) {
+            Some(start) => self.of_rows.entry(start).or_default().push((name, path)),
+            None => self.of_no_row.push(name),
+        }
+    }
+
+    fn note_of_others(&self) -> Option<String> {
+        let first = self.of_no_row.first()?;
+        let shown: String = first.chars().take(MAX_NAME_BYTES).filter(|c| !c.is_control()).collect();
+        Some(format!(
+            "{} in OUTPUTS without a row in a summary, such as {shown}; they are not judged",
+            counted(self.of_no_row.len(), "output")
+        ))
+    }
+
+    /// The output of a row.
+    fn of_row(&self, start: &str) -> Result<&(String, PathBuf), String> {
+        match self.of_rows.get(start).map(Vec::as_slice) {
+            Some([only]) => Ok(only),
+            Some([first, second, ..]) => {
+                Err(format!("OUTPUTS has {} and {} for this row; keep the one of the run", first.0, second.0))
+            }
+            _ => Err(format!(
+                "OUTPUTS has no {start}HOST.stdout; unpack it next to the folder CSV, or remove the row"
+            )),
+        }
+    }
+}
+
+/// The columns of a summary that are read.
+struct Columns {
+    tool: usize,
+    input: usize,
+    examination: usize,
+    memory: usize,
+    cpu: usize,
+    time: usize,
+    status: usize,
+    run_id: usize,
+}
+
+impl Columns {
+    fn find(table: &Table) -> Result<Self, ResultsError> {
+        let names =
+            ["tool", "Input", "Examination", "max memory (MB)", "CPU (ms)", "Time (ms)", "Status", "run id"];
+        let columns = names.map(|name| column(table.header(), name));
+        let [
+            Some(tool),
+            Some(input),
+            Some(examination),
+            Some(memory),
+            Some(cpu),
+            Some(time),
+            Some(status),
+            Some(run_id),
+        ] = columns
+        else {
+            return Err(table.wrong_header(format!("BenchKit's summary, with {}", names.join(", "))).into());
+        };
+        Ok(Self { tool, input, examination, memory, cpu, time, status, run_id })
+    }
+
+    /// `TOOL_INPUT_EXAMINATION_RUNID_`
+    fn start_of_output(&self, row: &csv::StringRecord) -> String {
+        let parts = [self.tool, self.input, self.examination, self.run_id];
+        parts.map(|column| row[column].trim_ascii().to_owned() + "_").concat()
+    }
+}
+
 fn read_summary(
     edition: &Edition,
     path: &Path,
-    outputs: &BTreeMap<String, PathBuf>,
+    outputs: &Outputs,
     results: &mut RunResults,
 ) -> Result<(), ResultsError> {
     let mut table = Table::open(path)?;
-    let names =
-        ["tool", "Input", "Examination", "max memory (MB)", "CPU (ms)", "Time (ms)", "Status", "run id"];
-    let columns = names.map(|name| column(table.header(), name));
-    let [
-        Some(tool),
-        Some(input),
-        Some(name),
-        Some(memory),
-        Some(cpu),
-        Some(time),
-        Some(status),
-        Some(run_id),
-    ] = columns
-    else {
-        return Err(table.wrong_header(format!("BenchKit's summary, with {}", names.join(", "))).into());
-    };
+    let columns = Columns::find(&table)?;
     table.each_row(|row| {
         let field = |column: usize| row[column].trim_ascii();
-        check_name("the tool", field(tool)).map_err(|bad| format!("column tool: {bad}"))?;
-        check_name("the instance", field(input)).map_err(|bad| format!("column Input: {bad}"))?;
-        let Some((_, examination)) = edition.examination(field(name)) else {
-            return results.examination(field(name)).map(drop).map_err(|error| error.to_string());
+        let [tool, input, name] = [columns.tool, columns.input, columns.examination].map(field);
+        check_name("the tool", tool).map_err(|bad| format!("column tool: {bad}"))?;
+        check_name("the instance", input).map_err(|bad| format!("column Input: {bad}"))?;
+        let Some((_, examination)) = edition.examination(name) else {
+            return results.examination(name).map(drop).map_err(|error| error.to_string());
         };
-        let prefix = [tool, input, name, run_id].map(|column| field(column).to_owned() + "_").concat();
-        let mut found = outputs.range(prefix.clone()..).take_while(|(name, _)| name.starts_with(&prefix));
-        let Some((output, path)) = found.find(|(name, _)| name.ends_with(".stdout")) else {
-            return Err(format!(
-                "OUTPUTS has no {prefix}HOST.stdout; unpack it next to the folder CSV, or remove the row"
-            ));
-        };
-        let host = output[prefix.len()..].trim_end_matches(".stdout").to_owned();
+        let start = columns.start_of_output(row);
+        let (output, path) = outputs.of_row(&start)?;
+        let host = output[start.len()..].trim_end_matches(".stdout").to_owned();
         if !host.is_empty() {
             check_name("the host", &host).map_err(|bad| format!("OUTPUTS/{output}: {bad}"))?;
         }
@@ -120,10 +199,11 @@ fn read_summary(
         let number = |column: usize, name: &str, factor| {
             decimal(field(column), factor).map_err(|error| format!("column {name}: {error}"))
         };
-        let (cpu_ms, wall_ms) = (number(cpu, "CPU (ms)", 1)?, number(time, "Time (ms)", 1)?);
-        let memory_kib = number(memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
+        let cpu_ms = number(columns.cpu, "CPU (ms)", 1)?;
+        let wall_ms = number(columns.time, "Time (ms)", 1)?;
+        let memory_kib = number(columns.memory, "max memory (MB)", 1024)?.filter(|kib| *kib > 0);
         let cost = cost(cpu_ms, wall_ms, memory_kib)?;
-        let ending = match field(status) {
+        let ending = match field(columns.status) {
             "timeout" => Ending::WallLimit,
             "normal" => answered(&answers),
             // Written by `export --summary`.
@@ -137,7 +217,7 @@ fn read_summary(
         };
         let ids = answers.ids.clone();
         let result = RunResult { ending, cost, host, ..RunResult::of_output(answers) };
-        let added = results.add(field(tool), field(input), field(name), &ids, result);
+        let added = results.add(tool, input, name, &ids, result);
         added.map_err(|error: RunResultError| error.to_string())
     })?;
     Ok(())

@@ -6,6 +6,7 @@ use super::atomic_file::AtomicFile;
 use super::{schema, vector};
 use crate::judgement::Block;
 use crate::mcc::Judge;
+use mcc_base::names::MAX_NAME_BYTES;
 use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::contest_table::spelled;
 use mcc_campaign::benchkit::{Answers, Questions, Reading, STATE_SPACE, Value};
@@ -41,7 +42,7 @@ pub fn file(folder: &Path, instance: &str, examination: &str) -> Option<PathBuf>
     let short = SHORT.iter().find(|(name, _)| *name == examination).map(|(_, short)| *short);
     let short = short.or_else(|| Some(Total::named(examination)?.short)).unwrap_or(examination);
     let name = format!("{instance}-{short}.out");
-    (!name.contains(['/', '\0'])).then(|| folder.join(name))
+    (!name.contains(['/', '\0']) && name.len() <= MAX_NAME_BYTES).then(|| folder.join(name))
 }
 
 /// Why an oracle cannot be read or written.
@@ -50,8 +51,10 @@ pub enum OracleError {
     /// A file or folder cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The name of an instance contains `/` or NUL.
-    #[error("instance `{0}` cannot be part of a file name; rename it before its oracle is written")]
+    /// The name of an instance contains `/` or NUL, or is too long for a file name.
+    #[error(
+        "instance `{0}` cannot be part of a file name of at most {MAX_NAME_BYTES} bytes; rename it before its oracle is written"
+    )]
     Name(String),
     /// No judged block has a file in the folder.
     #[error(
@@ -165,6 +168,13 @@ fn position_by_number(id: &str) -> Option<usize> {
 /// # Errors
 /// A file cannot be written, or the name of an instance cannot be part of a file name.
 pub fn write(judge: &Judge, folder: &Path) -> Result<u64, OracleError> {
+    for (examination, instance, _) in judge.block_ids() {
+        let (instance, examination) =
+            (&judge.header.instances[instance].instance, &judge.header.edition.examinations[examination]);
+        if file(folder, instance, &examination.name).is_none() {
+            return Err(OracleError::Name(instance.clone()));
+        }
+    }
     fs::create_dir_all(folder).on("create", folder)?;
     let mut written = 0;
     judge.judge_blocks(|block| {
