@@ -526,6 +526,12 @@ impl Context<'_> {
                     }
                     let weights = low.weights.iter().map(|(place, weight)| (*place, -weight)).collect();
                     let high = Inequality { weights, bound: -&low.bound - BigRational::one() };
+                    // Both cases are kept until they end, and each open case needs a step.
+                    self.meter.steps(2 * KEPT_INEQUALITY)?;
+                    let steps_left = proof.len() - number - 1;
+                    if open.len() + 2 > steps_left {
+                        return Err(at("there are more open cases than steps left"));
+                    }
                     open.push((known, cases, Rc::new(Condition::AtMost(Rc::new(high)))));
                     open.push((known, cases, Rc::new(Condition::AtMost(Rc::new(low)))));
                 }

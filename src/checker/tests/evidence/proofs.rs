@@ -211,6 +211,16 @@ fn proofs_with_missing_and_extra_steps_are_refused() {
 }
 
 #[test]
+fn cases_without_steps_are_refused_before_they_fill_the_memory() {
+    let texts = cases().into_iter().map(|(text, _)| text);
+    let text = texts.into_iter().find(|text| text.contains("split")).unwrap();
+    let mut certificate = Certificate::read(&text).unwrap();
+    certificate.proof = vec![certificate.proof[0].clone(); 100];
+    let error = instance().check_certificate(&certificate).unwrap_err().to_string();
+    assert!(error.contains("step 49 of the proof: there are more open cases than steps left"), "{error}");
+}
+
+#[test]
 fn global_properties_are_shown_by_runs() {
     let archive = Archive::open(&fixture("LibraryRoom-PT-R05W02")).unwrap();
     let net = archive.net().unwrap();
