@@ -125,6 +125,17 @@ fn unsafe_names_and_kinds_are_refused_by_name() {
             "f",
             "attributes need 6056 bytes",
         ),
+        (
+            Layer::new().pax("f", &[("SCHILY.xattr.", b"x")], ""),
+            "f",
+            "attribute \"\" has no name that Linux permits",
+        ),
+        (Layer::new().pax("f", &[("SCHILY.xattr.user.", b"x")], ""), "f", "attribute \"user.\" has no name"),
+        (
+            Layer::new().pax("f", &[("SCHILY.xattr.a", &b""[..]); 201], ""),
+            "f",
+            "more than 200 extended attributes",
+        ),
     ] {
         let said = refusal(&[layer]);
         assert!(
@@ -162,6 +173,64 @@ fn bombs_end_at_the_limits() {
     std::fs::write(&archive, zstd::encode_all(&vec![0; 1 << 24][..], 1).unwrap()).unwrap();
     let said = read_at(&archive, LIMITS).err().unwrap().to_string();
     assert!(said.contains("more than 1048576 bytes"), "{said}");
+}
+
+#[test]
+fn an_index_that_is_named_again_is_read_once() {
+    let layout = Layout::new(&[Layer::new().file("a", "1")], &config(""));
+    let index_file = layout.path().join("index.json");
+    let written = std::fs::read_to_string(&index_file).unwrap();
+    let start = written.find('[').unwrap() + 1;
+    let manifest = &written[start..written.rfind(']').unwrap()];
+    // Three levels. Without the digests of those that were read, the last one is read `entries * entries` times.
+    let read = |entries: usize| {
+        let mut described = manifest.to_owned();
+        for level in 0..3 {
+            let list = vec![described; entries].join(", ");
+            let index = format!(r#"{{"schemaVersion": 2, "manifests": [{list}]}}"#);
+            let digest = mcc_harness::base::digest::bytes(&index);
+            let file = layout.path().join("blobs/sha256").join(&digest);
+            std::fs::write(if level == 2 { &index_file } else { &file }, &index).unwrap();
+            let size = index.len();
+            described = format!(
+                r#"{{"mediaType": "application/vnd.oci.image.index.v1+json", "digest": "sha256:{digest}", "size": {size}}}"#
+            );
+        }
+        read_at(layout.path(), LIMITS).map(|container| container.paths()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(333).unwrap(), ["a 1 bytes"]);
+    let said = read(334).unwrap_err();
+    assert!(said.contains("1000 entries"), "{said}");
+}
+
+#[test]
+fn attributes_that_a_disk_cannot_have_are_refused_or_noted() {
+    let with = |records: &[(&str, &[u8])]| {
+        let layer = Layer::new()
+            .program("bin/bash", "#!x")
+            .file("home/mcc/BenchKit/BenchKit_head.sh", "#!/bin/bash\n")
+            .pax("f", records, "1");
+        let layout = Layout::new(&[layer], &config(""));
+        let spool = tempfile::tempdir().unwrap();
+        let mut container = Container::read(layout.path(), spool.path(), LIMITS, &|_| {}).unwrap();
+        container.adapt(None).unwrap();
+        let notices = container.notices().to_vec();
+        (notices, container.write(&spool.path().join("root")).map_err(|error| error.to_string()))
+    };
+    // Linux checks the form of capabilities.
+    let (_, written) = with(&[("SCHILY.xattr.security.capability", b"x")]);
+    let said = written.unwrap_err();
+    assert!(said.contains("\"f\" cannot have its extended attribute \"security.capability\""), "{said}");
+    assert!(!said.contains("root/f"), "{said}");
+    let (notices, written) = with(&[("SCHILY.xattr.security.capability2", b"x")]);
+    written.unwrap();
+    assert!(notices.join("").contains("\"security.capability2\" is left out"), "{notices:?}");
+
+    let names: Vec<String> = (0..25).map(|number| format!("SCHILY.xattr.trusted.{number}")).collect();
+    let records: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"x"[..])).collect();
+    let (notices, _) = with(&records);
+    assert_eq!(notices.len(), 21);
+    assert!(notices[20].contains("5 further extended attributes"), "{notices:?}");
 }
 
 #[test]
@@ -298,6 +367,7 @@ fn a_linked_file_of_accounts_becomes_a_file() {
 fn a_container_that_cannot_start_the_tool_is_refused() {
     let bash = || Layer::new().program("bin/bash", "#!x");
     let head = "home/mcc/BenchKit/BenchKit_head.sh";
+    let path = format!(r#""Env": ["PATH={}/b"]"#, "/a:".repeat(1000));
     for (layer, settings, reason) in [
         (bash(), "", "it has no file /home/mcc/BenchKit/BenchKit_head.sh"),
         (Layer::new().file(head, "#!/bin/sh\n"), "", "it has no /bin/bash"),
@@ -309,6 +379,9 @@ fn a_container_that_cannot_start_the_tool_is_refused() {
         (bash().file(head, "").link("dev", "/tmp"), "", "\"dev\" is not a folder"),
         (bash().file(head, "").link("run", "dev"), "", "\"run\" is not a folder"),
         (bash().file(head, "").file("etc/passwd", "mcc:x:0:0::/home/mcc:/bin/bash\n"), "", "run as root"),
+        (bash().file(head, "").file("lost+found", ""), "", "/lost+found is not a folder"),
+        (bash().file(head, "").link("lost+found", "/tmp"), "", "/lost+found is not a folder"),
+        (bash().program("usr/bin/env", "x").file(head, "#!/usr/bin/env a\n"), &path, "has 1001 folders"),
         (bash().link("home/mcc", "/srv").file(head, ""), "", "\"mcc\" is not a folder"),
     ] {
         let layer = if reason.contains("\"mcc\"") { layer.folder("srv") } else { layer };

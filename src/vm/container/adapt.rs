@@ -2,7 +2,7 @@
 //! mounts. What the contest cannot respect is refused or noted.
 
 use crate::container::account::{self, HOME, USER};
-use crate::container::entries::{KEPT_ATTRIBUTES, Meta};
+use crate::container::entries::{Meta, is_kept};
 use crate::container::error::ContainerError;
 use crate::container::merged::Container;
 use crate::container::tree::{Content, Id, NodeKind, ROOT};
@@ -24,6 +24,10 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/g
 const TIME: u32 = 1_514_764_800;
 /// The largest file of accounts, bytes.
 const MAX_ACCOUNTS: u64 = 1 << 20;
+/// The largest number of folders of `PATH`: each is looked for.
+const MAX_PATH_FOLDERS: usize = 1000;
+/// The largest number of extended attributes that are left out with a notice each.
+const MAX_DROPPED: usize = 20;
 
 impl Container {
     /// Adapts the container. `tool` is a folder of the host with the tool; without it the container has the tool.
@@ -115,6 +119,12 @@ impl Container {
     fn add_folders(&mut self) -> Result<(), ContainerError> {
         for name in ["dev", "proc", "sys", "run"] {
             self.folder(ROOT, name, 0o755)?;
+        }
+        // mke2fs makes this folder on every disk, and fails if another kind of file has its place.
+        if self.tree.find_without_links("lost+found").is_some_and(|id| self.tree.folder(id).is_none()) {
+            return Err(self.unsuitable(
+                "its /lost+found is not a folder, but every ext4 disk has a folder of this name: remove or rename it",
+            ));
         }
         // A link to another folder is common.
         if self.tree.find("tmp").is_none_or(|id| self.tree.folder(id).is_none()) {
@@ -245,6 +255,12 @@ impl Container {
         let Some(named) = named.filter(|_| interpreter.ends_with("/env")) else { return Ok(()) };
         let environment = self.environment()?;
         let path = environment.get("PATH").map_or(DEFAULT_PATH, String::as_str);
+        let folders = path.split(':').count();
+        if folders > MAX_PATH_FOLDERS {
+            return Err(self.unsuitable(format!(
+                "the PATH of its ENV has {folders} folders, more than {MAX_PATH_FOLDERS}: shorten it"
+            )));
+        }
         for folder in path.split(':').filter(|folder| folder.starts_with('/')) {
             if matches!(self.program(&format!("{folder}/{named}"))?, Found::Program) {
                 return Ok(());
@@ -367,15 +383,19 @@ impl Container {
         let mut dropped: BTreeMap<String, u64> = BTreeMap::new();
         for id in 0..self.tree.end() {
             self.tree.node_mut(id).meta.xattrs.retain(|(name, _)| {
-                let keep = KEPT_ATTRIBUTES.iter().any(|kept| name.starts_with(kept));
+                let keep = is_kept(name);
                 if !keep {
                     *dropped.entry(String::from_utf8_lossy(name).into_owned()).or_default() += 1;
                 }
                 keep
             });
         }
-        for (name, files) in dropped {
+        let further = dropped.len().saturating_sub(MAX_DROPPED);
+        for (name, files) in dropped.into_iter().take(MAX_DROPPED) {
             notices.push(format!("the extended attribute {name:?} is left out (files with it: {files})"));
+        }
+        if further > 0 {
+            notices.push(format!("{further} further extended attributes are left out"));
         }
         self.notices.extend(notices);
     }

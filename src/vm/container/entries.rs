@@ -41,7 +41,7 @@ pub(crate) struct Meta {
     pub gid: u32,
     /// Time of the last change, seconds since 1970.
     pub mtime: u32,
-    /// Extended attributes in the order of the archive.
+    /// Extended attributes in the order of the archive; those that are not kept have no value.
     pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -51,6 +51,7 @@ pub(crate) struct Budget {
     bytes: Cell<u64>,
     entries: Cell<u64>,
     extensions: Cell<u64>,
+    steps: Cell<u64>,
     is_exceeded: Cell<bool>,
 }
 
@@ -60,8 +61,14 @@ const MAX_EXTENSION: u64 = 1 << 20;
 const MAX_EXTENSIONS: u64 = 256 << 20;
 /// The longest name and the longest target of a link, bytes: that of Linux.
 const MAX_PATH: usize = 4095;
-/// Extended attributes that are kept: capabilities, and those without a meaning for the system.
-pub(crate) const KEPT_ATTRIBUTES: [&[u8]; 2] = [b"security.capability", b"user."];
+/// The largest sum of the parts of all paths and of the links in them: a million paths have 10 to 20 million parts.
+const MAX_STEPS: u64 = 32 << 20;
+/// The largest number of extended attributes of an entry. Those that are kept end earlier at `MAX_ATTRIBUTES`.
+const MAX_ATTRIBUTE_COUNT: usize = 200;
+/// The longest name of an extended attribute, bytes: that of Linux.
+const MAX_ATTRIBUTE_NAME: usize = 255;
+/// Memory of an extended attribute in addition to its name and value, bytes: two vectors and their allocations.
+const ATTRIBUTE_MEMORY: usize = 128;
 /// Bytes for the extended attributes of a file: they must fit into a block of ext4.
 const MAX_ATTRIBUTES: usize = 4000;
 /// Bytes of an attribute in addition to its name and value.
@@ -76,13 +83,17 @@ impl Budget {
             bytes: Cell::new(limits.bytes),
             entries: Cell::new(limits.entries),
             extensions: Cell::new(MAX_EXTENSIONS),
+            steps: Cell::new(MAX_STEPS),
             is_exceeded: Cell::new(false),
         }
     }
 
-    fn take_entry(&self) -> Result<(), String> {
+    /// Subtracts an entry, or a folder that only the path of an entry names.
+    pub(crate) fn take_entry(&self) -> Result<(), String> {
         let left = self.entries.get().checked_sub(1);
-        self.entries.set(left.ok_or_else(|| format!("there are more than {} entries", self.limits.entries))?);
+        self.entries.set(left.ok_or_else(|| {
+            format!("there are more than {} entries and folders above them", self.limits.entries)
+        })?);
         Ok(())
     }
 
@@ -90,6 +101,21 @@ impl Budget {
         let left = self.extensions.get().checked_sub(bytes as u64);
         self.extensions.set(left.ok_or("names and attributes need more than 256 MiB")?);
         Ok(())
+    }
+
+    /// Subtracts the parts of a path and of the links in it.
+    pub(crate) fn take_steps(&self, steps: usize) -> Result<(), String> {
+        let left = self.steps.get().checked_sub(steps as u64);
+        self.steps.set(left.ok_or(
+            "the paths up to here, with the links in them, have too many parts: make paths that go through fewer links",
+        )?);
+        Ok(())
+    }
+
+    /// The steps that are left.
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.get()
     }
 
     /// The message for an error of reading.
@@ -172,7 +198,8 @@ fn read_all<R: Read>(
         let name = extensions.name.clone().unwrap_or_else(|| own_name.clone());
         let refused = |reason: String| Fault::Entry(name.clone(), reason);
         let entry = extensions.apply(name.clone(), &raw).map_err(refused)?;
-        let attributes = entry.meta.xattrs.iter().map(|(key, value)| key.len() + value.len());
+        let attributes =
+            entry.meta.xattrs.iter().map(|(key, value)| ATTRIBUTE_MEMORY + key.len() + value.len());
         let target = match &entry.kind {
             Kind::Link(target) | Kind::HardLink(target) => target.len(),
             _ => 0,
@@ -217,6 +244,8 @@ struct Extensions {
     size: Option<u64>,
     mtime: Option<i64>,
     xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Why an extended attribute is refused. The name of the entry, which the message needs, is read later.
+    refused_attribute: Option<String>,
 }
 
 impl Extensions {
@@ -284,11 +313,38 @@ impl Extensions {
                     return Err("it is a sparse file, which no layer may have".to_owned());
                 }
                 key => {
-                    if let Some(name) = key.strip_prefix(b"SCHILY.xattr.") {
-                        self.xattrs.push((name.to_vec(), value.to_vec()));
+                    let name = key.strip_prefix(b"SCHILY.xattr.");
+                    if let Some(name) = name.filter(|_| self.refused_attribute.is_none()) {
+                        self.refused_attribute = self.add_attribute(name, value).err();
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Adds an extended attribute, without its value if it is not kept.
+    fn add_attribute(&mut self, name: &[u8], value: &[u8]) -> Result<(), String> {
+        if self.xattrs.len() == MAX_ATTRIBUTE_COUNT {
+            return Err(format!(
+                "it has more than {MAX_ATTRIBUTE_COUNT} extended attributes: remove some (setfattr --remove)"
+            ));
+        }
+        if name.is_empty() || name == b"user." || name.len() > MAX_ATTRIBUTE_NAME || name.contains(&0) {
+            let shown = String::from_utf8_lossy(&name[..name.len().min(MAX_ATTRIBUTE_NAME)]);
+            return Err(format!(
+                "its extended attribute {shown:?} has no name that Linux permits: make the layer without it"
+            ));
+        }
+        let value = if is_kept(name) { value } else { &[] };
+        self.xattrs.push((name.to_vec(), value.to_vec()));
+        let kept = self.xattrs.iter().filter(|(name, _)| is_kept(name));
+        let bytes: usize = kept.map(|(name, value)| ATTRIBUTE_HEADER + name.len() + value.len()).sum();
+        if bytes > MAX_ATTRIBUTES {
+            return Err(format!(
+                "its extended attributes need {bytes} bytes, but a disk has {MAX_ATTRIBUTES} for those of a file: remove \
+                 them (setfattr --remove)"
+            ));
         }
         Ok(())
     }
@@ -342,19 +398,18 @@ impl Extensions {
             }
             _ => {}
         }
-        let kept =
-            self.xattrs.iter().filter(|(name, _)| KEPT_ATTRIBUTES.iter().any(|kept| name.starts_with(kept)));
-        let bytes: usize = kept.map(|(name, value)| ATTRIBUTE_HEADER + name.len() + value.len()).sum();
-        if bytes > MAX_ATTRIBUTES {
-            return Err(format!(
-                "its extended attributes need {bytes} bytes, but a disk has {MAX_ATTRIBUTES} for those of a file: remove \
-                 them (setfattr --remove)"
-            ));
+        if let Some(reason) = self.refused_attribute {
+            return Err(reason);
         }
         let mtime = u32::try_from(mtime.clamp(0, MAX_TIME)).unwrap_or(0);
         let meta = Meta { mode, uid, gid, mtime, xattrs: self.xattrs };
         Ok(Entry { name, kind, meta, size, position: raw.raw_file_position() })
     }
+}
+
+/// Whether an extended attribute is kept: capabilities, and those without a meaning for the system.
+pub(crate) fn is_kept(attribute: &[u8]) -> bool {
+    attribute == b"security.capability" || attribute.starts_with(b"user.")
 }
 
 /// Sets a value that may be given once: two values could be read differently by two programs.
@@ -394,4 +449,35 @@ fn pax_record(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let record = bytes.get(digits + 1..length)?.strip_suffix(b"\n")?;
     let equals = record.iter().position(|byte| *byte == b'=')?;
     Some(((&record[..equals], &record[equals + 1..]), &bytes[length..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_takes_memory_and_only_kept_ones_their_value() {
+        let mut archive = tar::Builder::new(vec![]);
+        let kept = ("SCHILY.xattr.user.k", &b"1234"[..]);
+        let dropped = ("SCHILY.xattr.trusted.d", &b"1234"[..]);
+        archive.append_pax_extensions([kept, dropped]).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, "name", io::empty()).unwrap();
+        let bytes = archive.into_inner().unwrap();
+        let budget = Budget::new(Limits { bytes: 1 << 20, entries: 10 });
+        let mut attributes = vec![];
+        let read = read(&mut &bytes[..], &budget, &mut |entry, _| {
+            attributes = entry.meta.xattrs;
+            Ok(())
+        });
+        assert!(read.is_ok());
+        assert_eq!(attributes, [(b"user.k".to_vec(), b"1234".to_vec()), (b"trusted.d".to_vec(), vec![])]);
+        let taken = "name".len() + 2 * ATTRIBUTE_MEMORY + "user.k".len() + "1234".len() + "trusted.d".len();
+        assert_eq!(MAX_EXTENSIONS - budget.extensions.get(), taken as u64);
+    }
 }

@@ -6,6 +6,7 @@ use mcc_base::digest;
 use oci_spec::image::{Arch, Descriptor, ImageConfiguration, ImageIndex, ImageManifest, Os};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -15,6 +16,8 @@ const MAX_JSON: u64 = 4 << 20;
 const MAX_DEPTH: u32 = 3;
 /// The largest number of layers. Docker permits 127.
 const MAX_LAYERS: usize = 1000;
+/// The largest number of entries of all indexes together: each may name a further index.
+const MAX_DESCRIPTORS: usize = 1000;
 
 /// The container of an archive.
 pub(crate) struct Manifest {
@@ -63,11 +66,16 @@ struct Reader<'a> {
     found: Vec<Descriptor>,
     /// Platforms of the other images.
     others: Vec<String>,
+    /// Digests of the indexes that were read: an index may be named again and again.
+    indexes: BTreeSet<String>,
+    /// Entries of all indexes that were read.
+    descriptors: usize,
 }
 
 /// Finds the container. The archive must have exactly one for linux/amd64.
 pub(crate) fn find(store: &Store, path: &Path) -> Result<Manifest, ContainerError> {
-    let mut reader = Reader { store, path, found: vec![], others: vec![] };
+    let mut reader =
+        Reader { store, path, found: vec![], others: vec![], indexes: BTreeSet::new(), descriptors: 0 };
     let manifest = if store.has("index.json") {
         reader.oci()?
     } else if store.has("manifest.json") {
@@ -181,8 +189,12 @@ impl Reader<'_> {
 
     /// Collects the images of an index.
     fn search(&mut self, index: &ImageIndex, depth: u32) -> Result<(), ContainerError> {
-        if depth > MAX_DEPTH || index.manifests().len() > MAX_LAYERS {
-            return Err(self.refused("its index is too large".to_owned()));
+        self.descriptors += index.manifests().len();
+        if depth > MAX_DEPTH || self.descriptors > MAX_DESCRIPTORS {
+            return Err(self.refused(format!(
+                "its index with those in it has more than {MAX_DEPTH} levels or {MAX_DESCRIPTORS} entries: save one \
+                 container"
+            )));
         }
         for descriptor in index.manifests() {
             // Notes about another image, such as how it was built.
@@ -192,8 +204,10 @@ impl Reader<'_> {
             }
             let media_type = descriptor.media_type().to_string();
             if INDEXES.contains(&media_type.as_str()) {
-                let inner: ImageIndex = self.described(descriptor)?;
-                self.search(&inner, depth + 1)?;
+                if self.indexes.insert(descriptor.digest().to_string()) {
+                    let inner: ImageIndex = self.described(descriptor)?;
+                    self.search(&inner, depth + 1)?;
+                }
             } else if MANIFESTS.contains(&media_type.as_str()) {
                 let platform = descriptor.platform().as_ref();
                 match platform.filter(|platform| !is_amd64(platform.os(), platform.architecture())) {

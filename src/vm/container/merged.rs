@@ -85,7 +85,7 @@ impl Container {
             progress(&format!("reading layer {} of {}", number + 1, layers.len()));
             let place = format!("layer {} ({})", number + 1, layer.file);
             let entries = read_layer(&store, layer, path, &place, &budget, &mut spool)?;
-            let merged = tree.apply(number, entries);
+            let merged = tree.apply(number, entries, &budget);
             merged.map_err(|(name, reason)| Fault::Entry(name, reason).at(path, &place))?;
         }
         let layers = config.rootfs().diff_ids().clone();
@@ -98,7 +98,7 @@ impl Container {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(self, root: &Path) -> Result<(), ContainerError> {
-        write::write(&self.tree, &self.spool.folder, root)
+        write::write(&self.tree, &self.path, &self.spool.folder, root)
     }
 
     /// What identifies the container.

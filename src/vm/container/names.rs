@@ -1,7 +1,7 @@
 //! Names of entries: relative paths without `..`.
 
 /// The longest name of a file or folder, bytes: that of ext4.
-const MAX_NAME: usize = 255;
+pub(crate) const MAX_NAME: usize = 255;
 
 /// Splits the name of an entry into its parts; the folder itself (`./`) has none.
 pub(crate) fn parts(name: &[u8]) -> Result<Vec<&[u8]>, String> {

@@ -1,6 +1,6 @@
 //! The merged file system of all layers, in memory. The contents of files are elsewhere, by number.
 
-use crate::container::entries::{Kind, Meta};
+use crate::container::entries::{Budget, Kind, Meta};
 use crate::container::names;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const OPAQUE: &[u8] = b".wh..wh..opq";
 /// Links that are followed in one name, as in Linux.
 const MAX_LINKS: u32 = 40;
 /// Most parts of a path with those of its links.
-const MAX_STEPS: u32 = 4096;
+const MAX_STEPS: usize = 4096;
 /// The deepest folder.
 const MAX_DEPTH: u32 = 512;
 /// The longest path, bytes, so that the path of the private folder can precede it.
@@ -114,26 +114,31 @@ impl Tree {
     ///
     /// # Errors
     /// The name of the refused entry, and the reason.
-    pub(crate) fn apply(&mut self, layer: usize, entries: Vec<LayerEntry>) -> Result<(), (Vec<u8>, String)> {
+    pub(crate) fn apply(
+        &mut self,
+        layer: usize,
+        entries: Vec<LayerEntry>,
+        budget: &Budget,
+    ) -> Result<(), (Vec<u8>, String)> {
         let is_whiteout = |entry: &LayerEntry| {
             let last = entry.name.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty());
             last.is_some_and(|last| last.starts_with(WHITEOUT))
         };
         let (whiteouts, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_whiteout);
         for entry in whiteouts {
-            self.white_out(&entry.name).map_err(|reason| (entry.name, reason))?;
+            self.white_out(&entry.name, budget).map_err(|reason| (entry.name, reason))?;
         }
         for entry in files {
             let name = entry.name.clone();
-            self.add(layer, entry).map_err(|reason| (name, reason))?;
+            self.add(layer, entry, budget).map_err(|reason| (name, reason))?;
         }
         Ok(())
     }
 
-    fn white_out(&mut self, name: &[u8]) -> Result<(), String> {
+    fn white_out(&mut self, name: &[u8], budget: &Budget) -> Result<(), String> {
         let parts = names::parts(name)?;
         let Some((last, parents)) = parts.split_last() else { return Ok(()) };
-        let Some(parent) = self.resolve(parents, None)? else { return Ok(()) };
+        let Some(parent) = self.resolve(parents, false, budget)? else { return Ok(()) };
         let Some(folder) = self.folder_mut(parent) else {
             return Err("its path goes through a file".to_owned());
         };
@@ -149,7 +154,7 @@ impl Tree {
         Ok(())
     }
 
-    fn add(&mut self, layer: usize, entry: LayerEntry) -> Result<(), String> {
+    fn add(&mut self, layer: usize, entry: LayerEntry, budget: &Budget) -> Result<(), String> {
         let parts = names::parts(&entry.name)?;
         let Some((last, parents)) = parts.split_last() else {
             return match entry.kind {
@@ -163,7 +168,7 @@ impl Tree {
         if parts.iter().any(|part| part.starts_with(WHITEOUT)) {
             return Err("names that begin with `.wh.` are reserved for whiteouts".to_owned());
         }
-        let parent = self.resolve(parents, Some(layer))?.ok_or("its folder is missing")?;
+        let parent = self.resolve(parents, true, budget)?.ok_or("its folder is missing")?;
         let existing = self.folder(parent).and_then(|folder| folder.slots.get(*last)).copied();
         let existing_folder = existing.filter(|slot| self.folder(slot.id).is_some());
         if let Some(slot) = existing {
@@ -183,12 +188,12 @@ impl Tree {
             Kind::File => self.push(NodeKind::File(entry.content), entry.meta),
             Kind::Pipe => self.push(NodeKind::Pipe, entry.meta),
             Kind::Link(target) => self.push(NodeKind::Link(target), entry.meta),
-            Kind::HardLink(target) => self.hard_link_target(&target)?,
+            Kind::HardLink(target) => self.hard_link_target(&target, budget)?,
         };
         self.put(parent, last, Slot { id, layer: Some(layer) })
     }
 
-    fn hard_link_target(&self, target: &[u8]) -> Result<Id, String> {
+    fn hard_link_target(&mut self, target: &[u8], budget: &Budget) -> Result<Id, String> {
         let shown = String::from_utf8_lossy(target).into_owned();
         // Some programs write the path in the container.
         let relative = &target[target.iter().take_while(|byte| **byte == b'/').count()..];
@@ -196,7 +201,7 @@ impl Tree {
             .map_err(|_| format!("it is a hard link to {shown:?}, which is not a name in the container"))?;
         let missing = || format!("it is a hard link to {shown:?}, which does not exist");
         let (last, parents) = parts.split_last().ok_or_else(missing)?;
-        let parent = self.resolve_existing(parents)?.ok_or_else(missing)?;
+        let parent = self.resolve(parents, false, budget)?.ok_or_else(missing)?;
         let slot = self.folder(parent).and_then(|folder| folder.slots.get(*last)).ok_or_else(missing)?;
         match self.folder(slot.id) {
             None => Ok(slot.id),
@@ -211,6 +216,10 @@ impl Tree {
 
     fn put(&mut self, parent: Id, name: &[u8], slot: Slot) -> Result<(), String> {
         let folder = self.folder_mut(parent).ok_or("its path goes through a file")?;
+        // The name may be from the target of a link.
+        if name.len() > names::MAX_NAME {
+            return Err(format!("a part of its path is longer than {} bytes", names::MAX_NAME));
+        }
         if folder.path_bytes + 1 + name.len() > MAX_PATH {
             return Err(format!("its path is longer than {MAX_PATH} bytes"));
         }
@@ -261,7 +270,9 @@ impl Tree {
     /// The node at a path. Links are followed, also the last one, as a program in the container would.
     pub(crate) fn find(&self, path: &str) -> Option<Id> {
         let parts: Vec<&[u8]> = path.split('/').filter(|part| !part.is_empty()).map(str::as_bytes).collect();
-        self.resolve_existing(&parts).ok().flatten()
+        let mut walk = Walk::new(&parts).ok()?;
+        let missing = self.follow(&mut walk).ok()?;
+        missing.is_none().then_some(walk.at)
     }
 
     /// The node at a path, where no part of it may be a link.
@@ -270,65 +281,159 @@ impl Tree {
         parts.try_fold(ROOT, |at, part| Some(self.folder(at)?.slots.get(part.as_bytes())?.id))
     }
 
-    fn resolve_existing(&self, parts: &[&[u8]]) -> Result<Option<Id>, String> {
-        self.walk(parts).map(|walked| match walked {
-            Walked::Found(id) => Some(id),
-            Walked::Missing(..) => None,
-        })
-    }
-
-    /// The folder of this path. With a layer, folders that do not exist are made.
-    fn resolve(&mut self, parts: &[&[u8]], layer: Option<usize>) -> Result<Option<Id>, String> {
-        loop {
-            match self.walk(parts)? {
-                Walked::Found(id) => return Ok(Some(id)),
-                Walked::Missing(..) if layer.is_none() => return Ok(None),
-                Walked::Missing(parent, name) => {
-                    self.new_folder(parent, &name, implicit(), None)?;
-                }
+    /// The folder of this path. Folders that do not exist are made, or the answer is None.
+    fn resolve(
+        &mut self,
+        parts: &[&[u8]],
+        make_missing: bool,
+        budget: &Budget,
+    ) -> Result<Option<Id>, String> {
+        let mut walk = Walk::new(parts)?;
+        while let Some(name) = self.follow(&mut walk)? {
+            if !make_missing {
+                budget.take_steps(walk.steps)?;
+                return Ok(None);
             }
+            // One entry can name hundreds of folders.
+            budget.take_entry()?;
+            let made = self.new_folder(walk.at, &name, implicit(), None)?;
+            walk.enter(made);
         }
+        budget.take_steps(walk.steps)?;
+        Ok(Some(walk.at))
     }
 
-    /// Walks a path in the container from its root, and follows links. A link that leads above the root is refused.
-    fn walk(&self, parts: &[&[u8]]) -> Result<Walked, String> {
-        let mut pending: Vec<Vec<u8>> = parts.iter().rev().map(|part| part.to_vec()).collect();
-        let mut above = vec![];
-        let (mut at, mut links, mut steps) = (ROOT, 0, 0);
-        while let Some(part) = pending.pop() {
-            steps += 1;
-            if steps > MAX_STEPS {
-                return Err("its path, with the links in it, has too many parts".to_owned());
-            }
+    /// Follows a path with its links to its end, or to a name that is missing in the folder where the walk is then. A
+    /// link that leads above the root is refused.
+    fn follow(&self, walk: &mut Walk) -> Result<Option<Vec<u8>>, String> {
+        while let Some(part) = walk.pending.pop() {
             if part == b".." {
-                at = above.pop().ok_or("a link in its path leads out of the container")?;
+                walk.at = walk.above.pop().ok_or("a link in its path leads out of the container")?;
                 continue;
             }
-            let folder = self.folder(at).ok_or("its path goes through a file")?;
-            let Some(slot) = folder.slots.get(&part) else { return Ok(Walked::Missing(at, part)) };
+            let folder = self.folder(walk.at).ok_or("its path goes through a file")?;
+            let Some(slot) = folder.slots.get(&part) else { return Ok(Some(part)) };
             if let NodeKind::Link(target) = &self.nodes[slot.id].kind {
-                links += 1;
-                if links > MAX_LINKS {
+                walk.links += 1;
+                if walk.links > MAX_LINKS {
                     return Err("its path goes through too many links".to_owned());
                 }
                 if target.starts_with(b"/") {
-                    above.clear();
-                    at = ROOT;
+                    walk.above.clear();
+                    walk.at = ROOT;
                 }
-                let parts =
-                    target.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".");
-                pending.extend(parts.rev().map(<[u8]>::to_vec));
+                let parts: Vec<&[u8]> = target.split(|byte| *byte == b'/').collect();
+                walk.add(&parts)?;
             } else {
-                above.push(at);
-                at = slot.id;
+                walk.enter(slot.id);
             }
         }
-        Ok(Walked::Found(at))
+        Ok(None)
     }
 }
 
-enum Walked {
-    Found(Id),
-    /// The folder that exists, and the name that is missing in it.
-    Missing(Id, Vec<u8>),
+/// A walk along a path from the root.
+struct Walk {
+    /// The rest of the path, its next part last.
+    pending: Vec<Vec<u8>>,
+    /// The folder that is reached.
+    at: Id,
+    /// The folders above it.
+    above: Vec<Id>,
+    links: u32,
+    /// Parts of the path and of its links.
+    steps: usize,
+}
+
+impl Walk {
+    fn new(parts: &[&[u8]]) -> Result<Self, String> {
+        let mut walk = Self { pending: vec![], at: ROOT, above: vec![], links: 0, steps: 0 };
+        walk.add(parts)?;
+        Ok(walk)
+    }
+
+    /// Adds parts before the rest of the path. All are counted, because those without an effect also take time.
+    fn add(&mut self, parts: &[&[u8]]) -> Result<(), String> {
+        self.steps += parts.len();
+        if self.steps > MAX_STEPS {
+            return Err("its path, with the links in it, has too many parts".to_owned());
+        }
+        let named = parts.iter().rev().filter(|part| !part.is_empty() && **part != b".");
+        self.pending.extend(named.map(|part| part.to_vec()));
+        Ok(())
+    }
+
+    fn enter(&mut self, id: Id) {
+        self.above.push(self.at);
+        self.at = id;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::Limits;
+
+    fn entry(name: &str, kind: Kind) -> LayerEntry {
+        let content = Content { number: 0, size: 0 };
+        LayerEntry { name: name.into(), kind, meta: Meta::default(), content }
+    }
+
+    fn budget(entries: u64) -> Budget {
+        Budget::new(Limits { bytes: 0, entries })
+    }
+
+    fn refusal(budget: &Budget, entries: Vec<LayerEntry>) -> String {
+        Tree::new().apply(0, entries, budget).unwrap_err().1
+    }
+
+    #[test]
+    fn folders_that_only_paths_name_are_counted() {
+        let path = "a/".repeat(11) + "f";
+        assert!(Tree::new().apply(0, vec![entry(&path, Kind::File)], &budget(11)).is_ok());
+        assert!(refusal(&budget(10), vec![entry(&path, Kind::File)]).contains("more than 10 entries"));
+    }
+
+    #[test]
+    fn a_missing_path_is_walked_once() {
+        // 100 folders are missing. Walking from the root for each of them would take 5050 steps.
+        let path = "a/".repeat(100) + "f";
+        let budget = budget(1000);
+        let before = budget.steps();
+        Tree::new().apply(0, vec![entry(&path, Kind::File)], &budget).unwrap();
+        assert_eq!(before - budget.steps(), 100);
+        // Missing folders in the target of a link, and `..` after them.
+        let link = entry("l", Kind::Link(b"x/../y".to_vec()));
+        let mut tree = Tree::new();
+        tree.apply(0, vec![link, entry("l/z/f", Kind::File)], &budget).unwrap();
+        assert!(tree.find("/y/z/f").is_some() && tree.find("/x").is_some() && tree.find("/x/y").is_none());
+    }
+
+    #[test]
+    fn links_of_all_paths_have_one_limit_of_steps() {
+        let target = format!("{}d", "d/../".repeat(1000));
+        let entries = || {
+            let files = (0..100).map(|number| entry(&format!("l/{number}"), Kind::File));
+            let start = [entry("d", Kind::Folder), entry("l", Kind::Link(target.clone().into_bytes()))];
+            start.into_iter().chain(files).collect::<Vec<_>>()
+        };
+        let all = budget(1000);
+        let before = all.steps();
+        Tree::new().apply(0, entries(), &all).unwrap();
+        assert_eq!(before - all.steps(), 100 * 2002);
+        let little = budget(1000);
+        little.take_steps(usize::try_from(little.steps()).unwrap() - 50 * 2002).unwrap();
+        assert!(refusal(&little, entries()).contains("too many parts"));
+        // Parts without an effect are counted too.
+        let idle = entry("l", Kind::Link([b"./".repeat(4096), b"d".to_vec()].concat()));
+        let file = entry("l/f", Kind::File);
+        let refused = refusal(&budget(1000), vec![entry("d", Kind::Folder), idle, file]);
+        assert!(refused.contains("too many parts"), "{refused}");
+    }
+
+    #[test]
+    fn a_link_to_a_long_name_makes_no_folder() {
+        let entries = vec![entry("l", Kind::Link(vec![b'n'; 256])), entry("l/f", Kind::File)];
+        assert!(refusal(&budget(1000), entries).contains("longer than 255 bytes"));
+    }
 }

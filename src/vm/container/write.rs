@@ -13,12 +13,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-/// Makes the folder `to` with all files. Their contents are moved out of `spool`, which must be on the same file system.
-/// Needs root, to set owners.
-pub(crate) fn write(tree: &Tree, spool: &Path, to: &Path) -> Result<(), ContainerError> {
+/// Makes the folder `to` with all files of the container from `archive`. Their contents are moved out of `spool`, which
+/// must be on the same file system. Needs root, to set owners.
+pub(crate) fn write(tree: &Tree, archive: &Path, spool: &Path, to: &Path) -> Result<(), ContainerError> {
     let mut names = vec![0_u32; tree.end()];
     count_names(tree, ROOT, &mut names);
-    Writer { tree, spool, names, written: vec![None; tree.end()] }.folder(ROOT, to)
+    Writer { tree, archive, root: to, spool, names, written: vec![None; tree.end()] }.folder(ROOT, to)
 }
 
 /// Counts the names of each node.
@@ -31,6 +31,8 @@ fn count_names(tree: &Tree, id: Id, names: &mut [u32]) {
 
 struct Writer<'a> {
     tree: &'a Tree,
+    archive: &'a Path,
+    root: &'a Path,
     spool: &'a Path,
     names: Vec<u32>,
     /// The first path of each node with several names.
@@ -49,7 +51,7 @@ impl Writer<'_> {
             }
         }
         // Last, because each file that is made in a folder changes its time.
-        attributes(&tree.node(id).meta, to, false)
+        self.attributes(&tree.node(id).meta, to, false)
     }
 
     fn file(&mut self, id: Id, kind: &NodeKind, to: &Path) -> Result<(), ContainerError> {
@@ -67,24 +69,33 @@ impl Writer<'_> {
             }
             NodeKind::Folder(_) => unreachable!("a folder has its own function"),
         }
-        attributes(&self.tree.node(id).meta, to, matches!(kind, NodeKind::Link(_)))?;
+        self.attributes(&self.tree.node(id).meta, to, matches!(kind, NodeKind::Link(_)))?;
         if self.names[id] > 1 {
             self.written[id] = Some(to.to_owned());
         }
         Ok(())
     }
-}
 
-/// Sets owner, mode, extended attributes and time. A change of the owner clears bits of the mode and capabilities.
-fn attributes(meta: &Meta, path: &Path, is_link: bool) -> Result<(), ContainerError> {
-    lchown(path, Some(meta.uid), Some(meta.gid)).on("change", path)?;
-    if !is_link {
-        fs::set_permissions(path, Permissions::from_mode(meta.mode)).on("change", path)?;
+    /// Sets owner, mode, extended attributes and time. A change of the owner clears bits of the mode and capabilities.
+    fn attributes(&self, meta: &Meta, path: &Path, is_link: bool) -> Result<(), ContainerError> {
+        lchown(path, Some(meta.uid), Some(meta.gid)).on("change", path)?;
+        if !is_link {
+            fs::set_permissions(path, Permissions::from_mode(meta.mode)).on("change", path)?;
+        }
+        for (name, value) in &meta.xattrs {
+            // Linux refuses some, such as those of users for a link, and damaged capabilities.
+            xattr::set(path, OsStr::from_bytes(name), value).map_err(|error| {
+                let entry = path.strip_prefix(self.root).unwrap_or(path);
+                let name = String::from_utf8_lossy(name);
+                let reason = format!(
+                    "{entry:?} cannot have its extended attribute {name:?} ({error}): remove it (setfattr --no-dereference \
+                     --remove)"
+                );
+                ContainerError::Archive { path: self.archive.to_owned(), reason }
+            })?;
+        }
+        let time = TimeSpec::new(meta.mtime.into(), 0);
+        utimensat(AT_FDCWD, path, &time, &time, UtimensatFlags::NoFollowSymlink).on("change", path)?;
+        Ok(())
     }
-    for (name, value) in &meta.xattrs {
-        xattr::set(path, OsStr::from_bytes(name), value).on("change", path)?;
-    }
-    let time = TimeSpec::new(meta.mtime.into(), 0);
-    utimensat(AT_FDCWD, path, &time, &time, UtimensatFlags::NoFollowSymlink).on("change", path)?;
-    Ok(())
 }
