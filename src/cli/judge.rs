@@ -4,7 +4,7 @@ use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
 use mcc_campaign::Publication;
-use mcc_edition::{OtherEdition, Rules};
+use mcc_edition::{OtherEdition, Rules, year_of};
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::Judgement;
 use mcc_judge::mcc::Judge;
@@ -121,7 +121,18 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let mcc = |dir: &Path| Judgement::read(dir).map_err(Failure::usage);
     let time_ratio = args.time_ratio.unwrap_or(2);
     let compared = match (other_contest(before)?, other_contest(after)?) {
-        (None, None) => compare(&mcc(before)?, &mcc(after)?, time_ratio),
+        (None, None) => {
+            let (before, after) = (mcc(before)?, mcc(after)?);
+            let years = (year_of(&before.edition.name), year_of(&after.edition.name));
+            if let (Some(first), Some(second)) = years
+                && first != second
+            {
+                stderr_line!(
+                    "note: the formulas of {first} and {second} differ: their values answer different questions"
+                );
+            }
+            compare(&before, &after, time_ratio)
+        }
         (Some(before), Some(after)) => compare(&before, &after, time_ratio),
         (Some(judgement), None) => Err(CompareError::Contests(judgement.contest, "mcc".to_owned())),
         (None, Some(judgement)) => Err(CompareError::Contests("mcc".to_owned(), judgement.contest)),

@@ -225,7 +225,13 @@ fn page(answers: &Answers, findings: &[Finding], ids_are_known: bool) -> Page {
     let mut out = String::new();
     let width = answers.ids.iter().map(String::len).max().unwrap_or(0);
     for (position, id) in answers.ids.iter().enumerate() {
-        let no_value = if answers.cannot_compute[position] { "not computed" } else { "not answered" };
+        let no_value = if answers.cannot_compute[position] {
+            "not computed"
+        } else if answers.is_rejected(position) {
+            "rejected"
+        } else {
+            "not answered"
+        };
         let interval = answers.intervals[position].as_ref().map(ToString::to_string);
         let value = answers.values[position].as_ref().map(ToString::to_string);
         let value = value.or(interval);

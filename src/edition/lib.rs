@@ -31,7 +31,7 @@ pub use pattern::{Pattern, fits};
 pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
-pub use rules::{OtherEdition, Rules};
+pub use rules::{OtherEdition, Rules, year_of};
 pub use setting_words::{known_words, setting_words, setting_words_and_key, unpublished};
 pub use svcomp_structure::{CategoryStructure, StructureError};
 

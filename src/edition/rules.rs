@@ -96,10 +96,9 @@ impl OtherEdition {
         self.unknown().into_iter().flat_map(|unknown| warnings(self.name(), unknown, None))
     }
 
-    /// The year of the contest, which ends its name: `2013`. None: the name has none.
+    /// The year of the contest: `2013`. None: its name has none.
     pub fn year(&self) -> Option<&str> {
-        let (_, year) = self.name().rsplit_once('-')?;
-        (year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).then_some(year)
+        year_of(self.name())
     }
 
     /// Title for display.
@@ -109,6 +108,12 @@ impl OtherEdition {
             Self::Crv(edition) => &edition.title,
         }
     }
+}
+
+/// The year that ends the name of an edition: `2013` of `svcomp-2013`. None: it has none.
+pub fn year_of(name: &str) -> Option<&str> {
+    let (_, year) = name.rsplit_once('-')?;
+    (year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).then_some(year)
 }
 
 #[cfg(test)]

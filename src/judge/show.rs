@@ -1,6 +1,6 @@
 //! Numbers, words, columns and lines of text for display. Exact numbers are in the files and in `--format json`.
 
-use crate::judgement::{Basis, Ending};
+use crate::judgement::{Basis, Ending, Status};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -53,6 +53,23 @@ pub fn shown_difference(greater: &BigRational, less: &BigRational, places: u32) 
 /// The singular for a count of 1, else the plural.
 pub fn plural(count: u64, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
+}
+
+/// The status of an entry as text; empty for a competing one.
+pub fn status_text(status: Status) -> &'static str {
+    match status {
+        Status::Competing => "",
+        Status::VotingOnly => "votes only",
+        Status::Virtual => "virtual entry of the contest",
+        Status::OutOfCompetition => "out of competition",
+        Status::Withdrawn => "withdrawn",
+        Status::Resigned => "resigned",
+    }
+}
+
+/// The status of any entry in words.
+pub fn status_words(status: Status) -> &'static str {
+    if status == Status::Competing { "competing" } else { status_text(status) }
 }
 
 /// Returns the basis of a trusted value in words, as they are in columns with the heading `How decided`.

@@ -4,7 +4,7 @@ use super::explain::rounded;
 use super::*;
 use mcc_judge::explain::ExplainError;
 use mcc_judge::shared::{find, list};
-use mcc_judge::show::{columns, wrapped};
+use mcc_judge::show::{columns, status_words, wrapped};
 use num_traits::{Signed, Zero};
 use std::fmt;
 
@@ -136,7 +136,11 @@ impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { edition, entry, status, note, categories, losses } = self;
         let note = if note.is_empty() { String::new() } else { format!(": {note}") };
-        writeln!(out, "{}\n", wrapped(&format!("{entry} ({edition}): {}{note}", status.word()), 80, 2))?;
+        writeln!(
+            out,
+            "{}\n",
+            wrapped(&format!("{entry} ({edition}): {}{note}", status_words(*status)), 80, 2)
+        )?;
         // Input that consists of scores has no counts of runs.
         let counts =
             |summary: &CategorySummary| [summary.right, summary.unconfirmed, summary.wrong, summary.unjudged];

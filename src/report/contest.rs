@@ -14,6 +14,7 @@ use mcc_judge::judgement::{
 };
 use mcc_judge::places::{Places, Position};
 use mcc_judge::show::ENDINGS;
+pub use mcc_judge::show::{status_text, status_words};
 use mcc_model::{Net, SymmetricNet};
 use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -478,18 +479,6 @@ pub fn ending_number(ending: Ending) -> usize {
     ENDINGS.iter().position(|(known, ..)| *known == ending).expect("ENDINGS has every ending")
 }
 
-/// The status of an entry as text; empty for a competing one.
-pub fn status_text(status: Status) -> &'static str {
-    match status {
-        Status::Competing => "",
-        Status::VotingOnly => "votes only",
-        Status::Virtual => "virtual entry of the contest",
-        Status::OutOfCompetition => "out of competition",
-        Status::Withdrawn => "withdrawn",
-        Status::Resigned => "resigned",
-    }
-}
-
 /// What the status of an entry that does not compete means; empty for a status that says it itself.
 pub fn status_meaning(status: Status) -> &'static str {
     match status {
@@ -508,11 +497,6 @@ pub fn status_meaning(status: Status) -> &'static str {
 
 /// The name of the computed best virtual tool. The table of a contest can have a virtual entry of its own, such as BVT.
 pub const BEST_VIRTUAL: &str = "Best virtual tool (computed here)";
-
-/// The status of any entry in words.
-pub fn status_words(status: Status) -> &'static str {
-    if status == Status::Competing { "competing" } else { status_text(status) }
-}
 
 /// A name as the value of a key in the fragment of a URL, percent-encoded.
 pub fn in_fragment(name: &str) -> String {

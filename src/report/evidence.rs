@@ -156,7 +156,7 @@ fn heading(column: &str) -> String {
         "rank_removed" => "Rank if only the podium changes".into(),
         "rank_rejudged" => "Rank if judged again".into(),
         "points_rejudged" => "Points if judged again".into(),
-        "changes" => "Judging again makes a difference".into(),
+        "changes" => "Rank differs if judged again".into(),
         other => visible(&other.replace('_', " ")),
     }
 }
@@ -170,11 +170,21 @@ fn flag_detail(detail: &str) -> String {
         Some(("", rest)) if rest.contains(DID_NOT_COMPETE) => rest,
         _ => detail,
     };
+    const OTHERS_RAN: &str = "instances that other tools ran: ";
+    let is_of_others = detail.contains(OTHERS_RAN);
+    let detail = match detail.split_once(OTHERS_RAN) {
+        Some((before, rest)) => {
+            let (count, rest) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
+            let instances = if count == "1" { "instance" } else { "instances" };
+            format!("{before}{count} {instances} that other tools ran{rest}")
+        }
+        None => detail.to_owned(),
+    };
     let counts_shown = |part: &str| {
         let (count, end) = part.split_at(part.trim_end_matches([';', ',']).len());
         match count.parse() {
             // Other flags have values and positions.
-            Ok(count) if detail.contains("other tools ran: ") => show::thousands(count) + end,
+            Ok(count) if is_of_others => show::thousands(count) + end,
             _ => part.to_owned(),
         }
     };
@@ -342,14 +352,17 @@ mod tests {
         let detail = "no run on instances that other tools ran: 3; did-not-compete on 3; the entry ran in 1 of 3 examinations";
         assert_eq!(
             flag_detail(detail),
-            "instances that other tools ran: 3; did not compete on 3; the entry ran in 1 of 3 examinations"
+            "3 instances that other tools ran; did not compete on 3; the entry ran in 1 of 3 examinations"
         );
-        let without = "no run on instances that other tools ran: 3; the entry ran on other models";
-        assert_eq!(flag_detail(without), without);
+        let without = "no run on instances that other tools ran: 1; the entry ran on other models";
+        assert_eq!(
+            flag_detail(without),
+            "no run on 1 instance that other tools ran; the entry ran on other models"
+        );
         let many = "no run on instances that other tools ran: 1855; the entry ran in 1000 of 3 examinations";
         assert_eq!(
             flag_detail(many),
-            "no run on instances that other tools ran: 1,855; the entry ran in 1,000 of 3 examinations"
+            "no run on 1,855 instances that other tools ran; the entry ran in 1,000 of 3 examinations"
         );
     }
 }

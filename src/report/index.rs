@@ -408,7 +408,7 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
             None => String::new(),
         }
     };
-    let view = |place: &PodiumPlace, before: Option<&BigRational>| {
+    let view = |place: &PodiumPlace, before: Option<&PodiumPlace>| {
         let entry = contest.entry(place.entry);
         let permille = show::permille(&place.points, &best);
         let mut note = Vec::new();
@@ -429,9 +429,10 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
             link: contest.tool_path(place.entry, "html"),
             behind: match before.filter(|_| place.rank.is_some()) {
                 None => String::new(),
-                Some(before) if *before == place.points => "tied".to_owned(),
+                Some(before) if before.points == place.points => "tied".to_owned(),
                 Some(before) => {
-                    format!("{} behind the rank before", show::distance(before, &place.points, decimals))
+                    let distance = show::distance(&before.points, &place.points, decimals);
+                    format!("{distance} behind rank {}", before.rank.unwrap_or_default())
                 }
             },
             decided: decided(place.entry),
@@ -448,7 +449,7 @@ pub fn card(contest: &Contest, number: usize, podium: &Podium) -> PodiumCard {
         places: ranked
             .iter()
             .enumerate()
-            .map(|(at, place)| view(place, at.checked_sub(1).map(|before| &ranked[before].points)))
+            .map(|(at, place)| view(place, at.checked_sub(1).map(|before| ranked[before])))
             .collect(),
         others: others.iter().map(|place| view(place, None)).collect(),
     }

@@ -318,8 +318,8 @@ fn sum_words(judgement: &Judgement, category: usize) -> Option<String> {
         judgement.categories.iter().filter(is_part).map(|part| visible(&part.category)).collect();
     (!parts.is_empty()).then(|| {
         format!(
-            "A sum of the scores in its parts, each divided by the number of its tasks (SV-18). Results of an entry in parts \
-             that it opted out of count too (SV-17). Parts: {}.",
+            "The sum, over its parts, of score / number of tasks, times the average number of tasks of a part (SV-18). Results \
+             of an entry in parts that it opted out of count too (SV-17). Parts: {}.",
             parts.join(", ")
         )
     })

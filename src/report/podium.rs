@@ -116,7 +116,7 @@ fn page(contest: &Contest, number: usize, within: &[usize], numbers: &[usize]) -
         within.iter().copied().filter(|examination| contest.examinations.contains(examination)).collect();
     let statuses = contest.statuses();
     let bound = |name, limit: &Bound| {
-        let shown = |points: Option<BigRational>| points.as_ref().map_or(String::new(), show::points);
+        let shown = |points: Option<BigRational>| points.as_ref().map_or("–".to_owned(), show::points);
         let by_status = statuses.iter().map(|status| shown(limit(&examinations, Some(status)))).collect();
         let by_examination = examinations.iter().map(|&e| shown(limit(&[e], None))).collect();
         (name, shown(limit(&examinations, None)), by_status, by_examination)

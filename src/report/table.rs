@@ -19,7 +19,7 @@ struct ExaminationPage {
     frame: Frame,
     name: String,
     values: usize,
-    instances: usize,
+    instances: String,
     scores: Vec<ScoreRow>,
     /// The entries without a row.
     left_out: String,
@@ -77,7 +77,7 @@ pub fn write(contest: &Contest, examination: usize, site: &NewSite) -> Result<()
         frame: contest.frame(name.clone(), "../"),
         name,
         values: values(contest, examination),
-        instances: matrix.len(),
+        instances: show::counted(matrix.len() as u64, "instance", "instances"),
         left_out: contest.left_out(own_scores.iter().map(|score| score.entry)),
         scores: scores(contest, own_scores, &endings, |score| {
             let entry = contest.entry(score.entry);

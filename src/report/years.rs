@@ -570,7 +570,7 @@ fn pictures(years: &[Year]) -> Vec<Picture> {
     vec![
         picture(
             "years-tools",
-            "Ten tools with the most right values in a year, in percent of all values",
+            "The tools with the most right values in a year (at most ten), in percent of all values",
             tools,
         ),
         picture(

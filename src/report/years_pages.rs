@@ -391,9 +391,9 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
         notes: vec![],
         tables: vec![
             Table {
-                caption: "Tools, most right values first: right and wrong values (a value counts if one of its variants has it right), medals \
-                          and points as judged here, and the median CPU time of complete runs; the page of a tool \
-                          explains them"
+                caption: "Tools, most right values first: right and wrong values (if a tool has variants: right if one has it right; \
+                          wrong if one has it wrong and none right), medals and points as judged here, and the median CPU \
+                          time of complete runs; the page of a tool explains them"
                     .into(),
                 heads: heads([
                     "Tool",

@@ -48,7 +48,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// The folder has no `record.db`.
-    #[error("{} {problem}; give the folder that `mcc-harness run --out` wrote", dir.display())]
+    #[error("{} {problem}; give the folder that `mcc-harness run --out` or `submit --out` wrote", dir.display())]
     NoRecord {
         /// The folder.
         dir: PathBuf,

@@ -64,6 +64,27 @@ fn an_address_with_unknown_parts_shows_a_message() {
     }
 }
 
+#[test]
+fn the_comparison_of_two_crv_tools_says_how_many_runs_it_leaves_out() {
+    let Some(chromium) = chromium() else { return };
+    let dir = tempfile::tempdir().expect("a folder");
+    let (input, judged, site) = (
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/crv/2014"),
+        dir.path().join("judged"),
+        dir.path().join("site"),
+    );
+    let run = |command: &str, input: &Path, more: &[&str], out: &Path| {
+        let mut harness = assert_cmd::Command::new(env!("CARGO_BIN_EXE_mcc-harness"));
+        harness.arg(command).arg(input).args(more).arg("--out").arg(out).assert().success();
+    };
+    run("judge", &input, &["--edition", "crv-2014"], &judged);
+    run("report", &judged, &[], &site);
+    let seen = see(&chromium, &site.join("compare.html"), "#a=JavaMOP&b=QEA");
+    let left_out = "19 further runs are left out, measured for one of the two entries only.";
+    assert!(seen.dom.contains("Compared runs: 23.") && seen.dom.contains(left_out), "{}", seen.dom);
+    assert!(seen.dom.contains("a click keeps its name."), "{}", seen.dom);
+}
+
 /// Shows memory instead of time, moves the focus to the links that save files, and sets the title of the page to a
 /// description of these files.
 const SAVED: &str = "const kept = new Map(), make = URL.createObjectURL;

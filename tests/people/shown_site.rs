@@ -232,7 +232,12 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&entry=walk",
         &["&lt;/pre&gt;&lt;script src=http://example.org/x.js&gt;", "<i>⟨NUL⟩</i>"],
     ),
-    ("nothing", "instance.html", "#instance=no%20such", &["The address does not name an instance."]),
+    (
+        "nothing",
+        "instance.html",
+        "#instance=no%20such",
+        &["This site has no instance “no such”. Choose one from the list of instances."],
+    ),
     ("sv-comp", "sv-comp/index.html", "", &["Heap &amp; &lt;Memory&gt;</a>", ">careful</th>"]),
     (
         "category",

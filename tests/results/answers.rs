@@ -615,6 +615,19 @@ fn lint_prints_values_and_wrong_lines() {
     assert_eq!(code, 1);
     assert!(out.contains("line 1: error: `MAYBE` is not a value for n-00; write TRUE or FALSE"), "{out}");
 
+    // The value of a rejected line is not among those without an answer.
+    let (_, out, _) = lint(
+        &["-", "--examination", "StateSpace"],
+        "STATE_SPACE STATES 3 TECHNIQUES EXPLICIT\nSTATE_SPACE TRANSITIONS many TECHNIQUES EXPLICIT\n\
+         STATE_SPACE MAX_TOKEN_IN_PLACE 1 TECHNIQUES EXPLICIT\n",
+    );
+    assert!(out.contains("TRANSITIONS            rejected\n"), "{out}");
+    assert!(
+        out.contains("warning: no answer for 1 of 4 values; the first is MAX_TOKEN_PER_MARKING"),
+        "{out}"
+    );
+    assert_eq!(out.matches("not answered").count(), 1, "{out}");
+
     let (code, out, _) = lint(&["-", "--examination", "StateSpace"], "nothing");
     assert_eq!(code, 1);
     assert!(out.contains("error: no well-formed answer: the run counts as not computed (E-1.7)"), "{out}");

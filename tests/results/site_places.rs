@@ -179,6 +179,7 @@ fn the_site_of_2018_has_margins_and_medals() {
 fn a_virtual_entry_is_no_tool() {
     let (_dir, site) = site(&contest::small());
     let front = text(site.join("index.html"));
+    assert!(front.contains(" behind rank 1"), "{front}");
     assert!(front.contains("<p class=\"lead\">4 competing entries · 1 virtual entry · 3 instances"));
     let section = |id: &str| {
         let rest = front.split_once(&format!("<h2 id=\"{id}\">")).expect("a section").1;

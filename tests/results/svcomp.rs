@@ -194,6 +194,11 @@ fn the_example_of_the_rules_is_reproduced_from_result_files() {
     assert!(output.contains("Overall\n   1  D"), "{output}");
     assert!(notes.contains("no validation results of correctness witnesses of A, B, D, and"), "{notes}");
     assert!(notes.contains("no validation results of violation witnesses of A, C, D, and"), "{notes}");
+    let site = out.path().join("site");
+    harness().arg("report").arg(out.path()).arg("--out").arg(&site).assert().success();
+    let page = std::fs::read_to_string(site.join("categories/Overall.html")).unwrap();
+    let sum = "of score / number of tasks, times the average number of tasks of a part (";
+    assert!(page.contains(sum), "{page}");
     // The last x of the quantile function is the score of the meta category.
     let quantiles = rows(&out.path().join("quantiles.csv"));
     for (_, tool, points) in overall {

@@ -96,6 +96,13 @@ pub struct Answers {
 pub const MAX_ANOMALIES: usize = 1000;
 
 impl Answers {
+    /// Whether a value has no place in the answers because the line with its id is an error.
+    pub fn is_rejected(&self, position: usize) -> bool {
+        let id = self.ids[position].as_str();
+        let mut errors = self.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
+        self.values[position].is_none() && errors.any(|anomaly| anomaly.problem.contains(id))
+    }
+
     /// Reads the output of a tool, which may contain any bytes.
     ///
     /// # Errors

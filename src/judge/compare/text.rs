@@ -33,7 +33,9 @@ impl fmt::Display for Comparison {
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;
             let with = |value, basis: &Option<Basis>| {
-                let basis = basis.map_or(String::new(), |basis| format!(" ({})", show::basis(basis)));
+                let basis = basis.map_or(String::new(), |basis| {
+                    format!(" ({})", show::basis(basis).trim_start_matches("unknown: "))
+                });
                 shown(value, "unknown") + &basis
             };
             let place = [numbered(block, *position), with(before, basis_before)];
@@ -44,7 +46,7 @@ impl fmt::Display for Comparison {
         let (ranks, points): (Vec<_>, Vec<_>) = self.places.iter().partition(|place| place.is_of_rank());
         section(out, "ranks or medals that change", ranks.iter().map(|p| place(p)).collect(), &[])?;
         let points: Vec<_> = points.iter().map(|p| place(p)).collect();
-        section(out, "places that keep their rank with other points", points, &[])?;
+        section(out, "entries that keep their rank, or stay unranked, with other points", points, &[])?;
         let mut by_difference: Vec<&PointsChange> = self.points.iter().collect();
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
         by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));

@@ -5,7 +5,7 @@ mod certified;
 mod tool;
 
 use super::judgement::*;
-use super::show::{approximate, basis, columns, ending, short, wrapped};
+use super::show::{approximate, basis, columns, ending, short, status_text, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
@@ -382,7 +382,7 @@ impl fmt::Display for Explanation {
         let Self { instance, examination, edition, family, status, weight, share, penalty, .. } = self;
         writeln!(out, "{instance}, {examination} ({edition})")?;
         let why = if weight == "0" { ", because no competing entry has a value on it" } else { "" };
-        writeln!(out, "family {family}, {status}; weight {}{why}", approximate(weight))?;
+        writeln!(out, "model {family}, {status}; weight {}{why}", approximate(weight))?;
         writeln!(
             out,
             "Points before the weight: right value {share}, wrong value -{penalty}, no value 0 (E-4)."
@@ -431,7 +431,7 @@ impl RunSummary {
         let points = counted(approximate(&self.points), "point");
         let mut line = format!("{} right, {} wrong, {points}", self.right, self.wrong);
         if self.status != Status::Competing {
-            line += &format!(", {}", self.status.word());
+            line += &format!(", {}", status_text(self.status));
         }
         if !Mark::was_made(&self.marks) {
             line += ", not run yet; not scored";

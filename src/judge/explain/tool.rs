@@ -5,7 +5,7 @@ use super::{ExplainError, PROVISIONAL, numbered, position_name};
 use crate::judgement::*;
 use crate::places::{Loss, Places, Position};
 use crate::shared::{find, list};
-use crate::show::{columns, decimals, short, six_decimals, wrapped};
+use crate::show::{columns, decimals, short, six_decimals, status_words, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::fraction;
 use num_rational::BigRational;
@@ -260,7 +260,7 @@ impl fmt::Display for ToolExplanation {
         let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
         let is_withdrawn = *status == Status::Withdrawn;
         let answers = if is_withdrawn { ". Its answers are not judged." } else { "" };
-        let about = format!("{entry} ({edition}): {}{note}{variant}{answers}", status.word());
+        let about = format!("{entry} ({edition}): {}{note}{variant}{answers}", status_words(*status));
         writeln!(out, "{}", wrapped(&about, 80, 2))?;
         if is_withdrawn {
             return Ok(());

@@ -4,7 +4,7 @@ use super::judge::{Judge, JudgeError, JudgementTotals};
 use super::podium;
 use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
-use crate::show::{columns, decimals, shown_difference};
+use crate::show::{columns, decimals, shown_difference, wrapped};
 use mcc_base::ordered_map::{Feed, all_cores, ordered_map};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, PodiumRule};
@@ -78,9 +78,13 @@ pub struct Margin {
     pub few_values: bool,
 }
 
+/// What the margins are.
+pub const MARGINS: &str = "For each place: the fewest trusted values that must change for a rival to take it. The rival is \
+                           the entry, of another tool, for which this number is least; it can have any rank or none.";
+
 impl fmt::Display for Sensitivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "Ranks that differ when the contest is judged again without one tool:")?;
+        writeln!(out, "Ranks that differ, without one tool, from those with unchanged trusted values:")?;
         for row in self.left_out.iter().filter(|row| row.changes()) {
             let LeftOut { category, left_out, tool, rank_removed, rank_rejudged, .. } = row;
             writeln!(
@@ -91,18 +95,17 @@ impl fmt::Display for Sensitivity {
         if !self.left_out.iter().any(LeftOut::changes) {
             writeln!(out, "  none")?;
         }
-        writeln!(
-            out,
-            "How many trusted values must change until an entry loses its place to a rival, the entry of another tool that\n\
-             needs the fewest (it need not have the next rank; \"fewer than {}\" marks small numbers, --sensitivity=N):",
-            self.few
-        )?;
+        let about = format!("{MARGINS} Numbers below {} are marked (--sensitivity=N).", self.few);
+        writeln!(out, "{}", wrapped(&about, 80, 0))?;
         let row = |margin: &Margin| {
             let Margin { category, rank, entry, rival, shown_ahead, values, few_values, .. } = margin;
             let values = values.map_or("no number".to_owned(), |values| values.to_string());
             let few_values = if *few_values { format!("fewer than {}", self.few) } else { String::new() };
-            let ahead =
-                if rival.is_empty() { String::new() } else { format!("{shown_ahead} points before {rival}") };
+            let ahead = if rival.is_empty() {
+                String::new()
+            } else {
+                format!("{shown_ahead} points ahead of {rival}")
+            };
             vec![format!("  {category}"), rank.to_string(), entry.clone(), values, ahead, few_values]
         };
         let heading = ["  podium", "rank", "entry", "values", "distance", ""].map(str::to_owned).to_vec();

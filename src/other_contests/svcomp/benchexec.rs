@@ -335,7 +335,10 @@ mod tests {
         for (text, part) in [
             ("<benchmark/>".to_owned(), "r.xml:1: <benchmark> where <result> is expected"),
             (document("<run/>"), "r.xml:2: <run> without name; add it"),
-            (document(&format!("<runs>{}</runs>", run("t", ""))), "r.xml:2: a <run> belongs directly into <result>"),
+            (
+                document(&format!("<runs>{}</runs>", run("t", ""))),
+                "r.xml:2: a <run> belongs directly into <result>",
+            ),
             (document(&run("t", &run("u", ""))), "r.xml:2: a <run> belongs directly into <result>"),
             (
                 document(&run("t", "<columns><column title=\"status\" value=\"true\"/></columns>")),

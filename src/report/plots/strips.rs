@@ -74,9 +74,10 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     };
     let title = format!("{word} of runs with a right value {}", runs.place(group));
     let description = format!(
-        "One strip for each {}tool, on a logarithmic scale: the thin line is from the least to the greatest value, the \
+        "One strip for each {}tool, on a logarithmic scale: the thin line is from the least to the greatest {}, the \
          thick line is the middle half of the runs, and the mark is the median.",
         if group.is_none() { format!("{} and each ", runs.group_word) } else { String::new() },
+        if name == "instructions" { "number" } else { name },
     );
     let least = format!("least_{unit}");
     let header = ["of", "name", "runs", &least, "lower_quartile", "median", "upper_quartile", "most"];

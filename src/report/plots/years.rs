@@ -62,6 +62,8 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         entry += 1;
     };
     let mut number = 0;
+    // Year, height, and place beside the line of the year of each drawn point.
+    let mut drawn: Vec<(usize, i32, i32)> = Vec::new();
     for line in lines.iter().filter(|line| !is_point(line)) {
         let (class, shape) = (line_class(number), SHAPES[number % SHAPES.len()]);
         let (mut data, mut dots, mut pen_down) = (String::new(), String::new(), false);
@@ -73,6 +75,7 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
             let (x, y) = (x(at), y(*percent));
             let _ = write!(data, "{}{x} {y}", if pen_down { 'L' } else { 'M' });
             let _ = write!(dots, "M{x} {y}{shape}");
+            drawn.push((at, y, 0));
             pen_down = true;
         }
         drawing.path(&class, &data);
@@ -81,8 +84,6 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         in_legend(&mut drawing, &class, (&points, shape), &line.name);
         number += 1;
     }
-    // Year, height, and place beside the line of the year of each drawn point.
-    let mut drawn: Vec<(usize, i32, i32)> = Vec::new();
     for line in lines.iter().filter(is_point) {
         let (class, shape) = (format!("{} q", colour_class(number)), SHAPES[number % SHAPES.len()]);
         for (at, percent) in line.points.iter().enumerate() {
@@ -103,7 +104,8 @@ pub fn lines(name: &str, title: &str, years: &[String], lines: &[Line], csv: Str
         years.join(", ")
     );
     if drawn.iter().any(|(.., place)| *place > 0) {
-        description += " Points that would overlap are drawn side by side.";
+        description +=
+            " The point of a name that is in one year only is drawn beside any other that it would overlap.";
     }
     drawing.finish(name.to_owned(), title.to_owned(), description, csv)
 }
@@ -130,13 +132,19 @@ mod tests {
             line("first", [Some(50.0), None]),
             line("last", [None, Some(50.0)]),
             line("near", [None, Some(51.0)]),
+            line("on the line", [Some(10.0), None]),
         ];
         let picture = lines("years-x", "Title", &["2018", "2019"].map(str::to_owned), &all, String::new());
-        assert!(picture.description.ends_with("drawn side by side."), "{}", picture.description);
+        let words = "drawn beside any other that it would overlap.";
+        assert!(picture.description.ends_with(words), "{}", picture.description);
         let svg = picture.svg;
-        let [circle, square, triangle, diamond] = [SHAPES[0], SHAPES[1], SHAPES[2], SHAPES[3]];
-        for data in [format!("M72 198{square}"), format!("M560 198{triangle}"), format!("M546 195{diamond}")]
-        {
+        let [circle, square, triangle, diamond, cross, _] = SHAPES;
+        for data in [
+            format!("M72 198{square}"),
+            format!("M560 198{triangle}"),
+            format!("M546 195{diamond}"),
+            format!("M86 318{cross}"),
+        ] {
             assert!(svg.contains(&data), "{data}: {svg}");
         }
         // In the legend, only the line has a dash, and each has its shape.

@@ -83,37 +83,41 @@ function drawCompare() {
   Promise.all([runsOf(a), runsOf(b)]).then(([x, y]) => place.replaceChildren(...shown({ a, b, what, group, hasLine }, x, y)), failed);
 }
 
-/** The runs of both entries: instance and examination, which of the two gave a right value, and both runs. */
+/** The runs that were measured for both entries: instance and examination, which of the two gave a right value, and both
+ * runs; and the number of those that were measured for one of the two only. */
 function pairsOf(x, y, at, group) {
   const pairs = [];
-  for (const [key, one] of x) {
-    const other = y.get(key);
-    if (other?.[at] == null || one[at] == null) continue;
+  let leftOut = 0;
+  for (const key of new Set([...x.keys(), ...y.keys()])) {
     const where = key.split("/").map(Number);
     if (group >= 0 && where[1] !== group) continue;
+    const [one, other] = [x.get(key), y.get(key)];
+    const [isOne, isOther] = [one?.[at] != null, other?.[at] != null];
+    if (isOne !== isOther) leftOut += 1;
+    if (!isOne || !isOther) continue;
     const kind = one[RIGHT] ? other[RIGHT] ? "both" : "x" : other[RIGHT] ? "y" : "neither";
     pairs.push({ where, kind, one, other });
   }
-  return pairs;
+  return { pairs, leftOut };
 }
 
 function shown(choice, x, y) {
   const { a, b, what, group } = choice;
   const figure = FIGURES[what];
-  const pairs = pairsOf(x, y, figure.at, group);
+  const { pairs, leftOut } = pairsOf(x, y, figure.at, group);
   if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${names.examinations[group].name} was measured for both entries.`)];
   const place = element("div");
   // The picture has the runs that the filter of the list leaves.
-  const list = listOf(pairs, figure, names.entries[a], names.entries[b], rows => place.replaceChildren(...pictureOf(choice, rows)));
-  place.append(...pictureOf(choice, pairs));
+  const list = listOf(pairs, figure, names.entries[a], names.entries[b], rows => place.replaceChildren(...pictureOf(choice, rows, leftOut)));
+  place.append(...pictureOf(choice, pairs, leftOut));
   return [place, list];
 }
 
-function pictureOf({ a, b, what, group, hasLine }, pairs) {
+function pictureOf({ a, b, what, group, hasLine }, pairs, leftOut) {
   const figure = FIGURES[what];
   const [first, second] = [names.entries[a], names.entries[b]];
   const count = (kind, test) => thousands(pairs.filter(pair => pair.kind === kind && (!test || test(pair.one[figure.at], pair.other[figure.at]))).length);
-  const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${first.name} needed less in ${count("both", (x, y) => x < y)} of them, ${second.name} in ${count("both", (x, y) => x > y)}, and both the same in ${count("both", (x, y) => x === y)}. Runs with a right value of ${first.name} only: ${count("x")}; of ${second.name} only: ${count("y")}; of neither: ${count("neither")}.`;
+  const words = `Compared runs: ${thousands(pairs.length)}. Runs with a right value of both entries: ${count("both")}; ${first.name} needed less in ${count("both", (x, y) => x < y)} of them, ${second.name} in ${count("both", (x, y) => x > y)}, and both the same in ${count("both", (x, y) => x === y)}. Runs with a right value of ${first.name} only: ${count("x")}; of ${second.name} only: ${count("y")}; of neither: ${count("neither")}.${leftOut ? ` ${plural(leftOut, "further run is", "further runs are")} left out, measured for one of the two entries only.` : ""}`;
   const line = hasLine ? regression(pairs.filter(pair => pair.kind === "both"), figure.at) : null;
   const drawing = draw(first, second, figure, group, pairs, words, line);
   const file = [what, first.name, second.name, ...(group < 0 ? [] : [names.examinations[group].name])].join("-");
@@ -127,10 +131,13 @@ function pictureOf({ a, b, what, group, hasLine }, pairs) {
   const panel = element("div", { class: "hit-panel", "aria-live": "polite" }, element("p", { class: "muted" }, "Point at a run to see its name; click to keep it here."));
   drawing.picture.append(drawing.ring);
   pointAt(drawing, pairs, figure, panel, [first, second]);
-  const ratio = line ? element("p", {}, `Regression over the runs in which both entries gave a right value: ${second.name} needs about ${line.at(1000).toPrecision(2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
+  const ratio = line ? element("p", {}, `Regression over the runs in which both entries gave a right value: ${second.name} needs about ${rounded(line.at(1000), 2)} times as much as ${first.name} where ${first.name} needs ${figure.exact(line.middle)}; the slope of the logarithms is ${line.slope.toFixed(2)}.`) : null;
   return [element("p", {}, words), ...[ratio].filter(part => part),
     element("div", { class: "scatter" }, element("figure", {}, element("div", { class: "drawing", tabindex: "0", role: "region", "aria-label": "Picture of the compared runs" }, drawing.picture), element("figcaption", {}, ...links)), panel)];
 }
+
+/** A number with at least this many digits; a large one has no exponent. */
+const rounded = (value, digits) => value < 10 ** digits - 0.5 ? value.toPrecision(digits) : thousands(Math.round(Number(value.toPrecision(digits))));
 
 /** The least squares line through the logarithms of both figures. */
 function regression(pairs, at) {
@@ -220,7 +227,7 @@ function listOf(pairs, figure, first, second, follow) {
     rows,
     columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column(GROUP, pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
-      column(`${second.name} / ${first.name}`, pair => `${ratio(pair).toPrecision(3)}`, ratio, null, { largest: true, figure: ratio }),
+      column(`${second.name} / ${first.name}`, pair => rounded(ratio(pair), 3), ratio, null, { largest: true, figure: ratio }),
       column("Any value right", pair => words[pair.kind], pair => words[pair.kind], null)],
     hint: "Type any words of a row; a minus before a word excludes the rows that it finds. The picture shows only the rows that are left.",
     follow,

@@ -35,7 +35,8 @@ const mcc_outputs = outputs => document.currentScript.take(outputs);
 function open() {
   const part = where();
   const number = part.instance;
-  if (number === null || number < 0) return showMessage("Instance", "The address does not name an instance. Choose one from the list of instances.");
+  if (number === null) return showMessage("Instance", "The address does not name an instance. Choose one from the list of instances.");
+  if (number < 0) return showMessage("Instance", `This site has no instance “${new URLSearchParams(location.hash.slice(1)).get("instance")}”. Choose one from the list of instances.`);
   if (shown?.instance === number) return draw(part);
   const [name, , , segment] = names.instances[number];
   load(`instances/${segment ?? name}.js`, data => {
@@ -288,7 +289,7 @@ function drawValue({ instance, examination, position }, block) {
     const verdict = cell.verdicts[position];
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
-      element("td", { title: entry.confidence[0] }, entry.confidence[1]), entry.status || (entry.votes ? "yes" : "no"),
+      entry.votes ? element("td", { title: entry.confidence[0] }, entry.confidence[1]) : "–", (entry.votes ? "yes" : "no") + (entry.status ? ` (${entry.votes ? "does not compete" : entry.status})` : ""),
       element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, breakable(at(cell.techniques, position)))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
@@ -303,7 +304,7 @@ function drawValue({ instance, examination, position }, block) {
     section("Explanation", ...explanation),
     evidenceOf(block, position),
     netPicture(),
-    section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "May vote", "Verdict", "Techniques"], rows))),
+    section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
     section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
     others({ instance, examination }),
   ] };
@@ -377,10 +378,17 @@ const archive = () => names.archive?.[0] ?? (names.is_of_table ? "data" : "ARCHI
 function commands(lines) {
   const check = names.archive ? [`echo "${names.archive[1]}  ${names.archive[0]}" | sha256sum --check`] : [];
   const text = [...check, ...lines].join("\n");
+  const isOfSite = !names.archive && names.is_of_table;
+  const first = isOfSite ? [element("p", {}, "If there is only data/judgement.json.gz, first run:"), ...box("gunzip --keep data/judgement.json.gz", "Command that unpacks")] : [];
+  return [names.archive ? null : element("p", {}, isOfSite ? "Run this in the folder of this site." : `ARCHIVE stands for the published archive of the contest.${lines.length > 1 ? " replay and lint also take the folder of the record (run --out)." : ""} explain also takes the folder of the judgement (judge --out).`),
+    ...box(text, "Commands"), ...first].filter(part => part);
+}
+
+/** Text of commands with a button that copies it. */
+function box(text, label) {
   const copy = element("button", { type: "button", class: "copy" }, "Copy");
   copy.addEventListener("click", () => navigator.clipboard.writeText(text).then(() => copy.textContent = "Copied", () => copy.textContent = "Not allowed by the browser"));
-  return [names.archive ? null : element("p", {}, names.is_of_table ? "In the folder of this site. If data has judgement.json.gz, unpack it first: gunzip --keep data/judgement.json.gz" : `ARCHIVE stands for the published archive of the contest.${lines.length > 1 ? " replay and lint also take the folder of the record (run --out)." : ""} explain also takes the folder of the judgement (judge --out).`),
-    element("pre", { tabindex: "0", role: "region", "aria-label": "Commands" }, text), copy].filter(part => part);
+  return [element("pre", { tabindex: "0", role: "region", "aria-label": label }, text), copy];
 }
 
 /** The other examinations of the instance. */

@@ -1,9 +1,8 @@
 //! Checks of the output of a tool.
 
 use super::{Finding, JudgedValue, RunQuestions};
-use mcc_campaign::benchkit::{Anomaly, Answers, Value, abridged};
+use mcc_campaign::benchkit::{Answers, Value, abridged};
 use mcc_edition::AnswerKind;
-use mcc_model::Severity;
 use num_bigint::BigUint;
 use std::collections::BTreeSet;
 
@@ -143,13 +142,9 @@ fn missing(answers: &Answers) -> Option<Finding> {
     let given = |position: usize| answers.values[position].is_some();
     let missing = |position: &usize| !given(*position) && !answers.cannot_compute[*position];
     // An id in a rejected line is part of that finding.
-    let unreported = |position: &usize| {
-        let id = &answers.ids[*position];
-        let reports =
-            |anomaly: &Anomaly| anomaly.severity == Severity::Error && anomaly.problem.contains(id.as_str());
-        !answers.anomalies.iter().any(reports)
-    };
-    let missing: Vec<_> = (0..answers.ids.len()).filter(missing).filter(unreported).collect();
+    let missing: Vec<_> = (0..answers.ids.len())
+        .filter(|position| missing(position) && !answers.is_rejected(*position))
+        .collect();
     let is_state_space = answers.ids.len() == 4 && answers.ids.iter().all(|id| !id.contains('-'));
     let others = match answers.declared {
         None => answers.values.iter().any(Option::is_some),

@@ -196,6 +196,23 @@ fn compare_lists_one_sided_runs_and_refuses_unrelated_contests() {
 }
 
 #[test]
+fn compare_notes_that_years_have_different_formulas() {
+    let dir = table(&format!("{HEADER}a,F-PT-1,StateSpace,3 ? 1 2,\n"));
+    for edition in ["mcc-2018", "mcc-2019"] {
+        let mut command = harness();
+        command.current_dir(dir.path()).args(["judge", "answers.csv", "--edition", edition, "--out"]);
+        command.arg(edition).assert().success();
+    }
+    let note = |after: &str| {
+        let mut command = harness();
+        command.current_dir(dir.path()).args(["judge", "--compare", "mcc-2018", after]);
+        String::from_utf8_lossy(&command.assert().success().get_output().stderr).into_owned()
+    };
+    assert!(note("mcc-2019").contains("note: the formulas of 2018 and 2019 differ"));
+    assert!(!note("mcc-2018").contains("note"));
+}
+
+#[test]
 fn a_margin_is_the_least_number_of_changed_values() {
     // A deadlock value has 16 points. a has 5 values, b 3 of them and c 1.
     let mut content = HEADER.to_owned();
@@ -205,7 +222,11 @@ fn a_margin_is_the_least_number_of_changed_values() {
         }
     }
     let dir = table(&content);
-    judge(&dir, &["--sensitivity=3"]).success();
+    let judged = judge(&dir, &["--sensitivity=3"]).success();
+    let printed = String::from_utf8_lossy(&judged.get_output().stdout).into_owned();
+    for part in ["for a rival to take it.", "Numbers below 3 are marked", "32.00 points ahead of b"] {
+        assert!(printed.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{part}: {printed}");
+    }
     let margins = rows(&dir.path().join("out/margins.csv"));
     let shown: Vec<[&str; 5]> = margins
         .iter()
