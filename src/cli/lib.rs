@@ -299,6 +299,55 @@ pub fn main() -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// The lines of code in a page; a line that ends in `\` continues in the next one.
+    fn code(page: &str) -> Vec<String> {
+        let mut is_fenced = false;
+        let mut lines: Vec<String> = vec![];
+        for line in page.lines() {
+            is_fenced ^= line.starts_with("```");
+            if !is_fenced && !line.starts_with("    ") {
+                continue;
+            }
+            match lines.last_mut().filter(|last| last.ends_with('\\')) {
+                Some(last) => {
+                    last.pop();
+                    last.push_str(line.trim());
+                }
+                None => lines.push(line.trim().to_owned()),
+            }
+        }
+        lines
+    }
+
+    /// A page whose lines are wrapped again would have parts of commands.
+    #[test]
+    fn commands_in_the_documentation_are_accepted() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folders = ["", "docs", "docs/tutorials", "editions", "vm-images"].map(|folder| root.join(folder));
+        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let paths = files.map(|file| file.unwrap().path());
+        let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+        let mut accepted = 0;
+        for page in pages {
+            let lines = code(&fs::read_to_string(&page).unwrap());
+            // `[` and `|` show what can be left out and what can be chosen.
+            let commands =
+                lines.iter().filter(|line| line.starts_with("mcc-harness ") && !line.contains(['[', '|']));
+            for line in commands {
+                // A comment or an explanation in a second column.
+                let line = line.split(" #").next().and_then(|line| line.split("  ").next()).unwrap();
+                let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+                if let Err(error) = command().try_get_matches_from(words) {
+                    panic!("{}: {line}: {error}", page.display());
+                }
+                accepted += 1;
+            }
+        }
+        assert!(accepted > 80, "{accepted}");
+    }
 
     #[test]
     fn a_number_behind_an_option_that_takes_it_after_an_equals_sign_gets_a_hint() {
