@@ -1,18 +1,19 @@
 //! A cgroup per machine: it limits memory, processes and CPUs of the machine, and all processes in it are killed at the end.
 //! Version 1 or 2, depending on which one has the host's memory controller.
 
-use mcc_base::{FileError, cgroup_files};
+use mcc_base::{FileError, cgroup_files, digest};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Prefix of the names of cgroups and of private folders in the temporary folder; `<pid>-` of the controller follows.
-pub(super) const PREFIX: &str = "mcc-harness-";
+/// Prefix of the names of cgroups and of private folders in the temporary folder (`own_prefix`).
+const PREFIX: &str = "mcc-harness-";
 
 /// The group of the controller itself: a group of version 2 with controllers for its children may have no processes.
 const CONTROLLER: &str = "mcc-harness-controller";
@@ -88,7 +89,7 @@ impl Cgroup {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let (version, parent) = parent(mount, &own)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", process::id());
+        let name = format!("{}{number}", own_prefix());
         let make = |parent: &Path| {
             remove_stale(parent, Path::new("/proc"), |group| fs::remove_dir(group));
             let path = parent.join(&name);
@@ -281,13 +282,31 @@ fn delegate(group: &Path) -> Result<(), String> {
     write().map_err(not_delegated)
 }
 
+/// The start of names for what this controller makes: its process number, and where this number is that of a process.
+pub(super) fn own_prefix() -> String {
+    format!("{PREFIX}{}-{}-", process::id(), numbered_by())
+}
+
+/// Where a process number of this controller is that of a process: on this host since its boot, and in this PID namespace.
+/// Controllers elsewhere can use the same folders: nodes with a shared TMPDIR, and containers.
+fn numbered_by() -> String {
+    let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino());
+    let digest = digest::bytes([boot, namespace.to_string().into_bytes()].concat());
+    digest.chars().take(8).collect()
+}
+
 /// Removes folders in `parent` whose name has the number of a controller that has exited: empty groups (the machines
-/// ended with their controller), or private folders with sockets.
+/// ended with their controller), or private folders with sockets. Those of controllers elsewhere stay: whether they have
+/// exited is not known here.
 pub(super) fn remove_stale(parent: &Path, proc: &Path, remove: impl Fn(&Path) -> io::Result<()>) {
+    let numbered_by = numbered_by();
     for folder in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = folder.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
-        if owner.is_some_and(|(pid, _)| pid.parse::<u32>().is_ok() && !proc.join(pid).exists()) {
+        let parts = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+        let Some((pid, rest)) = parts.filter(|(pid, _)| pid.parse::<u32>().is_ok()) else { continue };
+        let is_of_here = rest.split_once('-').is_some_and(|(place, _)| place == numbered_by);
+        if is_of_here && !proc.join(pid).exists() {
             let _ = remove(&folder.path());
         }
     }
@@ -367,10 +386,13 @@ mod tests {
     fn only_groups_of_controllers_that_have_exited_are_removed() {
         let root = tree(&[("proc/5/stat", ""), ("groups/x", "")]);
         let groups = root.path().join("groups");
-        let names = ["mcc-harness-5-0", "mcc-harness-6-0", "mcc-harness-controller", "other"];
+        let here = numbered_by();
+        let [running, exited] = [5, 6].map(|pid| format!("mcc-harness-{pid}-{here}-0"));
+        // 6 can be a process in another container or on another host.
+        let names = [&running, &exited, "mcc-harness-6-elsewhere-0", "mcc-harness-controller", "other"];
         names.iter().for_each(|name| fs::create_dir(groups.join(name)).unwrap());
         remove_stale(&groups, &root.path().join("proc"), |group| fs::remove_dir(group));
         let left = names.map(|name| groups.join(name).exists());
-        assert_eq!(left, [true, false, true, true]);
+        assert_eq!(left, [true, false, true, true, true]);
     }
 }

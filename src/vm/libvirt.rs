@@ -5,7 +5,7 @@
 //! measurement do not depend on the libvirt daemon. The domain ends with the connection over which it was made
 //! (AUTODESTROY), and so with its controller.
 
-use super::cgroup::{PREFIX, remove_stale};
+use super::cgroup::{own_prefix, remove_stale};
 use super::disk_header::{DiskFile, check_disk};
 use super::error::VmError;
 use super::isolation::Isolation;
@@ -120,7 +120,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     File::create(&log).on("create", &log)?;
     // A folder that other users cannot list, and in it a folder whose random name only QEMU receives: other users
     // cannot find the sockets.
-    let prefix = format!("{PREFIX}{}-", std::process::id());
+    let prefix = own_prefix();
     let private = |folder: &Path| {
         let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).on("create", folder)?;
         fs::set_permissions(new.path(), Permissions::from_mode(0o711)).on("change", new.path())?;

@@ -93,7 +93,12 @@ fn kill_at_random(
             kills += 1;
             until("the machines are gone with their controller", || folder.machines().is_empty());
         }
-        folder.run(&[]).success();
+        let ended = folder.run(&[]);
+        if !ended.get_output().status.success() {
+            let outcomes = folder.runs().into_iter().map(|(id, run)| (id, run.last.outcome));
+            let failed: Vec<_> = outcomes.filter(|(_, outcome)| outcome.is_infrastructure()).collect();
+            panic!("{ended}\n{failed:?}");
+        }
         assert_complete(&folder, planned);
     }
 }
