@@ -54,14 +54,20 @@ fn instance(folder: &Path) {
     fs::write(folder.join(format!("{EXAMINATION}.xml")), formulas + "</property-set>\n").unwrap();
 }
 
-/// Creates the folder of a tool: the reference tool, after these commands.
-fn tool(folder: &Path, name: &str, before: &str) {
+/// Creates the folder of a tool that runs these commands.
+fn tool_with(folder: &Path, name: &str, commands: &str) {
     let tool = folder.join(name);
     fs::create_dir_all(tool.join("bin")).unwrap();
     let head = tool.join("BenchKit_head.sh");
-    let run = "exec \"$BK_BIN_PATH/mcc-reference-tool\" --strategy bfs";
-    fs::write(&head, format!("#!/bin/bash\n{before}\n{run}\n")).unwrap();
+    fs::write(&head, format!("#!/bin/bash\n{commands}\n")).unwrap();
     fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Creates the folder of a tool: the reference tool, after these commands.
+fn tool(folder: &Path, name: &str, before: &str) {
+    let run = "exec \"$BK_BIN_PATH/mcc-reference-tool\" --strategy bfs";
+    tool_with(folder, name, &format!("{before}\n{run}"));
+    let tool = folder.join(name);
     let program = Path::new(env!("CARGO_BIN_EXE_mcc-harness")).with_file_name("mcc-reference-tool");
     fs::copy(program, tool.join("bin/mcc-reference-tool")).unwrap();
 }
@@ -122,9 +128,7 @@ fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
     let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
     tool(folder, "right", "");
-    fs::create_dir_all(folder.join("wrong/bin")).unwrap();
     fs::write(folder.join("victim"), "unchanged").unwrap();
-    let head = folder.join("wrong/BenchKit_head.sh");
     let victim = folder.join("victim");
     let changes = format!(
         "echo FORMULA {property} FALSE TECHNIQUES EXPLICIT\n\
@@ -133,8 +137,7 @@ fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
         victim.display(),
         victim.display()
     );
-    fs::write(&head, format!("#!/bin/bash\n{changes}exit 0\n")).unwrap();
-    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    tool_with(folder, "wrong", &format!("{changes}exit 0"));
     let shrink =
         format!("shrink {fixture} --examination ReachabilityDeadlock --property {property} --limit 60");
     harness(folder, &format!("{shrink} --tool wrong --against right --out report")).assert().success();
@@ -151,10 +154,7 @@ fn the_question_of_an_examination_with_one_value_stays() {
     let folder = folder.path();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
     let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
-    fs::create_dir_all(folder.join("wrong/bin")).unwrap();
-    let head = folder.join("wrong/BenchKit_head.sh");
-    fs::write(&head, format!("#!/bin/bash\necho FORMULA {property} FALSE TECHNIQUES EXPLICIT\n")).unwrap();
-    fs::set_permissions(&head, PermissionsExt::from_mode(0o755)).unwrap();
+    tool_with(folder, "wrong", &format!("echo FORMULA {property} FALSE TECHNIQUES EXPLICIT"));
     let shrink = format!("shrink {fixture} --examination ReachabilityDeadlock --property {property}");
     harness(folder, &format!("{shrink} --tool wrong --out report")).assert().success();
     let report = json(&folder.join("report/report.json"));
