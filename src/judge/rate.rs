@@ -216,12 +216,7 @@ pub fn combine_field(
     let in_field = |name: &&String| published.results.entry_names().any(|known| known == **name);
     let replace: BTreeMap<String, String> =
         names.iter().filter(in_field).map(|name| (name.clone(), own.name.clone())).collect();
-    let added: Vec<&str> = names.iter().filter(|name| !in_field(name)).map(String::as_str).collect();
-    let note_of_added = format!(
-        "the published answers have no entry named {}; it votes too, so trusted values can differ from the published ones",
-        added.join(" or ")
-    );
-    let has_added = !added.is_empty();
+    let added: Vec<String> = names.iter().filter(|name| !in_field(name)).cloned().collect();
     let mut sources = vec![own, published];
     if let Some(mut baseline) = baseline {
         let rated = baseline.results.rename_entries(|name| {
@@ -235,8 +230,11 @@ pub fn combine_field(
         sources.push(baseline);
     }
     let mut results = combine(edition, sources, &replace)?;
-    if has_added {
-        results.notes.push(note_of_added);
+    if !added.is_empty() {
+        results.notes.push(format!(
+            "the published answers have no entry named {}; it votes too, so trusted values can differ from the published ones",
+            added.join(" or ")
+        ));
     }
     Ok((results, names))
 }

@@ -13,6 +13,10 @@ const INSTANCE: &str = "Ring-PT-500";
 const EXAMINATION: &str = "ReachabilityCardinality";
 const PROPERTY: &str = "Ring-PT-500-ReachabilityCardinality-01";
 
+/// A net with a deadlock, and the property that asks for it.
+const DINING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
+const DEADLOCK: &str = "DiningTable-PT-03-ReachabilityDeadlock-0";
+
 /// Writes a ring of 500 places and 500 transitions with one token, in which one transition needs two tokens, and 3 formulas:
 /// can the token reach a place behind this transition?
 fn instance(folder: &Path) {
@@ -125,13 +129,11 @@ fn a_bug_in_a_thousand_nodes_is_reduced_to_ten() {
 fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
-    let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
     tool(folder, "right", "");
     fs::write(folder.join("victim"), "unchanged").unwrap();
     let victim = folder.join("victim");
     let changes = format!(
-        "echo FORMULA {property} FALSE TECHNIQUES EXPLICIT\n\
+        "echo FORMULA {DEADLOCK} FALSE TECHNIQUES EXPLICIT\n\
          for net in ../../../model.pnml ../../../*/model.pnml ../../../../model.pnml; do echo '<pnml/>' > $net; done\n\
          for up in ../../.. ../../../..; do ln -s {} $up/README.md; ln -s {} $up/report.json; done\n",
         victim.display(),
@@ -139,7 +141,7 @@ fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
     );
     tool_with(folder, "wrong", &format!("{changes}exit 0"));
     let shrink =
-        format!("shrink {fixture} --examination ReachabilityDeadlock --property {property} --limit 60");
+        format!("shrink {DINING} --examination ReachabilityDeadlock --property {DEADLOCK} --limit 60");
     harness(folder, &format!("{shrink} --tool wrong --against right --out report")).assert().success();
     assert_eq!(json(&folder.join("report/report.json"))["values"], serde_json::json!(["FALSE", "TRUE"]));
     Archive::open(&folder.join("report/DiningTable-PT-03")).unwrap().net().unwrap();
@@ -152,10 +154,8 @@ fn a_tool_changes_neither_the_net_of_the_other_tool_nor_the_report() {
 fn the_question_of_an_examination_with_one_value_stays() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pnml-fixtures/DiningTable-PT-03.tgz");
-    let property = "DiningTable-PT-03-ReachabilityDeadlock-0";
-    tool_with(folder, "wrong", &format!("echo FORMULA {property} FALSE TECHNIQUES EXPLICIT"));
-    let shrink = format!("shrink {fixture} --examination ReachabilityDeadlock --property {property}");
+    tool_with(folder, "wrong", &format!("echo FORMULA {DEADLOCK} FALSE TECHNIQUES EXPLICIT"));
+    let shrink = format!("shrink {DINING} --examination ReachabilityDeadlock --property {DEADLOCK}");
     harness(folder, &format!("{shrink} --tool wrong --out report")).assert().success();
     let report = json(&folder.join("report/report.json"));
     assert_eq!(report["values"], serde_json::json!(["FALSE", "TRUE"]));
@@ -171,7 +171,7 @@ fn the_question_of_an_examination_with_one_value_stays() {
         begun.elapsed()
     );
     let reduced = Archive::open(&folder.join("report/DiningTable-PT-03")).unwrap();
-    let original = Archive::open(Path::new(fixture)).unwrap();
+    let original = Archive::open(Path::new(DINING)).unwrap();
     let properties = |archive: &Archive| archive.properties("ReachabilityDeadlock").unwrap();
     assert_eq!(properties(&reduced), properties(&original));
     assert!(reduced.net().unwrap().transitions.is_empty(), "the smallest net with a deadlock");

@@ -6,8 +6,8 @@ use super::record::answered;
 use super::run_results::{RunResult, RunResultError, RunResults};
 use super::values::{cost, digest};
 use crate::judgement::Ending;
-use mcc_base::names::{MAX_NAME_BYTES, check_name};
-use mcc_base::text::counted;
+use mcc_base::names::check_name;
+use mcc_base::text::{counted, visible};
 use mcc_base::{FileError, OnFile, files};
 use mcc_campaign::benchkit::contest_table::{column, decimal};
 use mcc_campaign::benchkit::published::{Table, TableError};
@@ -103,8 +103,8 @@ impl Outputs {
         if !name.ends_with(".stdout") {
             return;
         }
-        let longest_first = name.rmatch_indices('_').map(|(at, _)| &name[..=at]);
-        match longest_first.into_iter().find(|start| self.of_rows.contains_key(*start)).map(str::to_owned) {
+        let mut longest_first = name.rmatch_indices('_').map(|(at, _)| name[..=at].to_owned());
+        match longest_first.find(|start| self.of_rows.contains_key(start)) {
             Some(start) => self.of_rows.entry(start).or_default().push((name, path)),
             None => self.of_no_row.push(name),
         }
@@ -112,10 +112,10 @@ impl Outputs {
 
     fn note_of_others(&self) -> Option<String> {
         let first = self.of_no_row.first()?;
-        let shown: String = first.chars().take(MAX_NAME_BYTES).filter(|c| !c.is_control()).collect();
         Some(format!(
-            "{} in OUTPUTS without a row in a summary, such as {shown}; they are not judged",
-            counted(self.of_no_row.len(), "output")
+            "{} in OUTPUTS without a row in a summary, such as {}; they are not judged",
+            counted(self.of_no_row.len(), "output"),
+            visible(first)
         ))
     }
 
