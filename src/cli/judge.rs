@@ -4,7 +4,7 @@ use super::record_source::open_judgement;
 use super::{Exit, Failure, Format, judge_other, judge_print, print};
 use anyhow::anyhow;
 use mcc_campaign::Publication;
-use mcc_edition::{OtherEdition, Rules, year_of};
+use mcc_edition::{OtherEdition, Rules, contest_and_year};
 use mcc_judge::compare::{CompareError, compare};
 use mcc_judge::judgement::Judgement;
 use mcc_judge::mcc::Judge;
@@ -123,8 +123,8 @@ fn show_differences(judgements: &[PathBuf], args: &Args) -> Result<Exit, Failure
     let compared = match (other_contest(before)?, other_contest(after)?) {
         (None, None) => {
             let (before, after) = (mcc(before)?, mcc(after)?);
-            let years = (year_of(&before.edition.name), year_of(&after.edition.name));
-            if let (Some(first), Some(second)) = years
+            let years = (contest_and_year(&before.edition.name), contest_and_year(&after.edition.name));
+            if let (Some((_, first)), Some((_, second))) = years
                 && first != second
             {
                 stderr_line!(

@@ -45,9 +45,10 @@ fn newest_before<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option
     newest.filter(|((_, newest), _)| *newest < year).map(|(_, name)| name)
 }
 
-fn contest_and_year(name: &str) -> Option<(&str, u16)> {
+/// The contest and the year in the name of an edition: `svcomp` and `2013` of `svcomp-2013`. None: it has no year.
+pub fn contest_and_year(name: &str) -> Option<(&str, &str)> {
     let (contest, year) = name.rsplit_once('-')?;
-    Some((contest, year.parse().ok().filter(|_| year.len() == 4)?))
+    (year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).then_some((contest, year))
 }
 
 /// The text of a built-in edition, and the file name for errors.

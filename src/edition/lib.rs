@@ -19,7 +19,7 @@ mod setting_words;
 pub mod svcomp;
 mod svcomp_structure;
 
-pub use builtin::{known, other_edition_names};
+pub use builtin::{contest_and_year, known, other_edition_names};
 pub use disk_space::Gib;
 pub use error::EditionError;
 pub use flags::CpuFlags;
@@ -31,7 +31,7 @@ pub use pattern::{Pattern, fits};
 pub use rule_text::{
     RuleSection, RuleText, known_rule_codes, nearest_rule, rule_codes, rule_sections, rules_of,
 };
-pub use rules::{OtherEdition, Rules, year_of};
+pub use rules::{OtherEdition, Rules};
 pub use setting_words::{known_words, setting_words, setting_words_and_key, unpublished};
 pub use svcomp_structure::{CategoryStructure, StructureError};
 

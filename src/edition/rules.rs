@@ -1,7 +1,7 @@
 //! The rules of a judgement: an edition of the MCC or of another contest (SV-COMP, CRV).
 
 use super::Edition;
-use super::builtin::text_of;
+use super::builtin::{contest_and_year, text_of};
 use super::crv::CrvEdition;
 use super::error::{EditionError, Fault, ensure};
 use super::layers::Layers;
@@ -98,7 +98,7 @@ impl OtherEdition {
 
     /// The year of the contest: `2013`. None: its name has none.
     pub fn year(&self) -> Option<&str> {
-        year_of(self.name())
+        contest_and_year(self.name()).map(|(_, year)| year)
     }
 
     /// Title for display.
@@ -108,12 +108,6 @@ impl OtherEdition {
             Self::Crv(edition) => &edition.title,
         }
     }
-}
-
-/// The year that ends the name of an edition: `2013` of `svcomp-2013`. None: it has none.
-pub fn year_of(name: &str) -> Option<&str> {
-    let (_, year) = name.rsplit_once('-')?;
-    (year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).then_some(year)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::judgement::{
 use crate::mcc::{Judge, JudgeError, JudgementTotals};
 use crate::show::{columns, decimals, short, wrapped};
 use mcc_campaign::benchkit::Value;
-use mcc_edition::{Edition, fraction};
+use mcc_edition::{Edition, contest_and_year, fraction};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use serde::Serialize;
@@ -246,7 +246,10 @@ pub(crate) fn check_year_of_ids(edition: &Edition, source: &Source) -> Result<()
     let year_of_id = |id: &String| year(id.rsplit('-').nth(1)?);
     let ids = source.results.ids.values().flatten();
     let latest = ids.filter_map(|id| Some((year_of_id(id)?, id))).max();
-    let edition_year = edition.name.strip_prefix("mcc-").and_then(year);
+    let edition_year = match contest_and_year(&edition.name) {
+        Some(("mcc", text)) => year(text),
+        _ => None,
+    };
     match (latest, edition_year) {
         (Some((found, id)), Some(expected)) if found != expected => Err(CombineError::OtherYear {
             source_name: source.name.clone(),

@@ -1,10 +1,13 @@
 //! Disks that were changed after they were built, as by the author of a tool.
 
+use crate::machine::{run, spec};
 use crate::support::campaign;
 use crate::support::images;
 
 use campaign::Folder;
-use std::fs;
+use mcc_harness::vm::HeldFile;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -110,4 +113,20 @@ fn links_where_the_agent_mounts_are_replaced() {
     assert_eq!(folder.output(CLIMBER, 1, "stdout"), "directory root\n".repeat(4) + "1\n");
     let facts = folder.runs()[CLIMBER].last.facts.clone().unwrap();
     assert_eq!(facts.memory_source, Some(mcc_harness::store::MemorySource::GuestCgroup));
+}
+
+#[test]
+fn a_machine_reads_its_held_disk_whatever_has_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk.qcow2");
+    let mut spec = spec(1024, 1);
+    fs::copy(&spec.disk.path, &disk).unwrap();
+    fs::set_permissions(&disk, Permissions::from_mode(0o600)).unwrap();
+    spec.disk.path.clone_from(&disk);
+    spec.held_files.add(&disk, HeldFile::open(&disk).unwrap());
+    fs::remove_file(&disk).unwrap();
+    fs::write(&disk, "another disk").unwrap();
+    let outputs = tempfile::tempdir().unwrap();
+    run("echo it runs", &spec, outputs.path());
+    assert_eq!(fs::read_to_string(outputs.path().join("stdout")).unwrap(), "it runs\n");
 }

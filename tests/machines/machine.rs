@@ -5,22 +5,21 @@ use crate::support::script;
 
 use mcc_harness::base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_harness::edition::Edition;
-use mcc_harness::vm::{Event, HeldFile, Machine, MachineSpec, Start, Stream};
-use std::collections::BTreeSet;
+use mcc_harness::vm::{Event, Machine, MachineSpec, Stream};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Far longer than any step of these tests: only a machine that hangs reaches it.
-const TIMEOUT: Duration = Duration::from_secs(600);
+pub const TIMEOUT: Duration = Duration::from_secs(600);
 
 pub fn spec(memory_mib: u64, vcpus: u32) -> MachineSpec {
     let image = images::image("images/reference");
     MachineSpec { backend: crate::backend(), ..script::machine(&image, memory_mib, vcpus) }
 }
 
-fn job(script: &str) -> Job {
+pub fn job(script: &str) -> Job {
     script::job("mcc", "/home/mcc", script)
 }
 
@@ -35,7 +34,7 @@ pub fn next(machine: &mut Machine) -> GuestEvent {
 }
 
 /// Boots a machine, runs the script, halts the machine. Returns the events of the guest from `Started` on.
-fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
+pub fn run(script: &str, spec: &MachineSpec, folder: &Path) -> Vec<GuestEvent> {
     let mut machine = start(script, spec, folder, 1 << 20);
     let events = collect(&mut machine);
     assert!(machine.cpu_time().unwrap() > Duration::ZERO);
@@ -161,24 +160,6 @@ fn no_byte_passes_from_one_machine_to_the_next() {
     assert_eq!(mcc_harness::base::digest::file(&spec.disk.path).unwrap(), before);
 }
 
-/// libvirt opens disks by name.
-#[cfg(not(feature = "libvirt"))]
-#[test]
-fn a_machine_reads_its_held_disk_whatever_has_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = folder.path().join("disk.qcow2");
-    let mut spec = spec(1024, 1);
-    fs::copy(&spec.disk.path, &disk).unwrap();
-    fs::set_permissions(&disk, Permissions::from_mode(0o600)).unwrap();
-    spec.disk.path.clone_from(&disk);
-    spec.held_files.add(&disk, HeldFile::open(&disk).unwrap());
-    fs::remove_file(&disk).unwrap();
-    fs::write(&disk, "another disk").unwrap();
-    let outputs = tempfile::tempdir().unwrap();
-    run("echo it runs", &spec, outputs.path());
-    assert_eq!(fs::read_to_string(outputs.path().join("stdout")).unwrap(), "it runs\n");
-}
-
 #[test]
 fn a_broken_disk_is_refused_before_qemu_opens_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,56 +197,4 @@ fn each_part_of_the_isolation_is_active_or_reported() {
     assert!(group.is_none_or(exists));
     machine.halt().unwrap();
     assert!(!group.is_some_and(exists), "{group:?} is left behind");
-}
-
-/// libvirt has no saved states here.
-#[cfg(not(feature = "libvirt"))]
-#[test]
-fn a_restored_machine_has_its_own_clock_and_random_numbers() {
-    let folder = tempfile::tempdir().unwrap();
-    let states = mcc_harness::vm::SavedStates::new(folder.path().to_owned());
-    let booted = spec(2048, 1);
-    let script = "date -u +%Y; head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; cat /home/mcc/secret; echo x > /home/mcc/secret";
-    // Two jobs on one state.
-    let (mut drawn, mut copies) = (vec![], vec![]);
-    let mut restored = booted.clone();
-    for seed in ["5a", "a5"] {
-        restored.start = Start::Restore(states.get_or_boot(&booted, "as it was", TIMEOUT).unwrap());
-        let outputs = tempfile::tempdir().unwrap();
-        let mut machine = Machine::start(&restored, outputs.path(), 1 << 20, TIMEOUT).unwrap();
-        let descriptors =
-            fs::read_dir(format!("/proc/{}/fd", machine.pid())).unwrap().map(|fd| fd.unwrap().path());
-        let is_memory = |fd: &PathBuf| {
-            fs::read_link(fd).is_ok_and(|to| to.to_string_lossy().starts_with("/memfd:mcc-memory"))
-        };
-        let mut numbers = BTreeSet::new();
-        for descriptor in descriptors.filter(is_memory) {
-            let memory = fs::File::options().write(true).open(&descriptor).unwrap();
-            assert!(memory.set_len(1 << 30).is_err(), "its length is fixed");
-            numbers.insert(memory.metadata().unwrap().ino());
-        }
-        assert_eq!(numbers.len(), 1, "QEMU has its own memory, and not the saved one");
-        copies.extend(numbers);
-        machine.send(&Request::Ready).unwrap();
-        assert!(matches!(next(&mut machine), GuestEvent::Ready { .. }));
-        machine.send(&Request::Prepare(Box::new(Job { seed: seed.repeat(32), ..job(script) }))).unwrap();
-        assert!(matches!(next(&mut machine), GuestEvent::Prepared { .. }));
-        machine.send(&Request::Start).unwrap();
-        collect(&mut machine);
-        machine.halt().unwrap();
-        let stdout = fs::read_to_string(outputs.path().join("stdout")).unwrap();
-        let stderr = fs::read_to_string(outputs.path().join("stderr")).unwrap();
-        let (year, random) = stdout.split_once('\n').unwrap();
-        assert_eq!(year, "2018", "the clock is the job's");
-        assert!(random.len() == 64 && stderr.contains("No such file"), "{stdout} {stderr}");
-        drawn.push(random.to_owned());
-    }
-    assert_ne!(copies[0], copies[1], "each has a copy of its own");
-    assert_ne!(drawn[0], drawn[1], "every restored machine has the same random pool until it is reseeded");
-    // Machines with another specification or other disks have another state.
-    let smaller = MachineSpec { memory_mib: 1024, ..booted.clone() };
-    let other = states.get_or_boot(&smaller, "as it was", TIMEOUT).unwrap();
-    let changed = states.get_or_boot(&booted, "changed", TIMEOUT).unwrap();
-    assert!(Start::Restore(other) != restored.start && Start::Restore(changed) != restored.start);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left on the disk");
 }
