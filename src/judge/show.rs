@@ -87,6 +87,12 @@ pub fn basis(basis: Basis) -> &'static str {
     }
 }
 
+/// The basis of a trusted value in words, beside a value that is itself shown as unknown.
+pub fn basis_beside_value(basis: Basis) -> &'static str {
+    let words = self::basis(basis);
+    words.strip_prefix("unknown: ").unwrap_or(words)
+}
+
 /// Every ending with its code in the cells of tables and its text, in the order of the legend. The code is empty for an
 /// answer and where the source does not state the ending. Every ending has its own number and text (promise R6).
 pub const ENDINGS: [(Ending, &str, &str); 13] = [

@@ -33,9 +33,8 @@ impl fmt::Display for Comparison {
         let changed = self.values.iter().map(|change| {
             let ValueChange { block, position, before, after, basis_before, basis_after } = change;
             let with = |value, basis: &Option<Basis>| {
-                let basis = basis.map_or(String::new(), |basis| {
-                    format!(" ({})", show::basis(basis).trim_start_matches("unknown: "))
-                });
+                let basis =
+                    basis.map_or(String::new(), |basis| format!(" ({})", show::basis_beside_value(basis)));
                 shown(value, "unknown") + &basis
             };
             let place = [numbered(block, *position), with(before, basis_before)];

@@ -5,7 +5,7 @@ mod certified;
 mod tool;
 
 use super::judgement::*;
-use super::show::{approximate, basis, columns, ending, short, status_text, wrapped};
+use super::show::{approximate, basis_beside_value, columns, ending, short, status_text, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
@@ -408,7 +408,7 @@ impl fmt::Display for Explanation {
             let backers = format!("{}{weak}{against}", position.voters(ValueVerdict::Right));
             let certified =
                 position.certified.as_ref().map_or_else(String::new, CertifiedPosition::label_words);
-            let basis = basis(position.basis).trim_start_matches("unknown: ").to_owned();
+            let basis = basis_beside_value(position.basis).to_owned();
             let mut row = vec![numbered(position.position, position.name), value, basis];
             row.extend(has_certified.then_some(certified).into_iter().chain([backers]));
             row
