@@ -51,12 +51,19 @@ pub(crate) struct Automaton {
     states: Vec<Vec<Id>>,
     state_numbers: HashMap<Vec<Id>, u32>,
     edges: Vec<Option<Vec<Edge>>>,
+    /// Number of formulas in all states, and of transitions.
+    size: usize,
 }
 
 /// Largest number of states. The formulas of the contest have some hundreds at most.
 const MAX_STATES: usize = 100_000;
 /// Largest number of transitions from a state before simplification.
 const MAX_EDGES: usize = 20_000;
+
+/// Largest number of formulas in all states, in the sets from which the edges of one state are made, and of edges: some
+/// hundreds of MB. Formulas of the contest have less than 60 sub-formulas, so `MAX_STATES` and `MAX_EDGES` limit them.
+const MAX_SIZE: usize = 1 << 24;
+const TOO_LARGE: &str = "the automaton of the formula is too large";
 
 /// A set of obligations while it is taken apart.
 #[derive(Clone, Default)]
@@ -171,11 +178,17 @@ impl Automaton {
         if self.states.len() == MAX_STATES {
             return Err(Stop::TooLarge("the automaton of the formula has more than 100000 states"));
         }
+        self.enlarge(set.len())?;
         let number = self.states.len() as u32;
         self.state_numbers.insert(set.clone(), number);
         self.states.push(set);
         self.edges.push(None);
         Ok(number)
+    }
+
+    fn enlarge(&mut self, by: usize) -> Result<(), Stop> {
+        self.size += by;
+        if self.size > MAX_SIZE { Err(Stop::TooLarge(TOO_LARGE)) } else { Ok(()) }
     }
 
     /// Whether every word is accepted from a state, because nothing is left to satisfy.
@@ -199,6 +212,9 @@ impl Automaton {
             if open.len() + covers.len() > MAX_EDGES {
                 return Err(Stop::TooLarge("a state of the formula's automaton has more than 20000 edges"));
             }
+            if (open.len() + covers.len()) * self.nodes.len() > MAX_SIZE {
+                return Err(Stop::TooLarge(TOO_LARGE));
+            }
             while let Some(id) = cover.todo.pop() {
                 if cover.done.contains(&id) {
                     continue;
@@ -208,9 +224,10 @@ impl Automaton {
                     Node::True => {}
                     Node::False => continue 'cover,
                     Node::Pred(number, truth) => {
-                        let (wanted, other) = match truth {
-                            true => (&mut cover.true_preds, cover.false_preds),
-                            false => (&mut cover.false_preds, cover.true_preds),
+                        let (wanted, other) = if *truth {
+                            (&mut cover.true_preds, cover.false_preds)
+                        } else {
+                            (&mut cover.false_preds, cover.true_preds)
                         };
                         if other >> number & 1 == 1 {
                             continue 'cover;
@@ -253,6 +270,7 @@ impl Automaton {
             covers.retain(|other| !implies(other, &cover));
             covers.push(cover);
         }
+        self.enlarge(covers.len())?;
         let all = self.all_sets();
         let edge = |cover: Cover| {
             let Cover { true_preds, false_preds, next, postponed, .. } = cover;
@@ -268,4 +286,22 @@ fn implies(a: &Cover, b: &Cover) -> bool {
         && a.false_preds & b.false_preds == b.false_preds
         && a.postponed & b.postponed == b.postponed
         && b.next.iter().all(|id| a.next.binary_search(id).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_automaton_of_a_deep_formula_ends_at_its_limits() {
+        let mut formula = Ltl::Pred(0, true);
+        for _ in 0..900 {
+            let later = Ltl::Or(vec![Ltl::Pred(2, true), Ltl::Next(Box::new(formula))]);
+            formula = Ltl::Release(Box::new(Ltl::Pred(1, true)), Box::new(later));
+        }
+        let mut automaton = Automaton::new(&formula).unwrap();
+        let stop = (0..).find_map(|state| automaton.edges(state).err());
+        assert!(matches!(stop, Some(Stop::TooLarge(_))), "{stop:?}");
+        assert!(automaton.size <= MAX_SIZE + MAX_EDGES);
+    }
 }

@@ -91,10 +91,12 @@ impl Path<'_> {
 
     /// The truth at each position of "some run" or "every run from here satisfies the formula".
     fn quantify(&self, inner: &Expr, some: bool) -> Result<Rc<Vec<Truth>>, CheckError> {
-        let dead_next = match self.linear {
-            true => DeadNext::Repeats,
-            false if matches!(inner, Expr::Next(_)) => DeadNext::Is((!some).into()),
-            false => DeadNext::Is(Unknown),
+        let dead_next = if self.linear {
+            DeadNext::Repeats
+        } else if matches!(inner, Expr::Next(_)) {
+            DeadNext::Is((!some).into())
+        } else {
+            DeadNext::Is(Unknown)
         };
         let here = self.evaluate(inner, View { dead_next, alone: false })?;
         let any = self.evaluate(inner, View { dead_next, alone: true })?;

@@ -57,10 +57,10 @@ impl Process {
         match self {
             Self::Child(_) => sched_setaffinity(thread, &alone),
             #[cfg(feature = "libvirt")]
-            Self::Domain(_) => match nix::sched::sched_getaffinity(thread)? == alone {
-                true => Ok(()),
-                false => Err(Errno::EXDEV),
-            },
+            Self::Domain(_) => {
+                let is_alone = nix::sched::sched_getaffinity(thread)? == alone;
+                if is_alone { Ok(()) } else { Err(Errno::EXDEV) }
+            }
         }
     }
 
