@@ -53,6 +53,8 @@ pub(crate) struct Automaton {
     edges: Vec<Option<Vec<Edge>>>,
     /// Number of formulas in all states, and of transitions.
     size: usize,
+    /// Number of formulas that were compared.
+    compared: usize,
 }
 
 /// Largest number of states. The formulas of the contest have some hundreds at most.
@@ -63,6 +65,8 @@ const MAX_EDGES: usize = 20_000;
 /// Largest number of formulas in all states, in the sets from which the edges of one state are made, and of edges: some
 /// hundreds of MB. Formulas of the contest have less than 60 sub-formulas, so `MAX_STATES` and `MAX_EDGES` limit them.
 const MAX_SIZE: usize = 1 << 24;
+/// Largest number of formulas that are compared to leave out edges: some seconds.
+const MAX_COMPARED: usize = 1 << 28;
 const TOO_LARGE: &str = "the automaton of the formula is too large";
 
 /// A set of obligations while it is taken apart.
@@ -264,6 +268,10 @@ impl Automaton {
             }
             cover.next.sort_unstable();
             cover.next.dedup();
+            self.compared += covers.len() * (1 + cover.next.len());
+            if self.compared > MAX_COMPARED {
+                return Err(Stop::TooLarge(TOO_LARGE));
+            }
             if covers.iter().any(|other| implies(&cover, other)) {
                 continue;
             }
