@@ -34,9 +34,10 @@ impl Default for ArchiveLimits {
 
 /// Bytes that an archive of any length may have, unpacked.
 const ALWAYS_ALLOWED_BYTES: u64 = 1 << 30;
-/// Bytes that `record.db` in an archive of any length may have: parts of it are read into memory, where they need up to ten
-/// times their length.
-const ALWAYS_ALLOWED_RECORD_BYTES: u64 = 64 << 20;
+/// Bytes that a file that is read into memory may have in an archive of any length: there it needs up to ten times its length.
+const ALWAYS_ALLOWED_IN_MEMORY: u64 = 64 << 20;
+/// These files.
+const IN_MEMORY: [&str; 2] = [RECORD_FILE, "judgement.json"];
 /// The length of a block of a tar: of the header of an entry, and what contents are rounded up to.
 const BLOCK: u64 = 512;
 
@@ -109,11 +110,11 @@ pub fn unpack_part(
                  someone whom you trust, unpack it with `tar --zstd -xf` and give the folder"
             )));
         }
-        let most_of_record =
-            bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_RECORD_BYTES));
-        if part.file == RECORD_FILE && size > most_of_record {
+        let most_in_memory =
+            bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_IN_MEMORY));
+        if IN_MEMORY.contains(&part.file) && size > most_in_memory {
             return Err(unsafe_entry(format!(
-                "of {size} bytes is larger than {most_of_record} bytes, and the archive has only {length}; get it again from \
+                "of {size} bytes is larger than {most_in_memory} bytes, and the archive has only {length}; get it again from \
                  its author"
             )));
         }
