@@ -14,6 +14,9 @@ const COLUMNS: usize = 80;
 /// Longest file that is read.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// Largest number of wrong values that are listed.
+const MAX_BAD: usize = 1000;
+
 /// Reads the vector of `objects` values. A wrong value is a bad line, and counts as `?`; a wrong number of values too, and then
 /// no value counts.
 pub(super) fn read(
@@ -26,6 +29,8 @@ pub(super) fn read(
     source.take(MAX_BYTES).read_to_string(&mut text).on("read", path)?;
     let bad_line = |line, message| OracleError::Line { path: path.to_owned(), line, message };
     let (mut values, mut bad) = (Vec::new(), Vec::new());
+    // Values that have no object, and wrong ones that are not listed, take no memory.
+    let (mut given, mut unlisted) = (0_usize, 0_usize);
     let mut lines = (2..).zip(text.lines().skip(1));
     let first = lines.next().map_or("", |(_, line)| line.trim_start());
     let Some(rest) = first.strip_prefix(total.keyword) else {
@@ -43,11 +48,16 @@ pub(super) fn read(
                 },
                 _ => None,
             };
-            if value.is_none() {
+            if value.is_none() && bad.len() == MAX_BAD {
+                unlisted += 1;
+            } else if value.is_none() {
                 let shown: String = word.chars().take(60).collect();
                 bad.push(bad_line(number, format!("`{shown}` is not a value of {}", total.examination)));
             }
-            values.push(value.flatten());
+            given += 1;
+            if given <= objects {
+                values.push(value.flatten());
+            }
         };
         if total.is_number() {
             line.split_whitespace().for_each(add);
@@ -56,9 +66,14 @@ pub(super) fn read(
             line.chars().filter(|c| !c.is_whitespace()).for_each(|c| add(c.encode_utf8(&mut buffer)));
         }
     }
-    if values.len() != objects {
-        let message = format!("{} values, but the instance has {objects} objects", values.len());
-        bad.push(bad_line(text.lines().count().max(1) as u64, message));
+    let last = text.lines().count().max(1) as u64;
+    if unlisted > 0 {
+        let message = format!("{unlisted} more values are not values of {}", total.examination);
+        bad.push(bad_line(last, message));
+    }
+    if given != objects {
+        let message = format!("{given} values, but the instance has {objects} objects");
+        bad.push(bad_line(last, message));
         values = vec![None; objects];
     }
     Ok((values, bad))
@@ -123,6 +138,15 @@ mod tests {
         );
         assert_eq!(values(&UPPER_BOUNDS_ALL, "E-PT-1 UpperBoundsAll\nBOUND\n1  inf\n\n?\n", 3).0, "1 inf ?");
         assert_eq!(values(&UPPER_BOUNDS_ALL, "E-PT-1 UpperBoundsAll\nBOUND\n", 0), (String::new(), vec![]));
+    }
+
+    #[test]
+    fn of_many_wrong_values_the_first_are_listed_and_the_others_counted() {
+        let text = format!("i\nQLIVE\n{}", "X".repeat(MAX_BAD + 7));
+        let (read, bad) = values(&QUASI_LIVENESS_ALL, &text, 2);
+        assert_eq!((read.as_str(), bad.len()), ("? ?", MAX_BAD + 2));
+        assert!(bad[MAX_BAD].contains("7 more values are not values of QuasiLivenessAll"), "{bad:?}");
+        assert!(bad[MAX_BAD + 1].contains("1007 values, but the instance has 2 objects"), "{bad:?}");
     }
 
     #[test]
