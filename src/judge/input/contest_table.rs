@@ -1,6 +1,7 @@
 //! Reads results from the contest's table of results (`raw-result-analysis.csv`).
 
 use super::run_results::{NONE, RunResult, RunResults};
+use super::source::add_line;
 use super::values::{SourceError, check_entry_count, cost, value_number};
 use crate::judgement::Ending;
 use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
@@ -158,8 +159,7 @@ pub(crate) fn read(
         }
         columns.add_row(edition, row, results)?;
         check_entry_count(results)?;
-        lines.push(row.position().map_or(0, csv::Position::line));
-        Ok(())
+        add_line(results, lines, row)
     })?;
     if columns.status.is_none() {
         results.notes.push(

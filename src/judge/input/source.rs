@@ -5,6 +5,7 @@ use super::run_results::{FALSE, InstanceFacts, NONE, NOT_KEPT, RunResults, RunRo
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
 use crate::judgement::{Ending, Entry};
+use csv::StringRecord;
 use mcc_base::names::check_name;
 use mcc_base::text::check_lines;
 use mcc_campaign::benchkit::contest_table::{HEADER, column};
@@ -86,8 +87,7 @@ fn read_compact(
         }
         results.add_row(entry, instance, number, Ending::NotStated, &values);
         check_entry_count(results)?;
-        lines.push(row.position().map_or(0, csv::Position::line));
-        Ok(())
+        add_line(results, lines, row)
     })
 }
 
@@ -110,8 +110,39 @@ fn letter(letter: u8) -> Option<u32> {
     }
 }
 
+/// Notes the line of the last row. Refuses two rows of the same run when their number has doubled, because compressed rows that
+/// repeat each other would fill the memory.
+pub(super) fn add_line(results: &RunResults, lines: &mut Vec<u64>, row: &StringRecord) -> Result<(), String> {
+    /// Fewer rows are few in memory.
+    const FIRST_CHECK: usize = if cfg!(test) { 4 } else { 1 << 20 };
+    lines.push(row.position().map_or(0, csv::Position::line));
+    if lines.len() < FIRST_CHECK || !lines.len().is_power_of_two() {
+        return Ok(());
+    }
+    match first_repeated(results, lines) {
+        None => Ok(()),
+        Some([first, second]) => Err(format!(
+            "line {second} has the same tool, instance and examination as line {first}; keep the one that counts"
+        )),
+    }
+}
+
 /// Refuses two rows of the same run. `lines` has the line of every row.
 fn check_repeated_rows(results: &RunResults, path: &Path, lines: &[u64]) -> Result<(), TableError> {
+    match first_repeated(results, lines) {
+        None => Ok(()),
+        Some([first, line]) => Err(TableError::Row {
+            path: path.to_owned(),
+            line,
+            message: format!(
+                "the same tool, instance and examination as in line {first}; keep the one that counts"
+            ),
+        }),
+    }
+}
+
+/// The lines of two rows of the same run.
+fn first_repeated(results: &RunResults, lines: &[u64]) -> Option<[u64; 2]> {
     // 16 bits are enough: there are at most `MAX_ENTRIES` entries.
     let key_of = |row: &RunRow| {
         u64::from(row.examination) << 48 | u64::from(row.instance) << 16 | u64::from(row.entry as u16)
@@ -119,23 +150,14 @@ fn check_repeated_rows(results: &RunResults, path: &Path, lines: &[u64]) -> Resu
     let mut keys: Vec<u64> = results.rows.iter().map(key_of).collect();
     keys.sort_unstable();
     if keys.windows(2).all(|pair| pair[0] != pair[1]) {
-        return Ok(());
+        return None;
     }
     // Only the error needs the order of the rows.
     let mut order: Vec<u32> = (0..results.rows.len() as u32).collect();
     let key = |row: &u32| key_of(&results.rows[*row as usize]);
     order.sort_by_key(key);
-    match order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
-        None => Ok(()),
-        Some(pair) => Err(TableError::Row {
-            path: path.to_owned(),
-            line: lines[pair[1] as usize],
-            message: format!(
-                "the same tool, instance and examination as in line {}; keep the one that counts",
-                lines[pair[0] as usize]
-            ),
-        }),
-    }
+    let pair = order.windows(2).find(|pair| key(&pair[0]) == key(&pair[1]))?;
+    Some([lines[pair[0] as usize], lines[pair[1] as usize]])
 }
 
 /// Reads a models file: the columns instance, family and status, in any order and among others.
@@ -272,4 +294,23 @@ pub fn read_names(results: &mut RunResults, path: &Path) -> Result<(), SourceErr
     results.rename(&instances, &ids).map_err(wrong)?;
     results.inputs.push(digest(path)?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_rows_of_a_long_table_are_refused_before_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answers.csv");
+        let row = |instance: usize| format!("a,X-PT-{instance},StateSpace,1 2 3 4,\n");
+        let rows: String = [1, 2, 2, 3].map(row).concat();
+        std::fs::write(&path, format!("{}\n{rows}not a row\n", COMPACT_HEADER.join(","))).unwrap();
+        let error = read_answers(&Edition::load("mcc-2018").unwrap(), &path).unwrap_err().to_string();
+        assert!(
+            error.contains("answers.csv:5: line 4 has the same tool, instance and examination as line 3"),
+            "{error}"
+        );
+    }
 }
