@@ -1,5 +1,7 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -118,6 +120,29 @@ pub fn open_own(path: &Path) -> io::Result<File> {
         return Err(wrong_kind("a symbolic link"));
     }
     open_with(path, libc::O_NONBLOCK | libc::O_NOFOLLOW)
+}
+
+/// Opens a file below a folder that others wrote: no part of its name leads out of the folder, and none is a symbolic link.
+///
+/// # Errors
+/// As `open_own`; or the name leaves the folder; or the file has more than `most` bytes.
+pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
+    let base = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(folder)?;
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+    let file = match openat2(&base, name, how) {
+        Ok(file) => File::from(file),
+        Err(Errno::ELOOP) => return Err(wrong_kind("a symbolic link, or in a folder that is one")),
+        Err(Errno::ENXIO) => return Err(wrong_kind("a socket or device")),
+        Err(error) => return Err(error.into()),
+    };
+    let found = file.metadata()?;
+    check_regular(&found)?;
+    if found.len() > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    Ok(file)
 }
 
 fn open_with(path: &Path, flags: i32) -> io::Result<File> {

@@ -6,11 +6,14 @@ use mcc_base::files;
 use mcc_campaign::benchkit::Value;
 use num_bigint::BigUint;
 use serde::Deserialize;
+use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Largest file that is read, in bytes. `mcc-check` reads no larger one.
 const MAX_BYTES: u64 = 4 << 30;
+/// Largest number of digits in a file (docs/evidence/README.md).
+const MAX_DIGITS: usize = 4096;
 /// The examinations whose values are numbers.
 const NUMBERS: [&str; 3] = ["StateSpace", "UpperBounds", "UpperBoundsAll"];
 /// The examinations with one property, whose id can be the name of the examination.
@@ -78,8 +81,10 @@ impl Evidenced<'_> {
         }
         if has_initial {
             let stated = self.statement(folder, &initial)?.value;
+            // Reading a number takes a time that is quadratic in its digits.
+            let number: Option<BigUint> = (stated.len() <= MAX_DIGITS).then(|| stated.parse().ok()).flatten();
             // The number of the initial marking is a lower bound.
-            let is_bound = stated.parse().is_ok_and(|stated: BigUint| match value {
+            let is_bound = number.is_some_and(|stated| match value {
                 CertifiedValue::Exactly(Value::Number(number)) | CertifiedValue::AtLeast(number) => {
                     stated <= *number
                 }
@@ -174,19 +179,16 @@ impl Evidenced<'_> {
     }
 }
 
-/// Reads a file whose path has no links below the folder.
+/// Opens a file of evidence in the folder of `certify`, which others may have written.
+///
+/// # Errors
+/// The file cannot be read, a link leads to it, or it is larger than the largest that `mcc-check` reads.
+pub fn open_evidence(folder: &Path, file: &str) -> io::Result<File> {
+    files::open_below(folder, Path::new(file), MAX_BYTES)
+}
+
 fn read(folder: &Path, file: &str) -> io::Result<Statement> {
-    let mut path = PathBuf::from(folder);
-    for part in Path::new(file) {
-        path.push(part);
-        if path.is_symlink() {
-            return Err(io::Error::other(format!("{} is a symbolic link", path.display())));
-        }
-    }
-    let opened = files::open_own(&path)?;
-    if opened.metadata()?.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
+    let opened = open_evidence(folder, file)?;
     Ok(serde_json::from_reader(BufReader::with_capacity(1 << 16, opened.take(MAX_BYTES)))?)
 }
 

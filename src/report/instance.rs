@@ -8,7 +8,7 @@ use super::show::{self, visible};
 use super::site::NewSite;
 use super::{KeptAttempt, ReportError, pictures, plots, script};
 use askama::Template;
-use mcc_base::files;
+use mcc_judge::evidence_statements::open_evidence;
 use mcc_judge::judgement::{Block, Cell, Trusted, Weak};
 use mcc_model::{Net, NetKind};
 use serde::Serialize;
@@ -180,6 +180,9 @@ fn net_text(net: &Net) -> String {
     format!("{}; initially {}", parts.join(", "), show::counted(tokens, "token", "tokens"))
 }
 
+/// Largest witness whose runs are shown, in bytes: a browser cannot show more.
+const MAX_SHOWN_WITNESS: u64 = 64 << 20;
+
 /// Copies the evidence of a block's values to the site, and writes the runs of its witnesses.
 fn evidence(
     contest: &Contest,
@@ -192,17 +195,18 @@ fn evidence(
     for (position, trusted) in block.trusted.iter().enumerate() {
         let files = trusted.certified.iter().flat_map(|certified| certified.evidence.split(' '));
         for name in files.filter(|name| !name.is_empty()) {
-            let from = folder.join(name);
             let failed = |error| {
-                let from = from.display();
+                let from = folder.join(name);
                 ReportError::Refused(format!(
-                    "{from}: {error}; give --certified the folder of `certify` that was judged"
+                    "{}: {error}; give --certified the folder of `certify` that was judged",
+                    from.display()
                 ))
             };
-            let mut file = files::open_own(&from).map_err(failed)?;
+            let mut file = open_evidence(folder, name).map_err(failed)?;
             let path = contest.evidence_path(block.instance, name);
             site.copy(&mut file, &path)?;
-            let is_witness = name.ends_with(".witness.json");
+            let is_witness = name.ends_with(".witness.json")
+                && file.metadata().map_err(failed)?.len() <= MAX_SHOWN_WITNESS;
             if is_witness {
                 let mut text = String::new();
                 file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(failed)?;

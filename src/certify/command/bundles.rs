@@ -3,8 +3,9 @@
 use super::outputs::{Alarm, row, table, text};
 use super::results::ResultsFolder;
 use super::{CertificationError, Input, judged_outputs};
-use mcc_base::{OnFile, files};
+use mcc_base::OnFile;
 use mcc_judge::certified::Method;
+use mcc_judge::evidence_statements::open_evidence;
 use mcc_store::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -62,11 +63,11 @@ pub fn write(
             }
             let mut files = Vec::new();
             for file in alarm.result.evidence.split(' ').filter(|file| !file.is_empty()) {
-                let (from, short) = (folder.path().join(file), file.rsplit('/').next().unwrap_or(file));
+                let short = file.rsplit('/').next().unwrap_or(file);
                 // A link in its place could lead to any file of this host, which would be sent to a team.
-                let copied = files::open_own(&from)
+                let copied = open_evidence(folder.path(), file)
                     .and_then(|mut source| io::copy(&mut source, &mut File::create(to.join(short))?));
-                copied.on("copy", &from)?;
+                copied.on("copy", &folder.path().join(file))?;
                 files.push(short);
             }
             let certified = &alarm.result.value;

@@ -65,7 +65,11 @@ impl fmt::Display for CertifiedPosition {
             CertifiedValue::Exactly(value) => format!("the value is {}", short(&value.to_string())),
             CertifiedValue::AtLeast(least) => format!("the value is at least {}", short(&least.to_string())),
         };
-        let file = if evidence.is_empty() { String::new() } else { format!(", file {evidence}") };
+        let file = if evidence.is_empty() {
+            String::new()
+        } else {
+            format!(", file {evidence}, which only mcc-check checks on the net")
+        };
         let by = in_words(*method);
         let evidence = format!("{stated} by {by}: {detail}{file}");
         match self.label {
