@@ -99,7 +99,7 @@ fn table(judgement: &Judgement) -> String {
             text.push('\n');
         }
     }
-    if let Some(words) = mcc_other_contests::tie_words(judgement) {
+    if let Some(words) = mcc_other_contests::tie_words(judgement, &judgement.podiums) {
         text += &format!("{words}\n");
     }
     for warning in judgement.edition.warnings() {

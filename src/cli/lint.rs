@@ -1,7 +1,7 @@
 use super::ci_reports::CiReports;
 use super::findings::label;
 use super::record_source::{self, RecordSource};
-use super::terminal::{ERROR, Page, next};
+use super::terminal::{ERROR, Page, next, note};
 use super::{Exit, Failure, Format, print};
 use anyhow::anyhow;
 use mcc_base::files;
@@ -106,7 +106,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
             run_questions.questions.ids = run_questions.questions.ids.or(ids);
             if run_questions.questions.total.is_some() && run_questions.questions.ids.is_none() {
                 return Err(Failure::usage(anyhow!(
-                    "{name} has a question for each transition or place; give the archive with --instance"
+                    "{name} has a question for each transition or place, so its ids are those of the net; give the archive \
+                     of the instance (.tgz), or its unpacked folder, with --instance ARCHIVE"
                 )));
             }
             run_questions
@@ -140,7 +141,14 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let findings = check_output(&answers, &run_questions);
     match args.format {
         Format::Text => {
-            page(&answers, &findings, run_questions.questions.ids.is_some()).print()?;
+            let ids_are_known = run_questions.questions.ids.is_some();
+            page(&answers, &findings, ids_are_known).print()?;
+            if !ids_are_known {
+                note(
+                    "without the instance, ids of properties and missing answers are not checked; give its archive (.tgz), or \
+                     its unpacked folder, with --instance ARCHIVE",
+                );
+            }
             if let Some(finding) = findings.first() {
                 next(&format!("`mcc-harness rule {}` prints a rule by its code", finding.rule));
             }

@@ -119,6 +119,7 @@ pub fn known_words(key: &str) -> Option<&'static str> {
         "witnesses.memory_gb" => "the memory of a witness validator",
         "witnesses.processing_units" => "the processing units of a witness validator",
         "witnesses.violation_s" => "the time limit for the validation of a violation witness",
+        "without_medals" => "the categories without medals",
         _ => return None,
     })
 }

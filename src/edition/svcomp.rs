@@ -43,6 +43,9 @@ pub struct SvcompEdition {
     /// Patterns of meta categories in which only answers TRUE count.
     #[serde(default)]
     pub true_only: Vec<Pattern>,
+    /// Patterns of categories in which the contest gave no medals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_medals: Vec<Pattern>,
     /// The categories. A table of categories in the input replaces them.
     #[serde(default, rename = "category")]
     pub categories: Vec<Category>,

@@ -32,6 +32,7 @@
 
 #![warn(missing_docs)]
 
+pub mod absence;
 mod arrivals;
 pub mod campaigns;
 pub mod certified;

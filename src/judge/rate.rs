@@ -156,6 +156,16 @@ pub enum ValueKind {
 
 display_as_in_files!(ValueKind);
 
+impl ValueKind {
+    /// The word in texts and on pages. Files say `alone` for a value that texts and pages call unique.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Alone => "unique".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// A listed value of a run. The run is the entry, the instance and the examination.
 #[derive(Debug, Serialize)]
 pub struct RatedValue {
@@ -566,13 +576,13 @@ impl fmt::Display for Rating {
 
 /// The meaning of the columns of values.
 const RATED_WORDS: &str = "missed: not given, but a voting entry of another tool has it right; nobody: not given, and no such entry has it right; \
-                           alone: no other competing tool has it right; not run: others have it right, and there is no \
-                           run here";
+                           unique: no other competing tool has it right (`alone` in files); not run: others have it right, and there is \
+                           no run here";
 
 impl fmt::Display for EntryRating {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
-        let head = "examination, right, wrong, missed, nobody, alone, unjudged, not run, points";
+        let head = "examination, right, wrong, missed, nobody, unique, unjudged, not run, points";
         let mut rows = vec![words(head)];
         if self.has_baseline {
             rows[0].extend(words("regressions, gains"));
@@ -627,7 +637,7 @@ impl fmt::Display for EntryRating {
             if of_kind.is_empty() {
                 continue;
             }
-            writeln!(out, "  {kind}: {}", of_kind.len())?;
+            writeln!(out, "  {}: {}", kind.in_words(), of_kind.len())?;
             for value in of_kind.iter().take(SHOWN) {
                 writeln!(out, "    {}/{value}", self.entry)?;
             }

@@ -53,16 +53,22 @@ pub struct TaskAnswer {
 /// # Errors
 /// The judgement does not have the category or the instance, or it has no runs of the category.
 pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<Explanation, ExplainError> {
-    let number = find("category", category, judgement.categories.iter().map(|category| &category.category))?;
+    let names = judgement.categories.iter().map(|category| &category.category);
+    let number = find(judgement.category_word(), category, names)?;
     let here: Vec<&Block> = judgement.blocks.iter().filter(|block| block.category == number).collect();
     if here.is_empty() {
         return Err(ExplainError::NoBlock {
             instance: instance.to_owned(),
             examination: category.to_owned(),
-            why: ": it was judged by scores, without runs; or it is a meta category".to_owned(),
+            why: match judgement.edition {
+                OtherEdition::Svcomp(_) => {
+                    ": it was judged by scores, without runs; or it is a meta category".to_owned()
+                }
+                OtherEdition::Crv(_) => ": the track was judged by its totals, without runs".to_owned(),
+            },
         });
     }
-    find("instance", instance, here.iter().map(|block| &block.instance))?;
+    find(judgement.instance_word(), instance, here.iter().map(|block| &block.instance))?;
     let answer = |cell: &Cell| TaskAnswer {
         entry: judgement.entries[cell.entry].entry.clone(),
         answer: cell.answer.clone(),

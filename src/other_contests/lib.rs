@@ -4,6 +4,7 @@
 mod compare;
 pub mod crv;
 mod explain;
+mod notes;
 mod rank;
 mod schema;
 pub mod svcomp;
@@ -13,6 +14,7 @@ mod write;
 pub use mcc_judge::shared::{Points, RunVerdict};
 
 pub use explain::{Explanation, explain, rounded};
+pub use notes::PlaceNote;
 pub use rank::{Contender, Ties, podium, tie_words};
 pub use tool::{ToolExplanation, explain_tool};
 pub use write::{tables, write};
@@ -71,7 +73,7 @@ pub struct Category {
     pub tasks: u64,
     /// Whether it has a podium. If not, `note` gives the reason.
     pub held: bool,
-    /// Why the category is not held, or which answers count in it; else empty.
+    /// Why the category is not held or has no medals, or which answers count in it; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -238,6 +240,22 @@ pub struct Step {
 }
 
 impl Judgement {
+    /// The word of the contest for a category.
+    pub fn category_word(&self) -> &'static str {
+        match self.edition {
+            OtherEdition::Svcomp(_) => "category",
+            OtherEdition::Crv(_) => "track",
+        }
+    }
+
+    /// The word of the contest for an instance: `benchmark` in CRV.
+    pub fn instance_word(&self) -> &'static str {
+        match self.edition {
+            OtherEdition::Svcomp(_) => "instance",
+            OtherEdition::Crv(_) => "benchmark",
+        }
+    }
+
     /// Reads `judgement.json` of a folder that `judge --out` wrote. Returns None if it is a judgement of the MCC.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Ranking the entries of a category.
 
-use super::{CategoryPlace, Judgement, Podium, Points, rounded};
+use super::{CategoryPlace, Judgement, PlaceNote, Podium, Points, rounded};
 use mcc_edition::{OtherEdition, Status};
 use mcc_judge::judgement::{Entry, Medal};
 use num_rational::BigRational;
@@ -57,8 +57,7 @@ pub fn podium(category: usize, entries: &[Entry], mut contenders: Vec<Contender>
         let mut note = contender.note.clone();
         if medal != Medal::None && !contender.points.is_positive() {
             medal = Medal::None;
-            note += if note.is_empty() { "" } else { "; " };
-            note += "no medal: its points are not more than 0";
+            PlaceNote::NoPoints.add_to(&mut note);
         }
         places.push(CategoryPlace {
             rank: ranked.then_some(rank),
@@ -80,11 +79,11 @@ fn better(a: &Contender, b: &Contender) -> Ordering {
     b.points.cmp(&a.points).then_with(|| time(a).cmp(&time(b)))
 }
 
-/// The rule of ties if ranks depend on it: SV-COMP ranks equal points by time (SV-16), and in CRV close totals are a draw
-/// (CRV-10).
-pub fn tie_words(judgement: &Judgement) -> Option<String> {
-    let pairs = || judgement.podiums.iter().flat_map(|podium| podium.places.windows(2));
-    let mut ranked = pairs().filter(|pair| pair[1].rank.is_some());
+/// The rule of ties if ranks on these podiums depend on it: SV-COMP ranks equal points by time (SV-16), and in CRV close
+/// totals are a draw (CRV-10).
+pub fn tie_words<'a>(judgement: &Judgement, podiums: impl IntoIterator<Item = &'a Podium>) -> Option<String> {
+    let pairs = podiums.into_iter().flat_map(|podium| podium.places.windows(2));
+    let mut ranked = pairs.filter(|pair| pair[1].rank.is_some());
     match &judgement.edition {
         OtherEdition::Svcomp(_) => ranked.any(|pair| pair[0].points == pair[1].points).then(|| {
             "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16)."

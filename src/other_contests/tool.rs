@@ -13,6 +13,9 @@ use std::fmt;
 pub struct ToolExplanation {
     /// Name of the edition.
     pub edition: String,
+    /// The word of the contest for a category.
+    #[serde(skip)]
+    pub category_word: &'static str,
     /// Name of the entry.
     pub entry: String,
     /// Status of the entry.
@@ -65,7 +68,7 @@ pub struct CostlyAnswer {
     pub why: String,
     /// The points: negative.
     pub points: Points,
-    /// Whether the verdict is that the run reached the time limit.
+    /// Whether the verdict is `timeout`.
     #[serde(skip)]
     pub is_timeout: bool,
 }
@@ -79,6 +82,7 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     let category = |number: usize| judgement.categories[number].category.clone();
     let mut explanation = ToolExplanation {
         edition: judgement.edition.name().to_owned(),
+        category_word: judgement.category_word(),
         entry: entry.to_owned(),
         status: judgement.entries[number].status,
         note: judgement.entries[number].note.clone(),
@@ -134,7 +138,7 @@ fn cost(cell: &Cell) -> BigRational {
 
 impl fmt::Display for ToolExplanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { edition, entry, status, note, categories, losses } = self;
+        let Self { edition, category_word, entry, status, note, categories, losses } = self;
         let note = if note.is_empty() { String::new() } else { format!(": {note}") };
         writeln!(
             out,
@@ -150,7 +154,7 @@ impl fmt::Display for ToolExplanation {
             [category.to_owned()].into_iter().chain(counts).chain(rest).collect::<Vec<_>>()
         };
         let words = ["right", "unconfirmed", "wrong", "unjudged"].map(str::to_owned);
-        let mut rows = vec![row("category", words, ["points", "rank", "medal"].map(str::to_owned))];
+        let mut rows = vec![row(category_word, words, ["points", "rank", "medal"].map(str::to_owned))];
         rows.extend(categories.iter().map(|summary| {
             let points = summary.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
             let rank = summary.rank.map_or("-".to_owned(), |rank| rank.to_string());
@@ -169,11 +173,8 @@ impl fmt::Display for ToolExplanation {
         let title =
             format!("Runs that lost points: {}; points lost by them: {}", losses.len(), rounded(&lost, 2));
         list(out, &title, losses, |loss| {
-            let given = if loss.is_timeout {
-                "reached the time limit".to_owned()
-            } else {
-                format!("answered {}", loss.answer)
-            };
+            let given =
+                if loss.is_timeout { "timeout".to_owned() } else { format!("answered {}", loss.answer) };
             let answer = format!("{given}, right is {}", loss.expected);
             vec![format!("{} {}", loss.category, loss.instance), answer, rounded(&loss.points.0, 2)]
         })

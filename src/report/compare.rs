@@ -23,21 +23,43 @@ struct ComparePage {
     metrics: String,
     /// The columns of the CSV that identify a run.
     columns: &'static str,
-    /// What runs are grouped by: `Examination`, `Category` (SV-COMP) or `Track` (CRV).
-    group: &'static str,
+    words: Words,
+    /// Whether the site has a page of each run (MCC).
+    has_run_pages: bool,
     /// The path of the file of names.
     names: &'static str,
 }
 
-/// Writes the page for an MCC if any run was measured; returns whether it was written.
-pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
-    page(runs, frame, ["examination,instance", "Examination", "contest.js"], site)
+/// The words of a contest.
+struct Words {
+    /// What runs are grouped by: `Examination`, `Category` (SV-COMP) or `Track` (CRV).
+    group: &'static str,
+    /// What was run: `instance`, or `benchmark` (CRV).
+    instance: &'static str,
 }
 
+/// Writes the page for an MCC if any run was measured; returns whether it was written.
+pub fn write(runs: &Runs, frame: Frame, site: &NewSite) -> Result<bool, ReportError> {
+    let words = Words { group: "Examination", instance: "instance" };
+    page(
+        runs,
+        |style, metrics| ComparePage {
+            frame,
+            style,
+            metrics,
+            columns: "examination,instance",
+            words,
+            has_run_pages: true,
+            names: "contest.js",
+        },
+        site,
+    )
+}
+
+/// Writes the page, given its style sheet and metrics, if any run was measured; returns whether it was written.
 fn page(
     runs: &Runs,
-    frame: Frame,
-    [columns, group, names]: [&'static str; 3],
+    page: impl FnOnce(&'static str, String) -> ComparePage,
     site: &NewSite,
 ) -> Result<bool, ReportError> {
     let metrics = [
@@ -50,7 +72,7 @@ fn page(
         return Ok(false);
     }
     let metrics = json!(metrics).to_string();
-    site.page("compare.html", &ComparePage { frame, style: plots::STYLE, metrics, columns, group, names })?;
+    site.page("compare.html", &page(plots::STYLE, metrics))?;
     Ok(true)
 }
 
@@ -77,7 +99,17 @@ pub fn write_other(
         }
         OtherEdition::Crv(_) => ("category,instance", "Track", vec![]),
     };
-    if !page(runs, frame, [columns, group, "runs.js"], site)? {
+    let words = Words { group, instance: judgement.instance_word() };
+    let new = |style, metrics| ComparePage {
+        frame,
+        style,
+        metrics,
+        columns,
+        words,
+        has_run_pages: false,
+        names: "runs.js",
+    };
+    if !page(runs, new, site)? {
         return Ok(false);
     }
     let mut entries = Vec::new();

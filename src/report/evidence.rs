@@ -11,6 +11,7 @@ use super::{ReportError, script};
 use askama::Template;
 use mcc_base::files;
 use mcc_campaign::benchkit::FoundFailure;
+use mcc_judge::absence::{Absence, Elsewhere};
 use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
 use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,48 +162,51 @@ fn heading(column: &str) -> String {
     }
 }
 
-/// How the detail of a flag begins to name the number of instances on which the entry did not compete.
-const DID_NOT_COMPETE: &str = "did-not-compete on ";
+/// The absence that a flag describes; None of another kind.
+fn absence(flag: &Flag) -> Option<Absence> {
+    Some(flag).filter(|flag| flag.kind == FlagKind::Absent).and_then(|flag| Absence::parse(&flag.detail))
+}
 
-/// The detail of a flag in words. A run that did not compete is a run, so its instances are not named as without one.
-fn flag_detail(detail: &str) -> String {
-    let detail = match detail.split_once("no run on ") {
-        Some(("", rest)) if rest.contains(DID_NOT_COMPETE) => rest,
-        _ => detail,
+/// The detail of a flag in words.
+fn flag_detail(flag: &Flag) -> String {
+    absence(flag).map_or_else(|| visible(&flag.detail), |absence| absence_words(&absence))
+}
+
+/// An absence in words. A run that did not compete is a run, so its instances are not named as without one.
+fn absence_words(absence: &Absence) -> String {
+    let Absence { has_empty_runs, instances, declined, elsewhere } = absence;
+    let missing = match (has_empty_runs, declined) {
+        (true, _) => "neither value nor ending on ",
+        (false, 0) => "no run on ",
+        (false, _) => "",
     };
-    const OTHERS_RAN: &str = "instances that other tools ran: ";
-    let is_of_others = detail.contains(OTHERS_RAN);
-    let detail = match detail.split_once(OTHERS_RAN) {
-        Some((before, rest)) => {
-            let (count, rest) = rest.split_at(rest.find(';').unwrap_or(rest.len()));
-            let instances = if count == "1" { "instance" } else { "instances" };
-            format!("{before}{count} {instances} that other tools ran{rest}")
+    let instances = show::counted(*instances, "instance", "instances");
+    let declined = match declined {
+        0 => String::new(),
+        declined => format!("; did not compete on {}", show::thousands(*declined)),
+    };
+    let elsewhere = match elsewhere {
+        Elsewhere::Models => "the entry ran on other models".to_owned(),
+        Elsewhere::Examinations { ran, held } => {
+            format!("the entry ran in {} of {} examinations", show::thousands(*ran), show::thousands(*held))
         }
-        None => detail.to_owned(),
     };
-    let counts_shown = |part: &str| {
-        let (count, end) = part.split_at(part.trim_end_matches([';', ',']).len());
-        match count.parse() {
-            // Other flags have values and positions.
-            Ok(count) if is_of_others => show::thousands(count) + end,
-            _ => part.to_owned(),
-        }
-    };
-    let words: Vec<String> =
-        detail.replace(DID_NOT_COMPETE, "did not compete on ").split(' ').map(counts_shown).collect();
-    visible(&words.join(" "))
+    format!("{missing}{instances} that other tools ran{declined}; {elsewhere}")
 }
 
 /// The kind of a flag in words.
 fn flag_words(flag: &Flag) -> &'static str {
     match flag.kind {
         FlagKind::NoConfidence => "no confidence",
-        FlagKind::Absent => match (flag.family.is_empty(), flag.detail.contains(DID_NOT_COMPETE)) {
-            (true, false) => "no run in the examination",
-            (true, true) => "did not compete in the examination",
-            (false, false) => "no run on the model",
-            (false, true) => "did not compete on the model",
-        },
+        FlagKind::Absent => {
+            let has_declined = absence(flag).is_some_and(|absence| absence.declined > 0);
+            match (flag.family.is_empty(), has_declined) {
+                (true, false) => "no run in the examination",
+                (true, true) => "did not compete in the examination",
+                (false, false) => "no run on the model",
+                (false, true) => "did not compete on the model",
+            }
+        }
         FlagKind::Contradiction => "different values given",
         FlagKind::Repeat => "value given twice",
     }
@@ -225,7 +229,7 @@ fn flags(contest: &Contest) -> List {
             Field::Text(visible(&flag.family)),
             Field::from(flag.instance.and_then(|instance| contest.instance_number(instance))),
             Field::from(flag.position),
-            Field::Text(flag_detail(&flag.detail)),
+            Field::Text(flag_detail(flag)),
         ]
     };
     // A tool that has no run in a whole examination probably did not enter it: such cases are last.
@@ -349,20 +353,37 @@ mod tests {
 
     #[test]
     fn a_flag_of_runs_that_did_not_compete_is_in_words_and_does_not_say_that_there_was_no_run() {
-        let detail = "no run on instances that other tools ran: 3; did-not-compete on 3; the entry ran in 1 of 3 examinations";
+        let flag = |kind, detail: &str| Flag {
+            kind,
+            entry: 0,
+            examination: 0,
+            family: String::new(),
+            instance: None,
+            position: None,
+            detail: detail.to_owned(),
+        };
+        let absent = |detail| {
+            let flag = flag(FlagKind::Absent, detail);
+            (flag_words(&flag), flag_detail(&flag))
+        };
+        let declined = "no run on instances that other tools ran: 3; did-not-compete on 3; the entry ran in 1 of 3 examinations";
         assert_eq!(
-            flag_detail(detail),
-            "3 instances that other tools ran; did not compete on 3; the entry ran in 1 of 3 examinations"
+            absent(declined),
+            (
+                "did not compete in the examination",
+                "3 instances that other tools ran; did not compete on 3; the entry ran in 1 of 3 examinations"
+                    .to_owned()
+            )
         );
         let without = "no run on instances that other tools ran: 1; the entry ran on other models";
+        let words = "no run on 1 instance that other tools ran; the entry ran on other models";
+        assert_eq!(absent(without), ("no run in the examination", words.to_owned()));
+        let many = "neither value nor ending on instances that other tools ran: 1855; the entry ran in 1000 of 3 examinations";
         assert_eq!(
-            flag_detail(without),
-            "no run on 1 instance that other tools ran; the entry ran on other models"
+            absent(many).1,
+            "neither value nor ending on 1,855 instances that other tools ran; the entry ran in 1,000 of 3 examinations"
         );
-        let many = "no run on instances that other tools ran: 1855; the entry ran in 1000 of 3 examinations";
-        assert_eq!(
-            flag_detail(many),
-            "no run on 1,855 instances that other tools ran; the entry ran in 1,000 of 3 examinations"
-        );
+        // Only a flag of this kind is such a sentence; others have values and positions.
+        assert_eq!(flag_detail(&flag(FlagKind::Repeat, without)), without);
     }
 }

@@ -13,7 +13,7 @@ use mcc_base::names::file_names;
 use mcc_edition::OtherEdition;
 use mcc_edition::crv::Track;
 use mcc_judge::judgement::JudgementError;
-use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, Podium, Points, Score};
+use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, PlaceNote, Podium, Points, Score};
 use num_rational::BigRational;
 use num_traits::Signed;
 use std::collections::{BTreeMap, HashMap};
@@ -31,6 +31,8 @@ struct OtherFrontPage {
     /// The rule of ties, if ranks depend on it.
     ties: Option<String>,
     podiums: Vec<CategoryCard>,
+    /// The word of the contest for a category.
+    category_word: &'static str,
     /// Link, parts of the name and number of tasks.
     categories: Vec<(String, String, String)>,
     /// Entry, and its points in each category.
@@ -51,7 +53,11 @@ struct CategoryPage {
     /// Of a meta category: its parts, and how its score comes from theirs.
     sum: Option<String>,
     podium: Option<CategoryCard>,
+    /// The rule of ties, if ranks of the podium depend on it.
+    ties: Option<String>,
     columns: Vec<String>,
+    /// What each column of numbers of runs counts, and what the parts of points are.
+    meanings: Vec<String>,
     /// Whether the verdicts on runs are known.
     has_verdicts: bool,
     scores: Vec<(String, Vec<String>, String)>,
@@ -66,6 +72,8 @@ struct CategoryPage {
 struct CategoryCard {
     link: String,
     category: String,
+    /// Why the category has no medals, or which answers count in it; else empty.
+    note: String,
     places: Vec<CategoryRow>,
     /// Notes that several entries have: the entries and the note.
     shared_notes: Vec<(String, String)>,
@@ -125,34 +133,32 @@ fn path(judgement: &Judgement, category: usize, ending: &str) -> String {
     format!("categories/{}.{ending}", files[category])
 }
 
-/// Every run of a category.
+/// Every run of a category. Runs of CRV have no property.
 fn runs(judgement: &Judgement, category: usize) -> List {
+    let (instance_head, has_properties) = match judgement.edition {
+        OtherEdition::Svcomp(_) => ("Instance", true),
+        OtherEdition::Crv(_) => ("Benchmark", false),
+    };
+    let text = |text: &str| Field::Text(visible(text));
     let row = |block: &Block, cell: &Cell| {
-        let texts = [&block.instance, &block.property, &block.expected, &cell.answer];
-        let [instance, property, expected, answer] = texts.map(|text| Field::Text(visible(text)));
-        vec![
-            instance,
+        let first = [
+            text(&block.instance),
             Field::Text(entry(judgement, cell.entry)),
-            answer,
-            expected,
-            property,
-            Field::Text(cell.verdict.to_string()),
-            Field::Text(cell.points.to_string()),
-            Field::Text(visible(&cell.why)),
-        ]
+            text(&cell.answer),
+            text(&block.expected),
+        ];
+        let property = has_properties.then(|| text(&block.property));
+        let last =
+            [Field::Text(cell.verdict.to_string()), Field::Text(cell.points.to_string()), text(&cell.why)];
+        first.into_iter().chain(property).chain(last).collect::<Vec<_>>()
     };
     let blocks = judgement.blocks.iter().filter(|block| block.category == category);
+    let mut columns =
+        vec![(instance_head, "text"), ("Entry", "text"), ("Answer", "text"), ("Expected", "text")];
+    columns.extend(has_properties.then_some(("Property", "text")));
+    columns.extend([("Verdict", "text"), ("Points", "points"), ("Reason", "text")]);
     List {
-        columns: vec![
-            ("Instance", "text"),
-            ("Entry", "text"),
-            ("Answer", "text"),
-            ("Expected", "text"),
-            ("Property", "text"),
-            ("Verdict", "text"),
-            ("Points", "points"),
-            ("Reason", "text"),
-        ],
+        columns,
         rows: blocks.flat_map(|block| block.cells.iter().map(move |cell| row(block, cell))).collect(),
     }
 }
@@ -185,7 +191,10 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
     let count = |count: usize, one, many| show::counted(count as u64, one, many);
     let size = [
         count(judgement.entries.len(), "entry", "entries"),
-        count(shown(judgement).len(), "category", "categories"),
+        match judgement.edition {
+            OtherEdition::Svcomp(_) => count(shown(judgement).len(), "category", "categories"),
+            OtherEdition::Crv(_) => count(shown(judgement).len(), "track", "tracks"),
+        },
     ];
     let runs: usize = judgement.blocks.iter().map(|block| block.cells.len()).sum();
     // Of some contests only the scores are known.
@@ -204,9 +213,12 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
             let medal = medals.get(&(number, category)).map_or("", |medal| medal.word());
             let (points, note) = match scores.get(&(number, category)) {
                 None => (String::new(), "no result".to_owned()),
-                Some(Score { points: None, note, .. }) => ("–".to_owned(), visible(note)),
+                Some(Score { points: None, note, .. }) => {
+                    ("–".to_owned(), visible(&PlaceNote::all_on_pages(note)))
+                }
                 Some(Score { points: Some(Points(points)), note, .. }) => {
                     let exact = exact(points, "scores.csv");
+                    let note = PlaceNote::all_on_pages(note);
                     let note = if note.is_empty() { exact } else { format!("{exact}; {note}") };
                     (show::decimal(points, decimals(points)), visible(&note))
                 }
@@ -223,13 +235,17 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
             let warnings = judgement.edition.warnings();
             judgement.notes.iter().cloned().chain(warnings).map(|note| show::code_parts(&note)).collect()
         },
-        ties: mcc_other_contests::tie_words(judgement),
+        ties: mcc_other_contests::tie_words(judgement, &judgement.podiums),
         podiums: judgement.podiums.iter().map(|podium| card(judgement, podium, "")).collect(),
+        category_word: judgement.category_word(),
         categories: shown
             .iter()
             .map(|&number| {
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
-                let tasks = show::counted(blocks as u64, "task", "tasks");
+                let tasks = match judgement.edition {
+                    OtherEdition::Svcomp(_) => count(blocks, "task", "tasks"),
+                    OtherEdition::Crv(_) => count(blocks, "benchmark", "benchmarks"),
+                };
                 let tasks = if blocks == 0 { String::new() } else { tasks };
                 (path(judgement, number, "html"), title(judgement, number), tasks)
             })
@@ -272,7 +288,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     let places = show::point_places(&points);
     let mut shared: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for place in podium.places.iter().filter(|place| !place.note.is_empty()) {
-        shared.entry(place_note(place)).or_default().push(entry(judgement, place.entry));
+        shared.entry(PlaceNote::all_on_pages(&place.note)).or_default().push(entry(judgement, place.entry));
     }
     shared.retain(|_, entries| entries.len() > 1);
     let line = |place: &CategoryPlace| {
@@ -281,7 +297,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
             .success_cpu_s
             .as_ref()
             .map(|Points(s)| format!("{} s of CPU time", show::decimal(s, decimals(s))));
-        let note = Some(place_note(place)).filter(|note| !shared.contains_key(note));
+        let note = Some(PlaceNote::all_on_pages(&place.note)).filter(|note| !shared.contains_key(note));
         let note = [Some(status.to_owned()), time, note];
         let note: Vec<String> = note.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         CategoryRow {
@@ -297,19 +313,37 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     CategoryCard {
         link: format!("{root}{}", path(judgement, podium.category, "html")),
         category: title(judgement, podium.category),
+        // The page of the category has it as its first sentence.
+        note: Some(&judgement.categories[podium.category].note)
+            .filter(|_| root.is_empty())
+            .map_or(String::new(), |note| visible(note)),
         places: podium.places.iter().map(line).collect(),
         shared_notes: shared.iter().map(|(note, entries)| (entries.join(", "), visible(note))).collect(),
     }
 }
 
-/// The note of a place, beside which a reader does not see that it is about the points.
-fn place_note(place: &CategoryPlace) -> String {
-    let is_printed = place.note.starts_with("as printed");
-    if is_printed { format!("points {}", place.note) } else { place.note.clone() }
-}
-
-/// The verdicts that a category page counts; the last one is every other ending of a run, such as a crash or a time limit.
+/// The verdicts that a category page counts; the last one is every other ending of a run, such as a crash or a timeout.
 const VERDICTS: [&str; 5] = ["Right", "Unconfirmed", "Wrong", "Unjudged", "No answer"];
+
+/// What each of `VERDICTS` means.
+fn verdict_meanings(edition: &OtherEdition) -> [&'static str; VERDICTS.len()] {
+    match edition {
+        OtherEdition::Svcomp(_) => [
+            "the answer is the expected one",
+            "the answer is the expected one, but no validator confirmed its witness",
+            "the answer is not the expected one",
+            "the expected answer is not known",
+            "unknown, timeout, crash, or not started",
+        ],
+        OtherEdition::Crv(_) => [
+            "the tool gave the expected verdict of the benchmark",
+            "not used in CRV",
+            "the tool gave another verdict",
+            "the expected verdict is not known",
+            "no verdict of the tool: timeout, crash, or a property that it cannot express (inexpressible)",
+        ],
+    }
+}
 
 /// The parts of a meta category, and how its score comes from theirs.
 fn sum_words(judgement: &Judgement, category: usize) -> Option<String> {
@@ -355,7 +389,19 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
     let has_verdicts = counts.iter().any(|counts| *counts != [0; VERDICTS.len()]);
     let shown_verdicts = VERDICTS.iter().enumerate().filter(|(number, _)| used_verdicts[*number]);
     let mut columns: Vec<String> = shown_verdicts.map(|(_, name)| (*name).to_owned()).collect();
-    columns.extend(judgement.parts.iter().map(|part| capitalized(&visible(part))));
+    let mut meanings = Vec::new();
+    if has_verdicts {
+        let all = VERDICTS.iter().zip(verdict_meanings(&judgement.edition)).zip(used_verdicts);
+        meanings.extend(
+            all.filter(|(_, is_used)| *is_used).map(|((name, words), _)| format!("{name}: {words}.")),
+        );
+    }
+    // `Memory` alone would be read as an amount of memory.
+    columns.extend(judgement.parts.iter().map(|part| format!("{} points", capitalized(&visible(part)))));
+    if !judgement.parts.is_empty() {
+        let parts = judgement.parts.iter().map(|part| visible(part)).collect::<Vec<_>>().join(", ");
+        meanings.push(format!("Points: the sum of the points for {parts} (CRV-9)."));
+    }
     columns.push("Points".into());
     let has_times =
         judgement.scores.iter().any(|score| score.category == category && score.success_cpu_s.is_some());
@@ -379,7 +425,7 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         let is_here = |place: &CategoryPlace| place.entry == score.entry && place.note == score.note;
         let is_on_podium =
             !score.note.is_empty() && podium.is_some_and(|podium| podium.places.iter().any(is_here));
-        let note = if is_on_podium { String::new() } else { visible(&score.note) };
+        let note = if is_on_podium { String::new() } else { visible(&PlaceNote::all_on_pages(&score.note)) };
         (entry(judgement, score.entry), cells, note)
     };
     CategoryPage {
@@ -387,7 +433,9 @@ fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[
         category: name,
         note: visible(&judged.note),
         podium: podium.map(|podium| card(judgement, podium, "../")),
+        ties: mcc_other_contests::tie_words(judgement, podium),
         columns,
+        meanings,
         has_verdicts,
         sum: sum_words(judgement, category),
         scores: scores_here.iter().zip(&counts).map(row).collect(),

@@ -119,7 +119,7 @@ fn values(rating: &EntryRating) -> List {
     };
     let row = |value: &RatedValue| {
         vec![
-            Field::Text(value.kind.to_string()),
+            Field::Text(value.kind.in_words()),
             Field::Text(visible(&value.instance)),
             Field::Text(visible(&value.examination)),
             Field::from(value.position),

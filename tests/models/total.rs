@@ -204,6 +204,13 @@ fn certified_vectors_are_those_of_the_explorer_and_find_wrong_answers() {
     assert!(shown.contains("p2 is 999, but the known value is"), "{shown}");
     assert!(shown.contains("p3 is 500 to 600, but certified/total.csv has 1"), "{shown}");
     assert!(!shown.contains("p0 is") && !shown.contains("p1 is"), "{shown}");
+    let without = ["lint", "output", "--edition", "./total.toml", "--examination", "UpperBoundsAll"];
+    let refused = harness(folder.path(), &without).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(
+        message.contains("give the archive of the instance (.tgz), or its unpacked folder, with --instance"),
+        "{message}"
+    );
     // Intervals alone are an answer too.
     fs::write(folder.path().join("output"), "BOUND p1 ? 0 5\n").unwrap();
     harness(folder.path(), &[&lint[..], &["--examination", "UpperBoundsAll"]].concat()).assert().success();

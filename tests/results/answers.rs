@@ -600,8 +600,9 @@ fn lint(arguments: &[&str], output: &str) -> (i32, String, String) {
 #[test]
 fn lint_prints_values_and_wrong_lines() {
     let good = "FORMULA n-01 TRUE TECHNIQUES EXPLICIT\nFORMULA n-00 CANNOT_COMPUTE\n";
-    let (code, out, _) = lint(&["-", "--examination", "CTLCardinality"], good);
+    let (code, out, error) = lint(&["-", "--examination", "CTLCardinality"], good);
     assert_eq!(code, 0);
+    assert!(error.contains("missing answers are not checked; give its archive (.tgz)"), "{error}");
     assert_eq!(out, "n-00  not computed\nn-01  TRUE          line 1       EXPLICIT\n");
 
     let (code, out, _) =

@@ -82,6 +82,22 @@ fn a_contradiction_in_the_tables_of_2014_is_noted() {
     assert!(index.contains("Online monitoring of C programs</a>"), "{index}");
     let track = std::fs::read_to_string(site.join("categories/c.html")).unwrap();
     assert!(track.contains("<h1>Online monitoring of C programs</h1>"), "{track}");
+    assert!(index.contains("3 tracks") && index.contains("Points by track"), "{index}");
+    assert!(index.contains(" benchmarks</small>") && !index.contains("Points by category"), "{index}");
+    // Headings do not name points as if they were amounts, and a sentence explains each of them.
+    let java = std::fs::read_to_string(site.join("categories/java.html")).unwrap();
+    for part in [
+        ">Memory points</th>",
+        "No answer: no verdict of the tool: timeout, crash, or a property that it cannot express (inexpressible).",
+        "Points: the sum of the points for correctness, overhead, memory (CRV-9).",
+        "below the first of a rank share it (CRV-10).",
+    ] {
+        assert!(java.contains(part), "{part}: {java}");
+    }
+    // Only the totals of this track are known, and no rank in it is shared.
+    assert!(!track.contains("No answer") && !track.contains("(CRV-10)"), "{track}");
+    let runs = std::fs::read_to_string(site.join("categories/java.js")).unwrap();
+    assert!(runs.contains("Benchmark") && !runs.contains("Property"), "{runs}");
 }
 
 #[test]
@@ -149,7 +165,7 @@ fn the_site_of_2014_compares_measured_times() {
     let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
     let compare = page("compare.html");
     assert!(page("pictures.html").contains("href=\"compare.html\"") && compare.contains("time_ms"));
-    assert!(compare.contains("a click keeps its name."));
+    assert!(compare.contains("a click keeps its name.") && compare.contains("on the same benchmark, "));
     assert!(page("index.html").contains("<a href=\"rules.html#CRV\">Rules</a>"));
     assert!(page("rules.html").contains("<h2 id=\"CRV\">"));
 }
@@ -169,14 +185,16 @@ fn explain_shows_the_parts_of_the_points_of_2014() {
 }
 
 #[test]
-fn explain_says_that_a_run_of_2014_reached_the_time_limit() {
+fn explain_says_that_a_run_of_2014_is_a_timeout() {
     let (_, out, _) = judged_2014();
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
         .args(["--tool", "LARVA"])
         .assert()
         .success()
-        .stdout(predicates::str::contains("reached the time limit, right is ").count(3));
+        .stdout(predicates::str::contains("timeout, right is ").count(3))
+        .stdout(predicates::str::starts_with("LARVA (crv-2014)"))
+        .stdout(predicates::str::contains("\ntrack "));
 }
 
 const HEADER: &str = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";

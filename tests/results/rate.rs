@@ -95,6 +95,9 @@ fn every_count_of_a_rating_names_its_runs() {
     );
     assert!(text.contains("Reachability"), "{text}");
     let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
+    let shown = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("unique: no other competing tool has it right (`alone` in files);"), "{text}");
+    assert!(page.contains(">Unique</th>"), "{page}");
     assert!(page.contains("Regressions") && page.contains("data/values.csv"), "{page}");
     let csv = fs::read_to_string(folder.path().join("site/data/values.csv")).unwrap();
     assert!(csv.contains("wrong,own,F-PT-4,ReachabilityDeadlock,00,F,,T,3,a b c,\n"), "{csv}");

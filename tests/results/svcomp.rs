@@ -9,6 +9,7 @@ use assert_cmd::Command;
 use mcc_harness::other_contests::Judgement;
 use num_rational::BigRational;
 use predicates::prelude::PredicateBooleanExt;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -119,6 +120,21 @@ fn the_site_of_2013_shows_podiums_and_no_unpublished_times() {
         assert_eq!(page.matches("points as printed, not recomputable").count(), 1);
     }
     assert_eq!(overall.matches("not recomputable").count(), 1);
+    // It is about several entries here.
+    assert!(overall.contains("the results of an entry in categories that it opted out of are not published"));
+    // The rule of ties is where a tie is.
+    let page = |name: &str| std::fs::read_to_string(site.join(format!("categories/{name}.html"))).unwrap();
+    let rule = "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16).";
+    assert!(page("FeatureChecks").contains(rule) && !page("Overall").contains(rule));
+    // Table 6 of the report has no sub-categories.
+    let part = page("ControlFlowInteger-MemSimple");
+    assert!(part.contains("no medals: the contest gave none in this category"), "{part}");
+    assert!(!part.contains("class=\"medalist\""), "{part}");
+    assert!(page("ControlFlowInteger").contains("class=\"medalist\""));
+    let without = |row: &&BTreeMap<String, String>| row["category"].starts_with("ControlFlowInteger-");
+    let places = rows(&out.path().join("podiums.csv"));
+    assert!(places.iter().filter(without).count() > 0);
+    assert!(places.iter().filter(without).all(|row| row["medal"].is_empty() && !row["rank"].is_empty()));
     assert!(site.join("categories/FeatureChecks.html").is_file() && site.join("data/podiums.csv").is_file());
     // The report has no times of runs.
     let pictures = std::fs::read_to_string(site.join("pictures.html")).unwrap();

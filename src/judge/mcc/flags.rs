@@ -1,5 +1,6 @@
 //! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
+use crate::absence::{Absence, Elsewhere};
 use crate::input::run_results::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
 use mcc_campaign::benchkit::Repeat;
@@ -115,14 +116,14 @@ fn absences<'i>(
         }
         for examination in 0..counts.len() {
             let instances_run = &instances_run[examination * families..(examination + 1) * families];
-            let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere_text: String| {
-                // These need not be instances that others ran, so their number is given separately.
-                let declined = match at.declined {
-                    0 => String::new(),
-                    declined => format!("; did-not-compete on {declined}"),
+            let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere: Elsewhere| {
+                let absence = Absence {
+                    // A published table can list runs with neither a value nor an ending.
+                    has_empty_runs: at.ran > 0,
+                    instances: instances as u64,
+                    declined: at.declined.into(),
+                    elsewhere,
                 };
-                // A published table can list runs with neither a value nor an ending.
-                let missing = if at.ran > 0 { "neither value nor ending" } else { "no run" };
                 flags.push(Flag {
                     kind: FlagKind::Absent,
                     entry,
@@ -130,9 +131,7 @@ fn absences<'i>(
                     family: family.to_owned(),
                     instance: None,
                     position: None,
-                    detail: format!(
-                        "{missing} on instances that other tools ran: {instances}{declined}; {elsewhere_text}"
-                    ),
+                    detail: absence.to_string(),
                 });
             };
             let at = own_runs(examination);
@@ -144,15 +143,14 @@ fn absences<'i>(
                     ran: sum(|at| at.ran),
                     ..FamilyRuns::default()
                 };
-                let elsewhere = format!("the entry ran in {elsewhere} of {examinations_run} examinations");
-                flag("", total(examination), at, elsewhere);
+                let (ran, held) = (elsewhere as u64, examinations_run as u64);
+                flag("", total(examination), at, Elsewhere::Examinations { ran, held });
                 continue;
             }
             for (family, number) in &family_numbers {
                 let at = at[*number];
                 if at.ran + at.failed == 0 && instances_run[*number] > 0 {
-                    let elsewhere_text = "the entry ran on other models".to_owned();
-                    flag(family, instances_run[*number], at, elsewhere_text);
+                    flag(family, instances_run[*number], at, Elsewhere::Models);
                 }
             }
         }

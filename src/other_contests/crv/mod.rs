@@ -6,7 +6,9 @@ mod source;
 
 pub use source::{CrvError, read};
 
-use crate::{Block, Category, Cell, Contender, Judgement, Measure, Points, RunVerdict, Score, Ties};
+use crate::{
+    Block, Category, Cell, Contender, Judgement, Measure, PlaceNote, Points, RunVerdict, Score, Ties,
+};
 use mcc_edition::crv::{CrvEdition, Monitoring};
 use mcc_edition::{OtherEdition, Status, StatusRule};
 use mcc_judge::judgement::{Entry, InputDigest};
@@ -302,7 +304,7 @@ fn scores(
     for total in totals.iter().filter(|total| !measured.contains(&total.track)) {
         let tool = number(entries, &total.tool)?;
         let parts = total.parts.iter().cloned().map(Points).collect();
-        let note = "as printed: the track is known by its totals only".to_owned();
+        let note = PlaceNote::TotalsOnly.in_files().to_owned();
         let points = Some(Points(total.total.clone()));
         scores.insert((total.track, tool), Score { parts, points, note, ..zero_score(tool, total.track) });
     }

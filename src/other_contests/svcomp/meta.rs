@@ -4,16 +4,13 @@
 use super::results::{GivenScore, Results};
 use super::source::SvcompError;
 use super::verdict::{RunScore, Witness};
-use crate::{Contender, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties, rounded};
+use crate::{Contender, PlaceNote, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties, rounded};
+use mcc_edition::fits;
 use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, SvcompEdition};
-use mcc_judge::judgement::Entry;
+use mcc_judge::judgement::{Entry, Medal};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Note of a printed score that cannot be recomputed.
-const NOT_RECOMPUTABLE: &str =
-    "as printed, not recomputable: its results in categories that it opted out of are not published";
 
 /// A run with points: CPU time in seconds, None if it was not measured, and the points.
 type ScoredRun = (Option<BigRational>, BigRational);
@@ -205,6 +202,10 @@ impl CategoryTree<'_> {
         self.not_held[category].is_empty()
     }
 
+    fn has_medals(&self, category: usize) -> bool {
+        !fits(&self.edition.without_medals, &self.categories[category].name)
+    }
+
     fn held_parts(&self, category: usize) -> impl Iterator<Item = usize> + '_ {
         self.children[category].iter().copied().filter(|part| self.is_held(*part))
     }
@@ -327,15 +328,11 @@ impl CategoryTree<'_> {
         let given = given?;
         // Without any result in the parts, the printed score counts as a result.
         let usable = parts.iter().all(|part| self.given(entry, *part).is_none() && of_part(*part).is_none());
-        let note = if usable {
-            "as printed: the results of its sub-categories are not given"
-        } else {
-            NOT_RECOMPUTABLE
-        };
+        let note = if usable { PlaceNote::PartsNotGiven } else { PlaceNote::NotRecomputable };
         Some(CategoryScore {
             points: given.score.clone()?,
             success_cpu_s: printed_time,
-            note: note.to_owned(),
+            note: note.in_files().to_owned(),
             usable,
         })
     }
@@ -365,7 +362,11 @@ impl CategoryTree<'_> {
                 contenders.push(Contender { entry, points, success_cpu_s, note });
             }
             if self.is_held(category) && !contenders.is_empty() {
-                podiums.push(crate::podium(category, self.entries, contenders, &Ties::Equal));
+                let mut podium = crate::podium(category, self.entries, contenders, &Ties::Equal);
+                if !self.has_medals(category) {
+                    podium.places.iter_mut().for_each(|place| place.medal = Medal::None);
+                }
+                podiums.push(podium);
             }
         }
         let category = |(number, facts): (usize, &Category)| crate::Category {
@@ -376,6 +377,9 @@ impl CategoryTree<'_> {
             held: self.is_held(number),
             note: match self.counted[number] {
                 _ if !self.is_held(number) => self.not_held[number].clone(),
+                _ if !self.has_medals(number) => {
+                    "no medals: the contest gave none in this category".to_owned()
+                }
                 CountedAnswers::All => String::new(),
                 CountedAnswers::FalseOnly => "only answers FALSE count".to_owned(),
                 CountedAnswers::TrueOnly => "only answers TRUE count".to_owned(),

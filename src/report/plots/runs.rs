@@ -37,9 +37,11 @@ pub struct Runs<'a> {
     pub(crate) entries: Vec<String>,
     /// The examinations or categories that have runs, in their order.
     pub(crate) groups: Vec<&'a str>,
-    /// What a tool solves: `values` or `instances`.
+    /// What a tool solves: `values`, `instances` or `benchmarks`.
     pub(super) what: &'static str,
-    /// `examination` or `category`.
+    /// `examination` or `category`, as in files.
+    pub(super) group_key: &'static str,
+    /// `examination`, `category` or `track`, as in titles.
     pub(super) group_word: &'static str,
     pub(crate) time: Time,
     pub(crate) blocks: Vec<Block<'a>>,
@@ -118,6 +120,7 @@ impl<'a> Runs<'a> {
             entries: names(&judgement.entries),
             groups: groups.iter().map(|&group| judgement.examinations[group].as_str()).collect(),
             what: "values",
+            group_key: "examination",
             group_word: "examination",
             time: CPU,
             blocks: judgement.blocks.iter().map(block).collect(),
@@ -155,8 +158,12 @@ impl<'a> Runs<'a> {
         Self {
             entries: names(&judgement.entries),
             groups: groups.iter().map(|&group| judgement.categories[group].category.as_str()).collect(),
-            what: "instances",
-            group_word: "category",
+            what: match judgement.edition {
+                OtherEdition::Svcomp(_) => "instances",
+                OtherEdition::Crv(_) => "benchmarks",
+            },
+            group_key: "category",
+            group_word: judgement.category_word(),
             time: match judgement.edition {
                 OtherEdition::Svcomp(_) => CPU,
                 OtherEdition::Crv(_) => EXECUTION,

@@ -24,7 +24,7 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
         }
     }
     let groups = runs.groups.iter().zip(of_groups).filter(|_| group.is_none());
-    let groups = groups.map(|(name, values)| ("t".to_owned(), runs.group_word, name.to_string(), values));
+    let groups = groups.map(|(name, values)| ("t".to_owned(), runs.group_key, name.to_string(), values));
     let entries = runs.entries.iter().zip(of_entries).enumerate();
     let entries = entries.map(|(number, (name, values))| {
         // Without dashes: they would divide a strip into pieces.

@@ -15,6 +15,8 @@ for (const [what, name, column] of JSON.parse(BOX.dataset.figures)) Object.assig
 const MEASURED = Object.keys(FIGURES).filter(what => FIGURES[what].name);
 /** What runs are grouped by: examination, category (SV-COMP) or track (CRV). */
 const GROUP = BOX.dataset.group;
+/** What was run, as a heading: instance, or benchmark (CRV). */
+const INSTANCE = BOX.dataset.instance.replace(/^./, letter => letter.toUpperCase());
 /** Which of the two entries gave a right value: colour and shape of such runs. Shapes are drawn around a pixel. */
 const KINDS_OF_PAIRS = {
   both: { colour: "s0", shape: "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0" },
@@ -155,7 +157,7 @@ function regression(pairs, at) {
 
 /** The addresses of a pair: both entries, and the run of each. MCC sites have a page of each run. */
 function linksOf({ where: [instance, examination] }, [first, second]) {
-  if (!document.body.contains(BOX) || BOX.dataset.columns.startsWith("category")) return [];
+  if (!document.body.contains(BOX) || !("runPages" in BOX.dataset)) return [];
   const entry = entry => names.entries.indexOf(entry);
   return [["both", { instance, examination }], [first.name, { instance, examination, entry: entry(first) }], [second.name, { instance, examination, entry: entry(second) }]]
     .map(([name, part]) => element("a", { href: address(part) }, name === "both" ? "Values of all entries" : `Run of ${name}`));
@@ -225,7 +227,7 @@ function listOf(pairs, figure, first, second, follow) {
     caption: "Compared runs, those that differ most first",
     kind: "list grid",
     rows,
-    columns: [column("Instance", pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column(GROUP, pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
+    columns: [column(INSTANCE, pair => nameOf(pair)[0], pair => nameOf(pair)[0], 0), column(GROUP, pair => nameOf(pair)[1], pair => nameOf(pair)[1], null),
       run(first, "one", 1), run(second, "other", 2),
       column(`${second.name} / ${first.name}`, pair => rounded(ratio(pair), 3), ratio, null, { largest: true, figure: ratio }),
       column("Any value right", pair => words[pair.kind], pair => words[pair.kind], null)],
