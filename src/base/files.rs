@@ -1,11 +1,9 @@
 //! Opening of input files, names of files and folders that several modules use, and the causes of errors on files.
 
-use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Name of the folder, in the image of an inputs disk, with the archives that are packed on the disk (E-5.6: they are
 /// published with the results).
@@ -122,24 +120,24 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     open_with(path, libc::O_NONBLOCK | libc::O_NOFOLLOW)
 }
 
-/// Opens a file below a folder that others wrote: no part of its name leads out of the folder, and none is a symbolic link.
+/// Opens a file below a folder that others wrote: its name does not lead out of the folder, and none of its parts is a symbolic
+/// link.
 ///
 /// # Errors
-/// As `open_own`; or the name leaves the folder; or the file has more than `most` bytes.
+/// As `open_own`; or the name is not one of a file below the folder; or the file has more than `most` bytes.
 pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
-    let base = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(folder)?;
-    let how = OpenHow::new()
-        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)
-        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    let file = match openat2(&base, name, how) {
-        Ok(file) => File::from(file),
-        Err(Errno::ELOOP) => return Err(wrong_kind("a symbolic link, or in a folder that is one")),
-        Err(Errno::ENXIO) => return Err(wrong_kind("a socket or device")),
-        Err(error) => return Err(error.into()),
-    };
-    let found = file.metadata()?;
-    check_regular(&found)?;
-    if found.len() > most {
+    let mut path = folder.to_owned();
+    for part in name.components() {
+        if !matches!(part, Component::Normal(_)) {
+            return Err(io::Error::other("its name leads out of the folder"));
+        }
+        path.push(part);
+        if path.is_symlink() {
+            return Err(wrong_kind("a symbolic link, or in a folder that is one"));
+        }
+    }
+    let file = open_own(&path)?;
+    if file.metadata()?.len() > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
     Ok(file)
