@@ -67,7 +67,7 @@ pub fn write(
                 // A link in its place could lead to any file of this host, which would be sent to a team.
                 let copied = open_evidence(folder.path(), file)
                     .and_then(|mut source| io::copy(&mut source, &mut File::create(to.join(short))?));
-                copied.on("copy", &folder.path().join(file))?;
+                copied.on("copy", folder.path().join(file))?;
                 files.push(short);
             }
             let certified = &alarm.result.value;
