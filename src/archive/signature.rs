@@ -7,7 +7,7 @@ use super::verify::Verified;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::{OnFile, files};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -49,21 +49,17 @@ impl Verified {
         let paths = ArchivePaths(folder);
         let place = "SHA256SUMS.sig";
         let (sums, signature) = (paths.sums(), folder.join(place));
-        match files::open_own(&signature).and_then(|file| file.metadata()) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        match files::open_own(&signature).and_then(|file| text_of(&file)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.differs(place, "is missing: the archive is not signed");
                 self.not_accepted = true;
                 return Ok(());
             }
-            facts if facts.as_ref().is_ok_and(|facts| facts.len() > MAX_SIGNATURE_BYTES) => {
-                self.differs(
-                    place,
-                    format!("is larger than {MAX_SIGNATURE_BYTES} bytes: it is not a signature"),
-                );
-                return Ok(());
-            }
-            facts => {
-                facts.on("read", &signature)?;
+            text => {
+                if !is_one_signature(&text.on("read", &signature)?) {
+                    self.differs(place, "is not one signature as ssh-keygen(1) writes it, and nothing else");
+                    return Ok(());
+                }
             }
         }
         let run = |args: &[&str]| -> Result<Output, ArchiveError> {
@@ -112,6 +108,20 @@ impl Verified {
     }
 }
 
+/// The text of a file; of a longer one the beginning.
+fn text_of(file: &File) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.take(MAX_SIGNATURE_BYTES).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Whether a text is one signature. ssh-keygen ignores what follows it, which anyone could add.
+fn is_one_signature(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-----BEGIN SSH SIGNATURE-----\n");
+    let base64 = text.and_then(|text| text.strip_suffix(b"\n-----END SSH SIGNATURE-----\n"));
+    base64.is_some_and(|text| text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\n".contains(byte)))
+}
+
 /// Checks that every line of a file is that of a signer, empty, or a comment.
 fn is_list_of_signers(allowed: &Path) -> Result<(), ArchiveError> {
     let mut text = Vec::new();
@@ -142,4 +152,25 @@ fn last_line(output: &Output) -> String {
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
     line.map_or_else(|| output.status.to_string(), |line| line.chars().take(200).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_beside_a_signature_is_not_part_of_it() {
+        let signature = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lH+/A=\nQUJD\n-----END SSH SIGNATURE-----\n";
+        assert!(is_one_signature(signature.as_bytes()));
+        for other in [
+            format!("{signature}see also\n"),
+            format!("see also\n{signature}"),
+            signature.repeat(2),
+            signature.replace("QUJD", "see also"),
+            signature.trim_end().to_owned(),
+            String::new(),
+        ] {
+            assert!(!is_one_signature(other.as_bytes()), "{other:?}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use mcc_judge::schema::{OVERRIDES_OF_ANSWERS, TEAM_VALUES};
 use mcc_store::{Attempt, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -206,6 +207,9 @@ impl Verified {
             let file = file.on("read", folder)?;
             let name = file.path().strip_prefix(folder).unwrap_or(file.path()).to_string_lossy();
             if file.file_type().is_dir() {
+                if fs::read_dir(file.path()).on("read", file.path())?.next().is_none() {
+                    self.differs(name, "is an empty folder, which an archive never has");
+                }
                 continue;
             }
             // The signature is one of SHA256SUMS.

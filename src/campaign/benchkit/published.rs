@@ -58,19 +58,40 @@ pub enum TableError {
     },
 }
 
+/// Bytes that a compressed table of any length may have, unpacked; longer ones may have `MOST_RATIO` times their length.
+const ALWAYS_ALLOWED_BYTES: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
+const MOST_RATIO: u64 = 250;
+
+/// Ends at a length that tables do not have.
+struct Unpacked<R> {
+    source: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(into)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            io::Error::other("unpacked, it is far longer than a table can be; unpack it, and give that file")
+        })?;
+        Ok(read)
+    }
+}
+
 /// Opens a regular file for reading. Decompresses gzip and bzip2, which are recognized by their first bytes.
 ///
 /// # Errors
-/// The file cannot be opened or read.
+/// The file cannot be opened or read. Reading fails where a compressed file is longer than a table can be.
 pub fn open(path: &Path) -> Result<Box<dyn Read>, TableError> {
     let mut file = files::open(path).on("read", path)?;
     let mut magic = Vec::new();
     file.by_ref().take(3).read_to_end(&mut magic).on("read", path)?;
     file.rewind().on("read", path)?;
+    let left = file.metadata().on("read", path)?.len().saturating_mul(MOST_RATIO).max(ALWAYS_ALLOWED_BYTES);
     let file = BufReader::with_capacity(1 << 16, file);
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
-        b"BZh" => Box::new(MultiBzDecoder::new(file)),
+        [0x1f, 0x8b, ..] => Box::new(Unpacked { source: MultiGzDecoder::new(file), left }),
+        b"BZh" => Box::new(Unpacked { source: MultiBzDecoder::new(file), left }),
         _ => Box::new(file),
     })
 }
@@ -332,6 +353,22 @@ mod tests {
         assert_eq!(split("3.2057E+0008 ? X", AnswerKind::StateSpace), ["3.2057E+0008", "?", "X"]);
         assert_eq!(split("", AnswerKind::Number), Vec::<&str>::new());
         assert_eq!(split("Té", AnswerKind::Boolean), ["T", "é"]);
+    }
+
+    #[test]
+    fn a_compressed_table_that_is_far_longer_unpacked_is_not_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answers.csv.gz");
+        let packed = |bytes: u64| {
+            let file = std::fs::File::create(&path).unwrap();
+            let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+            io::copy(&mut io::repeat(b'a').take(bytes), &mut packer).unwrap();
+            packer.finish().unwrap();
+            io::copy(&mut open(&path).unwrap(), &mut io::sink())
+        };
+        assert_eq!(packed(ALWAYS_ALLOWED_BYTES).unwrap(), ALWAYS_ALLOWED_BYTES);
+        let error = packed(3 * ALWAYS_ALLOWED_BYTES).unwrap_err().to_string();
+        assert!(error.contains("far longer than a table can be"), "{error}");
     }
 
     /// The offset of the first quote that is not closed; checks that it does not depend on the size of the chunks.
