@@ -254,6 +254,19 @@ fn damaged_and_incomplete_archives_are_refused() {
         std::fs::write(layout.layer(0), &bytes[..700]).unwrap();
     });
     assert!(said.contains("layer 1") && said.contains("it has 700 bytes, but the manifest states"), "{said}");
+    // A manifest that states another size of the configuration. It keeps its own size, which the index states.
+    let said = change(&|layout| {
+        let index = std::fs::read_to_string(layout.path().join("index.json")).unwrap();
+        let manifest = &index.split("sha256:").nth(1).unwrap()[..64];
+        let blobs = layout.path().join("blobs/sha256");
+        let text = std::fs::read_to_string(blobs.join(manifest)).unwrap();
+        let at = text.find("\"size\": ").unwrap() + 8;
+        let changed = [&text[..at], "9", &text[at + 1..]].concat();
+        let digest = mcc_harness::base::digest::bytes(&changed);
+        std::fs::write(blobs.join(&digest), changed).unwrap();
+        layout.edit("index.json", manifest, &digest);
+    });
+    assert!(said.contains(" bytes instead of 9"), "{said}");
     // A layer whose file is a link out of the folder.
     let said = change(&|layout| {
         std::fs::remove_file(layout.layer(0)).unwrap();
