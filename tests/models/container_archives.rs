@@ -406,6 +406,22 @@ fn a_container_that_cannot_start_the_tool_is_refused() {
     }
 }
 
+#[test]
+fn a_start_script_with_further_names_is_renamed() {
+    let head = "home/mcc/BenchKit/BenchKit_head.sh";
+    let layer = Layer::new().program("bin/bash", "#!x").program(head, "#!/bin/bash\n");
+    let layer = layer.hard_link("home/mcc/BenchKit/other", head);
+    let layout = Layout::new(&[layer], &config(r#""Env": ["A=b"]"#));
+    let spool = tempfile::tempdir().unwrap();
+    let mut container = Container::read(layout.path(), spool.path(), LIMITS, &|_| {}).unwrap();
+    container.adapt(None).unwrap();
+    let root = spool.path().join("root");
+    container.write(&root).unwrap_or_else(|error| panic!("{error}"));
+    let text = |name: &str| std::fs::read_to_string(root.join("home/mcc/BenchKit").join(name)).unwrap();
+    assert_eq!(["BenchKit_head.container.sh", "other"].map(text), ["#!/bin/bash\n", "#!/bin/bash\n"]);
+    assert!(text("BenchKit_head.sh").contains("export A='b'"));
+}
+
 /// The form of `docker save` before version 25: a layer that occurs twice is a link to the first one.
 #[test]
 fn an_archive_of_an_old_docker_is_read() {
