@@ -381,6 +381,7 @@ fn lines(source: &Source, raw: &RawCampaign) -> BTreeMap<String, usize> {
 
 fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, CampaignError> {
     let mut tools: Vec<Tool> = Vec::new();
+    let mut patterns = 0;
     for tool in raw {
         source.name("entry", &tool.entry)?;
         if let Some(name) = &tool.tool {
@@ -390,10 +391,11 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         if let Some(globs) = &tool.not_competing {
             source.globs("not_competing", globs)?;
         }
-        if let Some(classes) = &tool.failure_class
-            && let Err(problem) = FailureClasses::new(classes.get_ref())
-        {
-            return Err(source.wrong(classes, format!("failure_class: {problem}")));
+        if let Some(classes) = &tool.failure_class {
+            patterns += classes.get_ref().len();
+            FailureClasses::check_number(patterns)
+                .and_then(|()| FailureClasses::new(classes.get_ref()))
+                .map_err(|problem| source.wrong(classes, format!("failure_class: {problem}")))?;
         }
         let entry = tool.entry.get_ref();
         if let Some(other) = tools.iter().find(|other| other.entry.eq_ignore_ascii_case(entry)) {

@@ -373,7 +373,7 @@ impl SvcompEdition {
 }
 
 /// Limit for the number of tasks of a category. A larger number is a typing error; and sums must not overflow.
-const MAX_TASKS: u64 = 1_000_000_000;
+pub const MAX_TASKS: u64 = 1_000_000_000;
 
 /// Checks a list of categories.
 ///

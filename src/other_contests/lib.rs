@@ -311,6 +311,13 @@ impl Judgement {
         let nested = self.categories.iter().all(|category| {
             category.parent.iter().chain(&category.more_parents).all(|parent| *parent < categories)
         });
+        let runs = |score: &Score| {
+            let Score { right, unconfirmed, wrong, unjudged, .. } = *score;
+            right.checked_add(unconfirmed)?.checked_add(wrong)?.checked_add(unjudged)
+        };
+        if self.scores.iter().any(|score| runs(score).is_none()) {
+            return Err(JudgementError::Broken("the number of runs of a score is too large".to_owned()));
+        }
         let scores = self.scores.iter().all(|score| known(score.entry, score.category));
         let podiums = self.podiums.iter().all(|podium| {
             podium.category < categories && podium.places.iter().all(|place| place.entry < entries)
@@ -327,6 +334,34 @@ impl Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_edition::Rules;
+
+    #[test]
+    fn a_judgement_whose_runs_cannot_be_counted_is_refused() {
+        let Rules::Other(edition) = Rules::load("svcomp-2024").unwrap() else { panic!("not of SV-COMP") };
+        let folder = tempfile::tempdir().unwrap();
+        let read = |right: u64| {
+            let judgement = Judgement {
+                contest: "sv-comp".to_owned(),
+                version: String::new(),
+                edition: OtherEdition::clone(&edition),
+                inputs: vec![],
+                notes: vec![],
+                entries: vec![],
+                categories: vec![],
+                parts: vec![],
+                blocks: vec![],
+                scores: vec![Score { right, unconfirmed: 1, ..Score::default() }],
+                podiums: vec![],
+                quantiles: vec![],
+            };
+            let text = serde_json::to_string(&judgement).unwrap();
+            std::fs::write(folder.path().join("judgement.json"), text).unwrap();
+            Judgement::read(folder.path()).unwrap_err().to_string()
+        };
+        assert!(read(u64::MAX).contains("the number of runs of a score is too large"));
+        assert!(read(u64::MAX - 1).contains("an index refers to no entry"));
+    }
 
     #[test]
     fn the_old_key_said_is_read_as_the_answer() {

@@ -350,7 +350,9 @@ impl Record {
 
     fn models(&self) -> Result<BTreeMap<String, (u64, u64)>, StoreError> {
         let model = if self.format() < 3 { "json_extract(facts, '$.model')" } else { "model" };
-        let query = format!("SELECT {model}, count(*), sum(recorded) FROM runs GROUP BY 1");
+        // Not sum(recorded): a record of others can have any number there.
+        let query =
+            format!("SELECT {model}, count(*), count(*) FILTER (WHERE recorded) FROM runs GROUP BY 1");
         let rows: Vec<(String, i64, i64)> = self.rows(&query, [])?;
         let counted = |(model, planned, recorded): (String, i64, i64)| {
             (model, (planned.unsigned_abs(), recorded.unsigned_abs()))
@@ -401,6 +403,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn recorded_runs_are_counted_whatever_number_marks_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::create_or_open(folder.path(), &CampaignFacts::default()).unwrap();
+        let insert = "INSERT INTO runs (position, id, facts, model, recorded)
+                      VALUES (1, 'a', '{}', 'm', 9223372036854775807), (2, 'b', '{}', 'm', 1), (3, 'c', '{}', 'm', 0)";
+        record.connection().execute(insert, []).unwrap();
+        assert_eq!(record.models().unwrap(), BTreeMap::from([("m".to_owned(), (3, 2))]));
+    }
+
     /// These queries must not read the facts of all attempts, nor look up runs one by one.
     #[test]
     fn summaries_of_a_million_runs_use_indices() {
@@ -410,7 +422,7 @@ mod tests {
             (ENDS, "SEARCH attempts USING COVERING INDEX ends"),
             (OPEN, "SEARCH runs USING INDEX open_runs"),
             (
-                "SELECT model, count(*), sum(recorded) FROM runs GROUP BY 1",
+                "SELECT model, count(*), count(*) FILTER (WHERE recorded) FROM runs GROUP BY 1",
                 "SCAN runs USING COVERING INDEX runs_of_model",
             ),
             (

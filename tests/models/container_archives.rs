@@ -254,6 +254,19 @@ fn damaged_and_incomplete_archives_are_refused() {
         std::fs::write(layout.layer(0), &bytes[..700]).unwrap();
     });
     assert!(said.contains("layer 1") && said.contains("it has 700 bytes, but the manifest states"), "{said}");
+    // A manifest that states another size of the configuration. It keeps its own size, which the index states.
+    let said = change(&|layout| {
+        let index = std::fs::read_to_string(layout.path().join("index.json")).unwrap();
+        let manifest = &index.split("sha256:").nth(1).unwrap()[..64];
+        let blobs = layout.path().join("blobs/sha256");
+        let text = std::fs::read_to_string(blobs.join(manifest)).unwrap();
+        let at = text.find("\"size\": ").unwrap() + 8;
+        let changed = [&text[..at], "9", &text[at + 1..]].concat();
+        let digest = mcc_harness::base::digest::bytes(&changed);
+        std::fs::write(blobs.join(&digest), changed).unwrap();
+        layout.edit("index.json", manifest, &digest);
+    });
+    assert!(said.contains(" bytes instead of 9"), "{said}");
     // A layer whose file is a link out of the folder.
     let said = change(&|layout| {
         std::fs::remove_file(layout.layer(0)).unwrap();
@@ -391,6 +404,22 @@ fn a_container_that_cannot_start_the_tool_is_refused() {
         let said = container.adapt(None).err().unwrap_or_else(|| panic!("accepted: {reason}")).to_string();
         assert!(said.contains("the contest cannot use this container") && said.contains(reason), "{said}");
     }
+}
+
+#[test]
+fn a_start_script_with_further_names_is_renamed() {
+    let head = "home/mcc/BenchKit/BenchKit_head.sh";
+    let layer = Layer::new().program("bin/bash", "#!x").program(head, "#!/bin/bash\n");
+    let layer = layer.hard_link("home/mcc/BenchKit/other", head);
+    let layout = Layout::new(&[layer], &config(r#""Env": ["A=b"]"#));
+    let spool = tempfile::tempdir().unwrap();
+    let mut container = Container::read(layout.path(), spool.path(), LIMITS, &|_| {}).unwrap();
+    container.adapt(None).unwrap();
+    let root = spool.path().join("root");
+    container.write(&root).unwrap_or_else(|error| panic!("{error}"));
+    let text = |name: &str| std::fs::read_to_string(root.join("home/mcc/BenchKit").join(name)).unwrap();
+    assert_eq!(["BenchKit_head.container.sh", "other"].map(text), ["#!/bin/bash\n", "#!/bin/bash\n"]);
+    assert!(text("BenchKit_head.sh").contains("export A='b'"));
 }
 
 /// The form of `docker save` before version 25: a layer that occurs twice is a link to the first one.

@@ -166,6 +166,19 @@ fn a_built_in_edition_has_the_categories_of_its_year() {
     assert!(!folder.path().join("site/categories/Termination.html").exists());
 }
 
+/// Layers of two meta categories, each of which has both of the layer below.
+fn layers(number: usize) -> String {
+    let mut text = String::from("categories:\n");
+    let mut parts = "unreach-call.A, unreach-call.B".to_owned();
+    for layer in 0..number {
+        for side in ["L", "R"] {
+            text += &format!("  {side}{layer}:\n    categories: [{parts}]\n    verifiers: [one, two]\n");
+        }
+        parts = format!("L{layer}, R{layer}");
+    }
+    text
+}
+
 #[test]
 fn a_wrong_category_structure_is_an_error_with_its_line() {
     let folder = TempDir::new().unwrap();
@@ -173,6 +186,8 @@ fn a_wrong_category_structure_is_an_error_with_its_line() {
     for (text, part) in [
         ("categories:\n  A:\n    categories: x\n", "categories.yml:3: "),
         ("categories:\n  A: {categories: [A]}\n", "category `A` is a part of itself"),
+        // The number of tasks doubles with each layer, to 2^77.
+        (&layers(75), "its parts have more than 1000000000 tasks together; correct"),
     ] {
         fs::write(folder.path().join("categories.yml"), text).unwrap();
         let mut harness = Command::cargo_bin("mcc-harness").unwrap();

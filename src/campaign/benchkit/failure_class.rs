@@ -36,9 +36,15 @@ const BUILT_IN: [(&str, &str); 18] = [
 const MAX_OUTPUT: u64 = 64 << 20;
 const MAX_LINE: u64 = 8 << 10;
 
-/// The most patterns that an entry declares, and the memory of each of them.
+/// The most patterns that an entry declares, and the compiled size of each of them, and of all with those that are built in.
+/// A pattern takes several times as much memory.
 const MAX_PATTERNS: usize = 100;
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 17;
+const MAX_SET_BYTES: usize = 10 << 20;
+
+/// The most patterns of all entries of a campaign together, because a text of others can have any number of entries. They take
+/// about 1 GiB at most.
+const MAX_CAMPAIGN_PATTERNS: usize = 1000;
 
 /// The longest value of a named group, in bytes.
 const MAX_VALUE: usize = 100;
@@ -92,17 +98,32 @@ struct EntryClasses {
 }
 
 impl FailureClasses {
-    /// The classes of each entry, from the text of a campaign file such as the one that a record keeps.
+    /// The classes of each entry that declares some, from the text of a campaign file such as the one that a record keeps.
     ///
     /// # Errors
-    /// A value is not valid; the message has the entry.
+    /// A value is not valid, and the message has the entry; or there are too many patterns.
     pub fn of_campaign(text: &str) -> Result<BTreeMap<EntryName, Self>, String> {
         let file: File = parse::campaign(text).map_err(|error| error.message().replace('\n', " "))?;
+        Self::check_number(file.tool.iter().map(|tool| tool.failure_class.len()).sum())?;
         let compiled = |EntryClasses { entry, failure_class }| {
             let classes = Self::new(&failure_class).map_err(|problem| format!("entry {entry}: {problem}"))?;
             Ok((entry, classes))
         };
-        file.tool.into_iter().map(compiled).collect()
+        // The built-in patterns alone are compiled once, not for each entry.
+        file.tool.into_iter().filter(|tool| !tool.failure_class.is_empty()).map(compiled).collect()
+    }
+
+    /// Checks the number of patterns of all entries of a campaign.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn check_number(patterns: usize) -> Result<(), String> {
+        if patterns > MAX_CAMPAIGN_PATTERNS {
+            return Err(format!(
+                "more than {MAX_CAMPAIGN_PATTERNS} patterns of all entries together; join some with |"
+            ));
+        }
+        Ok(())
     }
 
     /// Compiles the patterns of an entry.
@@ -137,7 +158,7 @@ impl FailureClasses {
         let own = declared.iter().map(|declared| (declared.class.as_str(), declared.pattern.as_str()));
         let (names, patterns): (Vec<String>, Vec<&str>) =
             own.chain(BUILT_IN).map(|(name, pattern)| (name.to_owned(), pattern)).unzip();
-        let set = RegexSetBuilder::new(patterns).unicode(false).size_limit(10 * MAX_PATTERN_BYTES).build();
+        let set = RegexSetBuilder::new(patterns).unicode(false).size_limit(MAX_SET_BYTES).build();
         Ok(Self { set: set.map_err(|error| error.to_string().replace('\n', " "))?, names, with_values })
     }
 
@@ -261,6 +282,23 @@ mod tests {
         let long = format!("{}\nx\n", "a".repeat(1 << 20));
         let found = found(&[("evil", "(a+)+b"), ("last", "^x$")], &[("stdout", &long)]);
         assert_eq!(found.line.as_deref(), Some("stdout:2"));
+    }
+
+    #[test]
+    fn the_patterns_of_all_entries_of_a_campaign_are_bounded() {
+        let entry = |number: usize, patterns: usize| {
+            let list = vec![r#"{ class = "c", pattern = "a" }"#; patterns].join(", ");
+            format!("[[tool]]\nentry = \"e{number}\"\nfailure_class = [{list}]\n")
+        };
+        let text = |entries: usize| (0..entries).map(|number| entry(number, 100)).collect::<String>();
+        let most = text(10) + &entry(10, 0);
+        assert_eq!(
+            FailureClasses::of_campaign(&most).unwrap().len(),
+            10,
+            "entries with patterns of their own"
+        );
+        let problem = FailureClasses::of_campaign(&(most + &entry(11, 1))).unwrap_err();
+        assert!(problem.starts_with("more than 1000 patterns of all entries"), "{problem}");
     }
 
     #[test]

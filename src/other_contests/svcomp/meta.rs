@@ -6,7 +6,7 @@ use super::source::SvcompError;
 use super::verdict::{RunScore, Witness};
 use crate::{Contender, PlaceNote, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties, rounded};
 use mcc_edition::fits;
-use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, SvcompEdition};
+use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, MAX_TASKS, SvcompEdition};
 use mcc_judge::judgement::{Entry, Medal};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
@@ -221,7 +221,17 @@ impl CategoryTree<'_> {
         let facts = &self.categories[category];
         let is_meta = !self.children[category].is_empty();
         self.tasks[category] = if is_meta {
-            let sum = self.held_parts(category).map(|part| self.tasks[part]).sum();
+            // A category may be a part of several: the number can double with each layer of them.
+            let add =
+                |sum: u64, part: usize| sum.checked_add(self.tasks[part]).filter(|sum| *sum <= MAX_TASKS);
+            let sum = self.held_parts(category).try_fold(0, add);
+            let sum = sum.ok_or_else(|| {
+                SvcompError::Refused(format!(
+                    "category {}: its parts have more than {MAX_TASKS} tasks together; correct their numbers of tasks \
+                     or the categories that they are parts of",
+                    facts.name
+                ))
+            })?;
             if facts.tasks.is_some_and(|tasks| tasks != sum) {
                 let tasks = facts.tasks.unwrap_or_default();
                 self.notes

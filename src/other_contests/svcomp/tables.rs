@@ -19,14 +19,14 @@ fn line(row: &csv::StringRecord) -> u64 {
 }
 
 /// The longest number of a table.
-const MAX_NUMBER_BYTES: usize = 60;
+const MAX_NUMBER_BYTES: usize = 20;
 
 /// The number of a column; None for an empty field or a dash.
 fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
-    // Scores of categories are sums of fractions of all of them.
-    if text.len() > MAX_NUMBER_BYTES {
+    // Scores of meta categories are sums over all of their parts, exact: denominators must not multiply.
+    if text.len() > MAX_NUMBER_BYTES || text.contains('/') {
         return Err(format!(
-            "column {column}: the number has more than {MAX_NUMBER_BYTES} characters; write it with fewer digits"
+            "column {column}: write a decimal number of at most {MAX_NUMBER_BYTES} characters, such as 24 or 2.5"
         ));
     }
     optional_number(column, text, &["", "-", "\u{2014}"], "24 or 2.5, or leave it empty")

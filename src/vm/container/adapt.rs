@@ -336,11 +336,7 @@ impl Container {
         }
         script += &format!("exec {BENCHKIT}/{} \"$@\"\n", String::from_utf8_lossy(TOOL_HEAD));
         let content = self.keep(script.as_bytes())?;
-        let head = self.tree.remove(benchkit, HEAD);
-        let kind = head.and_then(|id| self.file_content(id));
-        if let Some(own) = kind {
-            self.file(benchkit, TOOL_HEAD, own, 0o755)?;
-        }
+        self.tree.rename(benchkit, HEAD, TOOL_HEAD).map_err(|reason| self.unsuitable(reason))?;
         self.file(benchkit, HEAD, content, 0o755)
     }
 

@@ -97,8 +97,8 @@ impl Reader<'_> {
         ContainerError::Archive { path: self.path.to_owned(), reason }
     }
 
-    /// Reads a JSON file and returns its digest.
-    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<(T, String), ContainerError> {
+    /// Reads a JSON file and returns its digest and its size in bytes.
+    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<(T, String, u64), ContainerError> {
         let blob = self.store.file(name)?.ok_or_else(|| self.refused(format!("{name} is missing")))?;
         if blob.size > MAX_JSON {
             return Err(self.refused(format!("{name} has {} bytes, more than {MAX_JSON}", blob.size)));
@@ -115,14 +115,20 @@ impl Reader<'_> {
         let mut json: serde_json::Value = serde_json::from_slice(&bytes).map_err(refused)?;
         remove_nulls(&mut json);
         let value = serde_json::from_value(json).map_err(refused)?;
-        Ok((value, digest::bytes(&bytes)))
+        Ok((value, digest::bytes(&bytes), size))
     }
 
     /// Reads a JSON file with this descriptor.
     fn described<T: DeserializeOwned>(&self, descriptor: &Descriptor) -> Result<T, ContainerError> {
         let (file, stated) = self.blob_file(descriptor)?;
-        let (value, found) = self.json(&file)?;
-        if found == stated { Ok(value) } else { Err(self.refused(wrong_digest(&file, &found, &stated))) }
+        let (value, found, size) = self.json(&file)?;
+        if found != stated {
+            return Err(self.refused(wrong_digest(&file, &found, &stated)));
+        }
+        if size != descriptor.size() {
+            return Err(self.refused(wrong_size(&file, size, descriptor.size())));
+        }
+        Ok(value)
     }
 
     /// The file of a descriptor, and its digest.
@@ -135,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn oci(&mut self) -> Result<Manifest, ContainerError> {
-        let (index, _): (ImageIndex, _) = self.json("index.json")?;
+        let (index, ..): (ImageIndex, _, _) = self.json("index.json")?;
         self.search(&index, 0)?;
         let name_of = |descriptor: &Descriptor| {
             let annotations = descriptor.annotations().as_ref()?;
@@ -225,14 +231,14 @@ impl Reader<'_> {
     }
 
     fn docker(&self) -> Result<Manifest, ContainerError> {
-        let (mut manifests, _): (Vec<DockerManifest>, _) = self.json("manifest.json")?;
+        let (mut manifests, ..): (Vec<DockerManifest>, _, _) = self.json("manifest.json")?;
         let (Some(manifest), true) = (manifests.pop(), manifests.is_empty()) else {
             let several =
                 format!("its manifest.json names {} containers: save one container", manifests.len() + 1);
             let none = "its manifest.json names no container".to_owned();
             return Err(self.refused(if manifests.is_empty() { none } else { several }));
         };
-        let (config, config_digest): (ImageConfiguration, _) = self.json(&manifest.config)?;
+        let (config, config_digest, _): (ImageConfiguration, _, _) = self.json(&manifest.config)?;
         // The file is named by its digest.
         let stem = manifest.config.rsplit('/').next().unwrap_or_default();
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
@@ -298,6 +304,13 @@ fn is_amd64(os: &Os, architecture: &Arch) -> bool {
 
 fn is_sha256(digits: &str) -> bool {
     digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The message for a file with another size than its descriptor states.
+fn wrong_size(file: &str, found: u64, stated: u64) -> String {
+    format!(
+        "{file} has {found} bytes instead of {stated}: the archive is damaged or was changed, so save it again"
+    )
 }
 
 /// The message for a file that is not what was saved.

@@ -267,6 +267,12 @@ impl Tree {
         self.folder_mut(parent)?.slots.remove(name).map(|slot| slot.id)
     }
 
+    /// Gives another name to what a folder has under a name. Hard links to it stay links to it.
+    pub(crate) fn rename(&mut self, parent: Id, name: &[u8], new_name: &[u8]) -> Result<(), String> {
+        let removed = self.folder_mut(parent).and_then(|folder| folder.slots.remove(name));
+        removed.map_or(Ok(()), |slot| self.put(parent, new_name, slot))
+    }
+
     /// The node at a path. Links are followed, also the last one, as a program in the container would.
     pub(crate) fn find(&self, path: &str) -> Option<Id> {
         let parts: Vec<&[u8]> = path.split('/').filter(|part| !part.is_empty()).map(str::as_bytes).collect();
