@@ -114,8 +114,7 @@ pub fn unpack_part(
             bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_IN_MEMORY));
         if IN_MEMORY.contains(&part.file) && size > most_in_memory {
             return Err(unsafe_entry(format!(
-                "of {size} bytes is larger than {most_in_memory} bytes, and the archive has only {length}; get it again from \
-                 its author"
+                "of {size} bytes is larger than {most_in_memory} bytes, and the archive has only {length}"
             )));
         }
         // Programs differ in how they read the other fields of a header: a file could have another path for them.

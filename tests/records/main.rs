@@ -8,6 +8,7 @@ mod import;
 mod plan;
 mod replay;
 mod shards;
+mod signatures;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;
