@@ -108,18 +108,22 @@ impl Verified {
     }
 }
 
-/// The text of a file; of a longer one the beginning.
+/// The text of a file; of a text that is too long for a signature only as much as shows that.
 fn text_of(file: &File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    file.take(MAX_SIGNATURE_BYTES).read_to_end(&mut text)?;
+    file.take(MAX_SIGNATURE_BYTES + 1).read_to_end(&mut text)?;
     Ok(text)
 }
 
 /// Whether a text is one signature. ssh-keygen ignores what follows it, which anyone could add.
 fn is_one_signature(text: &[u8]) -> bool {
-    let text = text.strip_prefix(b"-----BEGIN SSH SIGNATURE-----\n");
-    let base64 = text.and_then(|text| text.strip_suffix(b"\n-----END SSH SIGNATURE-----\n"));
-    base64.is_some_and(|text| text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\n".contains(byte)))
+    let base64 = text.strip_prefix(b"-----BEGIN SSH SIGNATURE-----\n");
+    let base64 = base64.and_then(|text| text.strip_suffix(b"\n-----END SSH SIGNATURE-----\n"));
+    let is_line = |line: &[u8]| {
+        !line.is_empty() && line.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
+    };
+    text.len() as u64 <= MAX_SIGNATURE_BYTES
+        && base64.is_some_and(|text| text.split(|byte| *byte == b'\n').all(is_line))
 }
 
 /// Checks that every line of a file is that of a signer, empty, or a comment.
@@ -167,6 +171,8 @@ mod tests {
             format!("see also\n{signature}"),
             signature.repeat(2),
             signature.replace("QUJD", "see also"),
+            signature.replace("QUJD", "\nQUJD"),
+            signature.replace("QUJD", &"QUJD".repeat(MAX_SIGNATURE_BYTES as usize / 4)),
             signature.trim_end().to_owned(),
             String::new(),
         ] {

@@ -133,7 +133,7 @@ pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
         }
         path.push(part);
         if path.is_symlink() {
-            return Err(wrong_kind("a symbolic link, or in a folder that is one"));
+            return Err(io::Error::other(format!("{} is a symbolic link", path.display())));
         }
     }
     let file = open_own(&path)?;
@@ -372,6 +372,31 @@ mod tests {
         assert!(open(&file).is_ok() && open(&link).is_ok() && open_own(&file).is_ok());
         assert!(open_own(&link).unwrap_err().to_string().starts_with("it is a symbolic link"));
         assert!(check_if_regular(&folder.path().join("none")).is_ok() && check_if_regular(&pipe).is_err());
+    }
+
+    #[test]
+    fn files_below_a_folder_are_opened_without_links_and_up_to_a_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("base/inner")).unwrap();
+        fs::write(at("base/inner/file"), "1234").unwrap();
+        fs::write(at("outside"), "secret").unwrap();
+        std::os::unix::fs::symlink(folder.path(), at("base/link")).unwrap();
+        std::os::unix::fs::symlink(at("outside"), at("base/inner/last")).unwrap();
+        let open = |name: &str, most: u64| open_below(&at("base"), Path::new(name), most);
+        assert_eq!(open("inner/file", 4).unwrap().metadata().unwrap().len(), 4);
+        let absolute = at("outside").display().to_string();
+        for (name, reason) in [
+            ("link/outside", "base/link is a symbolic link"),
+            ("inner/last", "base/inner/last is a symbolic link"),
+            ("inner/../../outside", "its name leads out of the folder"),
+            (&absolute, "its name leads out of the folder"),
+            ("inner", "it is a folder"),
+        ] {
+            let error = open(name, 100).unwrap_err().to_string();
+            assert!(error.contains(reason), "{name}: {error}");
+        }
+        assert!(open("inner/file", 3).unwrap_err().to_string().contains("more than 3 bytes"));
     }
 
     #[test]

@@ -337,7 +337,8 @@ fn verdict_meanings(edition: &OtherEdition) -> [&'static str; VERDICTS.len()] {
         ],
         OtherEdition::Crv(_) => [
             "the tool gave the expected verdict of the benchmark",
-            "not used in CRV",
+            // CRV has no witnesses.
+            "",
             "the tool gave another verdict",
             "the expected verdict is not known",
             "no verdict of the tool: timeout, crash, or a property that it cannot express (inexpressible)",

@@ -27,6 +27,9 @@ fn the_site_shows_contradicted_answers_with_their_evidence() {
         assert!(page.contains(text), "{text}");
     }
     assert!(read("site-labelled/instances/DiningTable-PT-03.js").contains("Refuted: the value is"));
+    assert!(
+        read("site-labelled/evidence.html").contains("only <code>mcc-check</code> checks these on the nets")
+    );
     // A judgement without certified values has neither.
     for text in ["Certified values", "by evidence"] {
         assert!(!read("site-judged/evidence.html").contains(text), "{text}");
@@ -89,11 +92,13 @@ fn a_value_that_its_evidence_does_not_state_is_not_judged() {
         let judge = "judge answers.csv --edition mcc-2018 --out labelled --certified certified";
         let done = harness(folder.path(), judge).assert().code(2);
         let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-        assert!(said.contains("certified.csv:") && said.contains("column evidence: "), "{said}");
+        assert!(said.contains("certified.csv:") && said.contains("column "), "{said}");
         assert!(said.contains(reason) && said.contains("; certify again"), "{reason}: {said}");
         assert!(!folder.path().join("labelled").exists());
     };
+    let id = row.split(',').nth(3).unwrap();
     for (changed, reason) in [
+        (row.replacen(&format!(",{id},"), ",,", 1), "id: `` is certified, but the answers are to `"),
         (row.replace(",witness,T,", ",witness,F,"), "states the value `TRUE`, not FALSE"),
         (row.replace(",witness,T,", ",witness,7,"), "no witness shows the value 7 of ReachabilityDeadlock"),
         (row.replace(",witness,T,", ",proof,T,"), "the method proof has `evidence/DiningTable-PT-03/"),

@@ -138,7 +138,12 @@ impl FailureClasses {
         for (index, FailureClass { class, pattern }) in declared.iter().enumerate() {
             let wrong = |problem: String| format!("pattern \"{pattern}\": {problem}");
             let regex = RegexBuilder::new(pattern).unicode(false).size_limit(MAX_PATTERN_BYTES).build();
-            let regex = regex.map_err(|error| wrong(error.to_string().replace('\n', " ")))?;
+            let regex = regex.map_err(|error| match error {
+                regex::Error::CompiledTooBig(most) => {
+                    wrong(format!("compiled, it needs more than {most} bytes; shorten its repetitions"))
+                }
+                error => wrong(error.to_string().replace('\n', " ")),
+            })?;
             let has_values = regex.capture_names().any(|name| name.is_some());
             let is_word = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
             if class.len() > MAX_VALUE || !class.chars().all(is_word) {

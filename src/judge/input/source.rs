@@ -305,9 +305,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("answers.csv");
         let row = |instance: usize| format!("a,X-PT-{instance},StateSpace,1 2 3 4,\n");
-        let rows: String = [1, 2, 2, 3].map(row).concat();
-        std::fs::write(&path, format!("{}\n{rows}not a row\n", COMPACT_HEADER.join(","))).unwrap();
-        let error = read_answers(&Edition::load("mcc-2018").unwrap(), &path).unwrap_err().to_string();
+        let read = |instances: &[usize], last: &str| {
+            let rows: String = instances.iter().map(|instance| row(*instance)).collect();
+            std::fs::write(&path, format!("{}\n{rows}{last}", COMPACT_HEADER.join(","))).unwrap();
+            read_answers(&Edition::load("mcc-2018").unwrap(), &path)
+        };
+        assert_eq!(read(&[1, 2, 3, 4, 5], "").unwrap().rows.len(), 5);
+        let error = read(&[1, 2, 2, 3], "not a row\n").unwrap_err().to_string();
         assert!(
             error.contains("answers.csv:5: line 4 has the same tool, instance and examination as line 3"),
             "{error}"

@@ -68,7 +68,7 @@ pub(super) fn read(
     }
     let last = text.lines().count().max(1) as u64;
     if unlisted > 0 {
-        let message = format!("{unlisted} more values are not values of {}", total.examination);
+        let message = format!("{unlisted} further wrong values of {} are not listed", total.examination);
         bad.push(bad_line(last, message));
     }
     if given != objects {
@@ -145,7 +145,7 @@ mod tests {
         let text = format!("i\nQLIVE\n{}", "X".repeat(MAX_BAD + 7));
         let (read, bad) = values(&QUASI_LIVENESS_ALL, &text, 2);
         assert_eq!((read.as_str(), bad.len()), ("? ?", MAX_BAD + 2));
-        assert!(bad[MAX_BAD].contains("7 more values are not values of QuasiLivenessAll"), "{bad:?}");
+        assert!(bad[MAX_BAD].contains("7 further wrong values of QuasiLivenessAll"), "{bad:?}");
         assert!(bad[MAX_BAD + 1].contains("1007 values, but the instance has 2 objects"), "{bad:?}");
     }
 

@@ -385,14 +385,17 @@ impl CategoryTree<'_> {
             more_parents: self.parents[number].iter().skip(1).copied().collect(),
             tasks: self.tasks[number],
             held: self.is_held(number),
-            note: match self.counted[number] {
-                _ if !self.is_held(number) => self.not_held[number].clone(),
-                _ if !self.has_medals(number) => {
-                    "no medals: the contest gave none in this category".to_owned()
-                }
-                CountedAnswers::All => String::new(),
-                CountedAnswers::FalseOnly => "only answers FALSE count".to_owned(),
-                CountedAnswers::TrueOnly => "only answers TRUE count".to_owned(),
+            note: if self.is_held(number) {
+                let counted = match self.counted[number] {
+                    CountedAnswers::All => None,
+                    CountedAnswers::FalseOnly => Some("only answers FALSE count"),
+                    CountedAnswers::TrueOnly => Some("only answers TRUE count"),
+                };
+                let medals = Some("no medals: the contest gave none in this category");
+                let notes = [medals.filter(|_| !self.has_medals(number)), counted];
+                notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
+            } else {
+                self.not_held[number].clone()
             },
         };
         ScoredCategories {

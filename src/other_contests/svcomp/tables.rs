@@ -23,10 +23,13 @@ const MAX_NUMBER_BYTES: usize = 20;
 
 /// The number of a column; None for an empty field or a dash.
 fn number(column: &str, text: &str) -> Result<Option<BigRational>, String> {
+    let text = text.trim_ascii();
     // Scores of meta categories are sums over all of their parts, exact: denominators must not multiply.
     if text.len() > MAX_NUMBER_BYTES || text.contains('/') {
+        let shown: String = text.chars().take(60).collect();
         return Err(format!(
-            "column {column}: write a decimal number of at most {MAX_NUMBER_BYTES} characters, such as 24 or 2.5"
+            "column {column}: `{shown}` is not a decimal number of at most {MAX_NUMBER_BYTES} characters; write one such as \
+             24 or 2.5"
         ));
     }
     optional_number(column, text, &["", "-", "\u{2014}"], "24 or 2.5, or leave it empty")
