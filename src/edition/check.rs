@@ -6,7 +6,34 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use std::collections::BTreeMap;
 
+/// Longest edition of a record or judgement, as JSON. The longest that is built in has less than 100 KB.
+const MAX_RECORDED_BYTES: usize = 1 << 20;
+
+/// Checks an edition of a record or judgement, which anyone can write.
+pub(super) fn check_recorded<E: serde::Serialize>(
+    edition: &E,
+    check: impl FnOnce(&E) -> Result<(), Fault>,
+) -> Result<(), String> {
+    // First, because other checks compare the parts of lists with each other.
+    let bytes = serde_json::to_string(edition).map_or(usize::MAX, |text| text.len());
+    if bytes > MAX_RECORDED_BYTES {
+        return Err(format!("the edition has {bytes} bytes, and at most {MAX_RECORDED_BYTES} are read"));
+    }
+    check(edition).map_err(|(key, message)| format!("the edition's key `{}`: {message}", key.join(".")))
+}
+
+/// Largest number of families with a factor of their own: points are sums with all of their denominators.
+const MAX_FACTORS: usize = 1000;
+
 impl Edition {
+    /// Checks an edition that was read from a record or judgement, which anyone can write.
+    ///
+    /// # Errors
+    /// It is too long, or a key has content that an edition file cannot have.
+    pub fn check_recorded(&self) -> Result<(), String> {
+        check_recorded(self, Self::check)
+    }
+
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let message =
@@ -42,6 +69,8 @@ impl Edition {
                 let message =
                     format!("the contest has no points for `{name}`: it has 0 values in this edition");
                 ensure(!is_total, &key, message)?;
+                let first = !podium.examinations[..place].contains(name);
+                ensure(first, &key, format!("examination `{name}` is named twice"))?;
             }
         }
         check_named_once("variants", &self.variants)?;
@@ -78,6 +107,8 @@ impl Edition {
         check((half..one).contains(&judging.majority), "majority", majority)?;
         check(!judging.tie_margin.is_negative(), "tie_margin", or_more)?;
         check(judging.scale.is_positive(), "scale", "must be more than 0")?;
+        let most = format!("has more than {MAX_FACTORS} families");
+        check(judging.family_factors.len() <= MAX_FACTORS, "family_factors", &most)?;
         for (family, factor) in &judging.family_factors {
             ensure(factor.is_positive(), &["judging", "family_factors", family], "must be more than 0")?;
         }

@@ -54,6 +54,27 @@ mod tests {
             assert_eq!(edition.name, *name);
             let text = serde_json::to_string(&edition).unwrap();
             assert_eq!(serde_json::from_str::<Edition>(&text).unwrap(), edition);
+            edition.check_recorded().unwrap();
+        }
+    }
+
+    #[test]
+    fn an_edition_of_a_record_has_only_content_that_a_file_can_have() {
+        let recorded = |change: fn(&mut Edition)| {
+            let mut edition = Edition::load("mcc-2018").unwrap();
+            change(&mut edition);
+            edition.check_recorded().unwrap_err()
+        };
+        for (message, part) in [
+            (recorded(|edition| edition.examinations[1].values = usize::MAX), "key `examination.1.values`: "),
+            (recorded(|edition| edition.variant_suffixes = vec![String::new()]), "must not be empty"),
+            (recorded(|edition| edition.title = "x".repeat(1 << 20)), "at most 1048576 are read"),
+            (
+                recorded(|edition| edition.podiums[0].examinations = vec!["StateSpace".to_owned(); 2]),
+                "examination `StateSpace` is named twice",
+            ),
+        ] {
+            assert!(message.contains(part), "{message}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Edition;
 use super::builtin::{contest_and_year, text_of};
+use super::check::check_recorded;
 use super::crv::CrvEdition;
 use super::error::{EditionError, Fault, ensure};
 use super::layers::Layers;
@@ -75,6 +76,21 @@ fn no_votes(statuses: &[StatusRule]) -> Result<(), Fault> {
 }
 
 impl OtherEdition {
+    /// Checks an edition that was read from a judgement, which anyone can write.
+    ///
+    /// # Errors
+    /// It is too long, or a key has content that an edition file cannot have.
+    pub fn check_recorded(&self) -> Result<(), String> {
+        match self {
+            Self::Svcomp(edition) => check_recorded(edition, |edition: &SvcompEdition| {
+                no_votes(&edition.statuses).and_then(|()| edition.check())
+            }),
+            Self::Crv(edition) => check_recorded(edition, |edition: &CrvEdition| {
+                no_votes(&edition.statuses).and_then(|()| edition.check())
+            }),
+        }
+    }
+
     /// Name, such as `svcomp-2013`.
     pub fn name(&self) -> &str {
         match self {
@@ -123,6 +139,7 @@ mod tests {
             assert!(edition.year().is_some_and(|year| edition.title().ends_with(year)), "{name}");
             let text = serde_json::to_string(&edition).unwrap();
             assert_eq!(serde_json::from_str::<OtherEdition>(&text).unwrap(), *edition);
+            edition.check_recorded().unwrap();
         }
         assert!(matches!(Rules::load("mcc-2018"), Ok(Rules::Mcc(_))));
     }
