@@ -131,7 +131,15 @@ impl ArchivePaths<'_> {
     /// # Errors
     /// The file is not valid.
     pub fn edition(&self) -> Result<Edition, ArchiveError> {
-        json(&self.edition_file())
+        let path = self.edition_file();
+        let edition: Edition = json(&path)?;
+        match edition.check_recorded() {
+            Ok(()) => Ok(edition),
+            Err(reason) => Err(ArchiveError::Bad {
+                path,
+                reason: format!("{reason}; do not trust this archive, download it again"),
+            }),
+        }
     }
 
     /// Reads the input of the judgement: record, rules and tables of the archive.

@@ -85,8 +85,10 @@ impl RecordError {
 /// # Errors
 /// The edition in the record is not one of this version.
 pub fn edition_of(record: &Record) -> Result<Edition, RecordError> {
-    serde_json::from_str(&record.facts().edition)
-        .map_err(|source| RecordError::Edition { path: record.dir().join(RECORD_FILE), source })
+    let edition = serde_json::from_str(&record.facts().edition).and_then(|edition: Edition| {
+        edition.check_recorded().map(|()| edition).map_err(serde::de::Error::custom)
+    });
+    edition.map_err(|source| RecordError::Edition { path: record.dir().join(RECORD_FILE), source })
 }
 
 /// Returns `; did you mean ...?` for the id of a run that is not in the record; empty if none is similar.
