@@ -16,7 +16,6 @@ use mcc_edition::{Edition, fraction};
 use mcc_store::InstructionSource;
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -147,89 +146,6 @@ impl Judgement {
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;
         Ok(judgement)
-    }
-
-    /// Checks that every number refers to an entry, an instance or an examination, and that the lists of a block
-    /// have the same length. Necessary because anyone can edit the file.
-    ///
-    /// # Errors
-    /// The first inconsistency found.
-    pub fn check(&self) -> Result<(), JudgementError> {
-        let broken = |what: String| Err(JudgementError::Broken(what));
-        let (entries, instances) = (self.entries.len(), self.instances.len());
-        let examinations = self.examinations.len();
-        if self.edition.examinations.iter().map(|examination| &examination.name).ne(&self.examinations) {
-            return broken("its edition has other examinations".to_owned());
-        }
-        if entries > MAX_ENTRIES {
-            return broken(format!("it has {entries} entries, and at most {MAX_ENTRIES} are judged"));
-        }
-        for block in &self.blocks {
-            if block.examination >= examinations || block.instance >= instances {
-                return broken(format!(
-                    "a block has examination {} of {examinations} and instance {} of {instances} (numbers from 0)",
-                    block.examination, block.instance
-                ));
-            }
-            let count = block.trusted.len();
-            if count == 0 {
-                return broken("a block has no position".to_owned());
-            }
-            for cell in &block.cells {
-                if cell.entry >= entries {
-                    return broken(format!("a cell has entry {} of {entries} (numbers from 0)", cell.entry));
-                }
-                if let Some(Err(bad)) = cell.cost.as_ref().map(Cost::check) {
-                    return broken(format!("the cost of a run of {}: {bad}", self.entries[cell.entry].entry));
-                }
-                if let Err(bad) = cell.check_arrivals(count) {
-                    return broken(format!("a run of {}: {bad}", self.entries[cell.entry].entry));
-                }
-                if cell.values.len() != count || cell.verdicts.len() != count {
-                    let entry = &self.entries[cell.entry].entry;
-                    let given = cell.values.len();
-                    return broken(format!(
-                        "a block has {count} positions, {entry} has {given} values and the verdicts `{}`",
-                        cell.verdicts
-                    ));
-                }
-            }
-            if !block.cells.is_sorted_by(|a, b| a.entry < b.entry) {
-                return broken(
-                    "the cells of a block are not one per entry, in the order of the entries".to_owned(),
-                );
-            }
-        }
-        let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
-        let instances_named: BTreeSet<_> = self.instances.iter().map(|instance| &instance.instance).collect();
-        let examinations_named: BTreeSet<_> = self.examinations.iter().collect();
-        if (entries_named.len(), instances_named.len(), examinations_named.len())
-            != (entries, instances, examinations)
-        {
-            return broken("two entries, instances or examinations have the same name".to_owned());
-        }
-        let sum = |s: &Score| s.right.checked_add(s.wrong)?.checked_add(s.unjudged);
-        let in_lists = |s: &Score| s.entry < entries && s.examination < examinations;
-        let scores = self.scores.iter().all(|s| in_lists(s) && sum(s).is_some());
-        let all_podiums = self.podiums.iter().chain(&self.evidence_podiums);
-        let podiums = all_podiums.flat_map(|p| &p.places).all(|p| p.entry < entries);
-        let awards = self.awards.iter().flat_map(|a| &a.places).all(|p| p.entry < entries);
-        let virtuals = self.best_virtual.iter().all(|s| s.examination < examinations);
-        let flags = self.flags.iter().all(|f| {
-            f.entry < entries && f.examination < examinations && f.instance.is_none_or(|i| i < instances)
-        });
-        if !(scores && podiums && awards && virtuals && flags) {
-            return broken(
-                "a score, podium, award, virtual score or flag has the number of no entry, instance or examination, \
-                 or counts that are too large"
-                    .to_owned(),
-            );
-        }
-        if self.confidence.iter().map(|c| c.entry).eq(0..entries) {
-            Ok(())
-        } else {
-            broken("the confidences are not one per entry, in the order of the entries".to_owned())
-        }
     }
 }
 

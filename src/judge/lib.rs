@@ -42,6 +42,7 @@ pub mod explain;
 pub mod failures;
 mod input;
 pub mod judgement;
+mod judgement_check;
 pub mod mcc;
 mod output;
 pub mod places;

@@ -5,6 +5,7 @@ mod archives;
 mod executor;
 mod hostile;
 mod import;
+mod judgements;
 mod plan;
 mod replay;
 mod shards;

@@ -6,6 +6,7 @@ use crate::judgement::{Block, Cell, Entry, Judgement, Weak};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::Votes;
 use num_rational::BigRational;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Facts about the votes on one position.
@@ -36,16 +37,24 @@ pub(crate) fn counted_votes<'j>(
     let voting = block.cells.iter().filter(|cell| judgement.entries[cell.entry].status.votes());
     let given: Vec<(usize, &Value)> = voting.filter_map(given).collect();
     let any_rounded = given.iter().any(|(_, value)| value.is_rounded());
+    // Each is rounded once, because long numbers take long.
+    let compared = |(_, value): &(usize, &'j Value)| {
+        if any_rounded { Cow::Owned(value.rounded()) } else { Cow::Borrowed(*value) }
+    };
+    let compared: Vec<Cow<'_, Value>> = given.iter().map(compared).collect();
     // Values that agree have the number of the first of them; a value that was not kept agrees with none.
     let number = |value: &Value| match value {
         Value::NotKept => NOT_KEPT,
         _ => {
-            let first = given.iter().position(|(_, other)| value.agrees(other, any_rounded));
+            let first = compared.iter().position(|other| **other == *value);
             first.map_or(NOT_KEPT, |first| NOT_KEPT + 1 + first as u32)
         }
     };
-    let mut votes: Vec<Vote> =
-        given.iter().map(|(entry, value)| Vote { entry: *entry, value: number(value) }).collect();
+    let vote = |((entry, _), value): (&(usize, &Value), &Cow<'_, Value>)| Vote {
+        entry: *entry,
+        value: number(value),
+    };
+    let mut votes: Vec<Vote> = given.iter().zip(&compared).map(vote).collect();
     if judgement.edition.judging.votes == Votes::PerTool {
         let confidence: Vec<BigRational> =
             judgement.confidence.iter().map(|entry| entry.confidence.clone()).collect();
