@@ -7,7 +7,7 @@ use mcc_judge::shared::{
     BlockName, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Podiums, RunView,
     Scores,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl JudgementSide for Judgement {
     const POSITIONS: bool = false;
@@ -47,12 +47,12 @@ impl JudgementSide for Judgement {
     /// The categories of each instance.
     fn instances(&self) -> BTreeMap<String, String> {
         let mut instances: BTreeMap<String, String> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         for block in &self.blocks {
-            let category = &self.categories[block.category].category;
-            let listed = instances.entry(block.instance.clone()).or_default();
-            if !listed.split(", ").any(|listed| listed == category) {
+            if seen.insert((&block.instance, block.category)) {
+                let listed = instances.entry(block.instance.clone()).or_default();
                 *listed += if listed.is_empty() { "" } else { ", " };
-                *listed += category;
+                *listed += &self.categories[block.category].category;
             }
         }
         instances

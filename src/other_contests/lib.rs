@@ -20,6 +20,7 @@ pub use tool::{ToolExplanation, explain_tool};
 pub use write::{tables, write};
 
 use mcc_base::OnFile;
+use mcc_base::names::MAX_NAME_BYTES;
 use mcc_edition::{OtherEdition, fraction};
 use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
 use num_rational::BigRational;
@@ -28,6 +29,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
+
+/// Limit for the number of categories, that of a category structure.
+const MAX_CATEGORIES: usize = 2000;
+
+/// Limit for the number of `more_parents` of all categories together.
+const MAX_PARENTS: usize = 20_000;
 
 /// A judgement of SV-COMP or CRV, as in its `judgement.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -308,6 +315,7 @@ impl Judgement {
         if (entries_named.len(), categories_named.len()) != (entries, categories) {
             return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
         }
+        self.check_sizes()?;
         let nested = self.categories.iter().all(|category| {
             category.parent.iter().chain(&category.more_parents).all(|parent| *parent < categories)
         });
@@ -329,6 +337,29 @@ impl Judgement {
             Err(JudgementError::Broken("an index refers to no entry or category".to_owned()))
         }
     }
+
+    /// Checks numbers and lengths that are multiplied where a category is described: by its name, its parents and theirs.
+    fn check_sizes(&self) -> Result<(), JudgementError> {
+        let broken = |what: String| Err(JudgementError::Broken(what));
+        let categories = self.categories.len();
+        if categories > MAX_CATEGORIES {
+            return broken(format!("it has {categories} categories, and at most {MAX_CATEGORIES} are read"));
+        }
+        let parents: usize = self.categories.iter().map(|category| category.more_parents.len()).sum();
+        if parents > MAX_PARENTS {
+            return broken(format!(
+                "its categories are parts of {parents} further categories, and at most {MAX_PARENTS} are read"
+            ));
+        }
+        let names = self.categories.iter().map(|category| &category.category);
+        let mut names = names.chain(self.entries.iter().map(|entry| &entry.entry));
+        // Only the length: an edition may name its categories in other letters than those of `check_name`.
+        if let Some(name) = names.find(|name| name.len() > MAX_NAME_BYTES) {
+            let start: String = name.chars().take(60).collect();
+            return broken(format!("the name `{start}...` is longer than {MAX_NAME_BYTES} bytes"));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -336,31 +367,57 @@ mod tests {
     use super::*;
     use mcc_edition::Rules;
 
-    #[test]
-    fn a_judgement_whose_runs_cannot_be_counted_is_refused() {
+    /// The error for a judgement with these scores and categories.
+    fn refused(scores: Vec<Score>, categories: Vec<Category>) -> String {
         let Rules::Other(edition) = Rules::load("svcomp-2024").unwrap() else { panic!("not of SV-COMP") };
         let folder = tempfile::tempdir().unwrap();
-        let read = |right: u64| {
-            let judgement = Judgement {
-                contest: "sv-comp".to_owned(),
-                version: String::new(),
-                edition: OtherEdition::clone(&edition),
-                inputs: vec![],
-                notes: vec![],
-                entries: vec![],
-                categories: vec![],
-                parts: vec![],
-                blocks: vec![],
-                scores: vec![Score { right, unconfirmed: 1, ..Score::default() }],
-                podiums: vec![],
-                quantiles: vec![],
-            };
-            let text = serde_json::to_string(&judgement).unwrap();
-            std::fs::write(folder.path().join("judgement.json"), text).unwrap();
-            Judgement::read(folder.path()).unwrap_err().to_string()
+        let judgement = Judgement {
+            contest: "sv-comp".to_owned(),
+            version: String::new(),
+            edition: OtherEdition::clone(&edition),
+            inputs: vec![],
+            notes: vec![],
+            entries: vec![],
+            categories,
+            parts: vec![],
+            blocks: vec![],
+            scores,
+            podiums: vec![],
+            quantiles: vec![],
         };
+        let text = serde_json::to_string(&judgement).unwrap();
+        std::fs::write(folder.path().join("judgement.json"), text).unwrap();
+        Judgement::read(folder.path()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_judgement_whose_runs_cannot_be_counted_is_refused() {
+        let read = |right: u64| refused(vec![Score { right, unconfirmed: 1, ..Score::default() }], vec![]);
         assert!(read(u64::MAX).contains("the number of runs of a score is too large"));
         assert!(read(u64::MAX - 1).contains("an index refers to no entry"));
+    }
+
+    #[test]
+    fn a_judgement_with_too_many_or_too_long_names_of_categories_is_refused() {
+        let category = |category: String, more_parents: Vec<usize>| Category {
+            category,
+            parent: None,
+            more_parents,
+            tasks: 1,
+            held: false,
+            note: String::new(),
+        };
+        // A score of no entry, so that all are refused in the end.
+        let read = |categories: Vec<Category>| refused(vec![Score::default()], categories);
+        let long = |bytes: usize| vec![category("x".repeat(bytes), vec![])];
+        assert!(read(long(MAX_NAME_BYTES)).contains("an index refers to no entry"));
+        assert!(read(long(MAX_NAME_BYTES + 1)).contains("is longer than 255 bytes"));
+        let parents = |count: usize| vec![category("x".to_owned(), vec![0; count])];
+        assert!(read(parents(MAX_PARENTS)).contains("an index refers to no entry"));
+        assert!(read(parents(MAX_PARENTS + 1)).contains("are parts of 20001 further categories"));
+        let many = |count: usize| (0..count).map(|at| category(at.to_string(), vec![])).collect();
+        assert!(read(many(MAX_CATEGORIES)).contains("an index refers to no entry"));
+        assert!(read(many(MAX_CATEGORIES + 1)).contains("it has 2001 categories"));
     }
 
     #[test]

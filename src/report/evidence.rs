@@ -11,9 +11,9 @@ use super::{ReportError, script};
 use askama::Template;
 use mcc_base::files;
 use mcc_campaign::benchkit::FoundFailure;
+use mcc_edition::fraction;
 use mcc_judge::absence::{Absence, Elsewhere};
 use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
-use num_rational::BigRational;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
@@ -82,6 +82,8 @@ struct TablePart {
 const MAX_ROWS: usize = 300;
 /// The part of such a table that is read.
 const MAX_TABLE_BYTES: u64 = 64 << 20;
+/// The part of a field that is shown; a longer number is not read, which takes time in the square of its length.
+const MAX_FIELD_CHARACTERS: usize = 2000;
 
 /// Writes the page of evidence and its data.
 pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<(), ReportError> {
@@ -134,9 +136,12 @@ fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<Tab
     let head = columns.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();
     // Points are exact numbers in the file.
-    let shown = |(column, text): (&str, &str)| match text.parse::<BigRational>() {
-        Ok(points) if column.starts_with("points") => show::points(&points),
-        _ => visible(text),
+    let shown = |(column, text): (&str, &str)| {
+        let is_number = column.starts_with("points") && text.len() <= MAX_FIELD_CHARACTERS;
+        match Some(text).filter(|_| is_number).and_then(fraction::parse) {
+            Some(points) => show::points(&points),
+            None => visible(&text.chars().take(MAX_FIELD_CHARACTERS).collect::<String>()),
+        }
     };
     for row in table.records().take(MAX_ROWS + 1).map_while(Result::ok) {
         rows.push(columns.iter().zip(row.iter()).map(shown).collect());
@@ -350,6 +355,18 @@ pub fn write_techniques(contest: &Contest, site: &NewSite) -> Result<(), ReportE
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_a_table_that_is_too_long_is_shown_in_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "7".repeat(1_000_000);
+        let table = format!("tool,points\na,3/2\nb,{long}\nc,1_0\n3,none\n");
+        std::fs::write(folder.path().join("sensitivity.csv"), table).unwrap();
+        let part = table_part(folder.path(), "", "sensitivity.csv").unwrap();
+        let points: Vec<&str> = part.rows.iter().map(|row| row[1].as_str()).collect();
+        assert_eq!(points, ["1.50", &long[..MAX_FIELD_CHARACTERS], "1_0", "none"]);
+        assert_eq!(part.rows[3][0], "3");
+    }
 
     #[test]
     fn a_flag_of_runs_that_did_not_compete_is_in_words_and_does_not_say_that_there_was_no_run() {

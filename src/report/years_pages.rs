@@ -107,10 +107,16 @@ pub fn write(years: &[Year], tables: &[YearTable], pages: &Pages, site: &NewSite
 
 /// The rank of each model of a year by the share of its values that are solved, the least share first.
 fn ranks(year: &Year) -> BTreeMap<&str, usize> {
-    let less = |a: &Counts, b: &Counts| {
-        u128::from(a.solved) * u128::from(b.all) < u128::from(b.solved) * u128::from(a.all)
+    let by_share = |a: &Counts, b: &Counts| {
+        let [a, b] =
+            [(a.solved, b.all), (b.solved, a.all)].map(|(solved, all)| u128::from(solved) * u128::from(all));
+        a.cmp(&b)
     };
-    let rank = |counts| 1 + year.families.values().filter(|other| less(&other.counts, counts)).count();
+    // Only shares have an order, so a model without values is before no other.
+    let mut sorted: Vec<&Counts> =
+        year.families.values().map(|family| &family.counts).filter(|counts| counts.all > 0).collect();
+    sorted.sort_by(|a, b| by_share(a, b));
+    let rank = |counts| 1 + sorted.partition_point(|other| by_share(other, counts).is_lt());
     year.families.iter().map(|(name, family)| (name.as_str(), rank(&family.counts))).collect()
 }
 
@@ -423,5 +429,25 @@ fn year_page(year: &Year, ranks: &BTreeMap<&str, usize>, pages: &Pages) -> PartP
                 texts: vec![],
             },
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_with_equal_shares_have_equal_ranks() {
+        let family = |(name, solved, all): (&str, u64, u64)| {
+            (
+                name.to_owned(),
+                Family { counts: Counts { solved, all, ..Counts::default() }, ..Family::default() },
+            )
+        };
+        let families =
+            [("half", 1, 2), ("all", 3, 3), ("two of four", 2, 4), ("none", 0, 7), ("empty", 0, 0)];
+        let year = Year { families: families.into_iter().map(family).collect(), ..Year::default() };
+        let expected = [("all", 4), ("empty", 1), ("half", 2), ("none", 1), ("two of four", 2)];
+        assert_eq!(ranks(&year), BTreeMap::from(expected));
     }
 }

@@ -21,6 +21,8 @@ pub struct Lines {
     /// The stream.
     pub stream: UnixStream,
     pending: Vec<u8>,
+    /// Number of the first pending bytes that contain no end of a line.
+    searched: usize,
     limit: usize,
     /// Whether the other end is open, as far as it was read.
     pub open: bool,
@@ -29,7 +31,7 @@ pub struct Lines {
 impl Lines {
     /// `limit`: the largest length of a line, bytes.
     pub fn new(stream: UnixStream, limit: usize) -> Self {
-        Self { stream, pending: vec![], limit, open: true }
+        Self { stream, pending: vec![], searched: 0, limit, open: true }
     }
 
     /// Returns the next complete line, without waiting; None if there is none yet or the stream has ended.
@@ -39,12 +41,15 @@ impl Lines {
     #[expect(clippy::should_implement_trait, reason = "None does not end it")]
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         loop {
-            if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
-                let rest = self.pending.split_off(end + 1);
+            // A long line arrives in many parts: only the new part is searched.
+            if let Some(end) = self.pending[self.searched..].iter().position(|b| *b == b'\n') {
+                let rest = self.pending.split_off(self.searched + end + 1);
+                self.searched = 0;
                 let mut line = std::mem::replace(&mut self.pending, rest);
                 line.pop();
                 return Ok(Some(line));
             }
+            self.searched = self.pending.len();
             if self.pending.len() > self.limit {
                 return Err(format!("a line of more than {} bytes", self.limit));
             }
@@ -264,6 +269,23 @@ pub(super) fn poll_readable(streams: &[BorrowedFd], timeout: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn lines_that_arrive_in_parts_are_complete() {
+        let (stream, mut other) = UnixStream::pair().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let mut lines = Lines::new(stream, MAX_LINE);
+        let long = "x".repeat(10_000);
+        let mut read = Vec::new();
+        for part in ["{}\n[", "1", "]", "\n\n12", "3\n", &long, "\n", "rest"] {
+            other.write_all(part.as_bytes()).unwrap();
+            while let Some(line) = lines.next().unwrap() {
+                read.push(String::from_utf8(line).unwrap());
+            }
+        }
+        assert_eq!(read, ["{}", "[1]", "", "123", &long]);
+    }
 
     #[test]
     fn only_the_end_of_the_guest_gives_a_reason_of_guests() {

@@ -12,7 +12,7 @@ use crate::run_verdict::{Points, RunVerdict};
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 /// Why two judgements cannot be compared.
@@ -527,13 +527,15 @@ fn places(before: &Podiums<'_>, after: &Podiums<'_>) -> Vec<PlaceChange> {
     let mut categories: Vec<&str> = before.iter().chain(after).map(|(category, _)| *category).collect();
     let mut seen = BTreeSet::new();
     categories.retain(|category| seen.insert(*category));
+    // Of several podiums of one name the first.
+    let [before, after] = [before, after].map(|podiums| {
+        let named = podiums.iter().rev().map(|(category, places)| (*category, places));
+        named.collect::<HashMap<&str, _>>()
+    });
     let none = BTreeMap::new();
     let mut changes = Vec::new();
     for category in categories {
-        let [before, after] = [before, after].map(|podiums| {
-            let podium = podiums.iter().find(|(name, _)| *name == category);
-            podium.map_or(&none, |(_, places)| places)
-        });
+        let [before, after] = [&before, &after].map(|named| named.get(category).copied().unwrap_or(&none));
         let of_category = |Change { what, before, after }| PlaceChange {
             category: category.to_owned(),
             entry: what,

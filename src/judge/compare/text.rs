@@ -48,7 +48,8 @@ impl fmt::Display for Comparison {
         section(out, "entries that keep their rank, or stay unranked, with other points", points, &[])?;
         let mut by_difference: Vec<&PointsChange> = self.points.iter().collect();
         let size = |change: &PointsChange| num_traits::Signed::abs(&change.difference());
-        by_difference.sort_by_key(|change| std::cmp::Reverse(size(change)));
+        // Once per score: the difference of two long fractions takes time.
+        by_difference.sort_by_cached_key(|change| std::cmp::Reverse(size(change)));
         let scores = by_difference.iter().map(|change| {
             let sign = if change.difference() > BigRational::zero() { "+" } else { "" };
             let mut row = score(change);

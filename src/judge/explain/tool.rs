@@ -11,7 +11,7 @@ use mcc_edition::fraction;
 use num_rational::BigRational;
 use num_traits::Zero;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 /// The explanation of the points of one entry. All points are with weights.
@@ -166,7 +166,8 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
     });
     let blocks: HashMap<(usize, usize), &Block> =
         judgement.blocks.iter().map(|block| ((block.examination, block.instance), block)).collect();
-    let took_part = |value: &&Position| scores().any(|score| score.examination == value.examination);
+    let examinations: BTreeSet<usize> = scores().map(|score| score.examination).collect();
+    let took_part = |value: &&Position| examinations.contains(&value.examination);
     let names = |value: &Position| {
         (
             judgement.instances[value.instance].instance.clone(),

@@ -1,21 +1,26 @@
 //! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
+use super::judge::JudgeError;
 use crate::absence::{Absence, Elsewhere};
 use crate::input::run_results::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
+use hashbrown::HashMap;
 use mcc_campaign::benchkit::Repeat;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the flags of the rows of a contest, in a fixed order. The rows are sorted by examination, instance and
 /// entry. `given` has the value numbers of all rows, `counts` the number of positions of each examination.
+///
+/// # Errors
+/// There are too many flags of absent runs.
 pub(super) fn flags(
     entries: &[Entry],
     instances: &[Instance],
     rows: &[RunRow],
     given: &[u32],
     counts: &[(String, usize)],
-) -> Vec<Flag> {
-    let mut flags = absences(entries, instances, rows, given, counts);
+) -> Result<Vec<Flag>, JudgeError> {
+    let mut flags = absences(entries, instances, rows, given, counts, MAX_ABSENCES)?;
     for row in rows {
         let repeated = row.facts.iter().flat_map(|facts| facts.repeated.iter().enumerate());
         for (position, repeat) in repeated.filter_map(|(position, repeat)| Some((position, (*repeat)?))) {
@@ -38,7 +43,7 @@ pub(super) fn flags(
         }
     }
     flags.sort_by_cached_key(|f| (f.kind, f.entry, f.examination, f.instance, f.position, f.family.clone()));
-    flags
+    Ok(flags)
 }
 
 /// The runs of an entry in an examination on a family.
@@ -55,30 +60,36 @@ struct FamilyRuns {
     has_evidence: u32,
 }
 
+/// Limit for the number of flags of absent runs. All contests have far fewer; a small table with many entries and models
+/// can have more than fit into memory.
+const MAX_ABSENCES: usize = 1_000_000;
+
 /// Returns a flag for every entry without a run in an examination that others ran, or in an examination on a family
 /// that others ran there.
-fn absences<'i>(
+///
+/// # Errors
+/// There are more than `most`.
+fn absences(
     entries: &[Entry],
-    instances: &'i [Instance],
+    instances: &[Instance],
     rows: &[RunRow],
     given: &[u32],
     counts: &[(String, usize)],
-) -> Vec<Flag> {
-    let mut family_numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    let number = |instance: &'i Instance| {
-        let next = family_numbers.len();
-        *family_numbers.entry(&instance.family).or_insert(next)
-    };
+    most: usize,
+) -> Result<Vec<Flag>, JudgeError> {
+    let names: BTreeSet<&str> = instances.iter().map(|instance| instance.family.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let number = |instance: &Instance| names.partition_point(|name| *name < instance.family.as_str());
     let family_of: Vec<usize> = instances.iter().map(number).collect();
-    let families = family_numbers.len();
-    let mut runs = vec![FamilyRuns::default(); counts.len() * entries.len() * families];
+    // By entry, examination and family, where there are rows: most other places are empty if there are many models.
+    let mut runs: HashMap<(usize, usize, usize), FamilyRuns> = HashMap::new();
     // By examination and family: number of instances that some entry ran.
-    let mut instances_run = vec![0_usize; counts.len() * families];
+    let mut instances_run: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut last_block = None;
     for row in rows {
         let (examination, entry) = (row.examination as usize, row.entry as usize);
         let family = family_of[row.instance as usize];
-        let at = &mut runs[(examination * entries.len() + entry) * families + family];
+        let at = runs.entry((entry, examination, family)).or_default();
         match row.ending {
             Ending::DidNotCompete => at.declined += 1,
             ending if !ending.is_scored() => at.failed += 1,
@@ -90,15 +101,20 @@ fn absences<'i>(
                 // The rows of a block follow one another: count the block once.
                 let block = (row.examination, row.instance);
                 if last_block.replace(block) != Some(block) {
-                    instances_run[examination * families + family] += 1;
+                    *instances_run.entry((examination, family)).or_default() += 1;
                 }
             }
         }
     }
-    let total = |examination: usize| -> usize {
-        instances_run[examination * families..(examination + 1) * families].iter().sum()
+    let runs: BTreeMap<(usize, usize, usize), FamilyRuns> = runs.into_iter().collect();
+    let instances_run = |examination: usize| {
+        let range = instances_run.range((examination, 0)..(examination + 1, 0));
+        range.map(|((_, family), instances)| (*family, *instances))
     };
-    let examinations_run = (0..counts.len()).filter(|examination| total(*examination) > 0).count();
+    let totals: Vec<usize> = (0..counts.len())
+        .map(|examination| instances_run(examination).map(|(_, instances)| instances).sum())
+        .collect();
+    let examinations_run = totals.iter().filter(|total| **total > 0).count();
     let judged = |entry: usize| {
         let status = entries[entry].status;
         status.votes() || status == Status::OutOfCompetition
@@ -106,17 +122,18 @@ fn absences<'i>(
     let mut flags = Vec::new();
     for entry in (0..entries.len()).filter(|entry| judged(*entry)) {
         let own_runs = |examination: usize| {
-            let first = (examination * entries.len() + entry) * families;
-            &runs[first..first + families]
+            runs.range((entry, examination, 0)..(entry, examination + 1, 0)).map(|(_, at)| at)
         };
-        let present = |examination: usize| own_runs(examination).iter().any(|at| at.has_evidence > 0);
+        let present = |examination: usize| own_runs(examination).any(|at| at.has_evidence > 0);
         let elsewhere = (0..counts.len()).filter(|examination| present(*examination)).count();
         if elsewhere == 0 {
             continue;
         }
-        for examination in 0..counts.len() {
-            let instances_run = &instances_run[examination * families..(examination + 1) * families];
+        for (examination, total) in totals.iter().copied().enumerate() {
             let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere: Elsewhere| {
+                if flags.len() == most {
+                    return Err(JudgeError::TooManyAbsences { most });
+                }
                 let absence = Absence {
                     // A published table can list runs with neither a value nor an ending.
                     has_empty_runs: at.ran > 0,
@@ -133,27 +150,71 @@ fn absences<'i>(
                     position: None,
                     detail: absence.to_string(),
                 });
+                Ok(())
             };
-            let at = own_runs(examination);
-            let failed = at.iter().any(|at| at.failed > 0);
-            if total(examination) > 0 && !present(examination) && !failed {
-                let sum = |count: fn(&FamilyRuns) -> u32| at.iter().map(count).sum();
+            let failed = own_runs(examination).any(|at| at.failed > 0);
+            if total > 0 && !present(examination) && !failed {
+                let sum = |count: fn(&FamilyRuns) -> u32| own_runs(examination).map(count).sum();
                 let at = FamilyRuns {
                     declined: sum(|at| at.declined),
                     ran: sum(|at| at.ran),
                     ..FamilyRuns::default()
                 };
                 let (ran, held) = (elsewhere as u64, examinations_run as u64);
-                flag("", total(examination), at, Elsewhere::Examinations { ran, held });
+                flag("", total, at, Elsewhere::Examinations { ran, held })?;
                 continue;
             }
-            for (family, number) in &family_numbers {
-                let at = at[*number];
-                if at.ran + at.failed == 0 && instances_run[*number] > 0 {
-                    flag(family, instances_run[*number], at, Elsewhere::Models);
+            for (family, instances) in instances_run(examination) {
+                let at = runs.get(&(entry, examination, family)).copied().unwrap_or_default();
+                if at.ran + at.failed == 0 {
+                    flag(names[family], instances, at, Elsewhere::Models)?;
                 }
             }
         }
     }
-    flags
+    Ok(flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_rational::BigRational;
+
+    #[test]
+    fn more_flags_of_absent_runs_than_the_limit_are_refused() {
+        let entry = |name: &str| Entry {
+            entry: name.to_owned(),
+            tool: name.to_owned(),
+            status: Status::Competing,
+            note: String::new(),
+        };
+        let instance = |family: &str| Instance {
+            instance: format!("{family}-PT-1"),
+            family: family.to_owned(),
+            status: "known".to_owned(),
+            weight: BigRational::from_integer(1.into()),
+        };
+        let row = |entry: u32, instance: u32| RunRow {
+            examination: 0,
+            entry,
+            instance,
+            ending: Ending::CannotCompute,
+            first: 0,
+            number: 1,
+            facts: None,
+        };
+        // The second entry has a run on one of three models.
+        let rows = [row(0, 0), row(0, 1), row(1, 1), row(0, 2)];
+        let instances = ["H", "G", "F"].map(instance);
+        let counts = [("StateSpace".to_owned(), 0), ("UpperBounds".to_owned(), 0)];
+        let flags = |most: usize| absences(&[entry("a"), entry("b")], &instances, &rows, &[], &counts, most);
+        let families: Vec<(usize, String)> =
+            flags(2).unwrap().into_iter().map(|flag| (flag.entry, flag.family)).collect();
+        assert_eq!(families, [(1, "F".to_owned()), (1, "H".to_owned())]);
+        assert_eq!(
+            flags(1).unwrap_err().to_string(),
+            "more than 1 flags would state that an entry has no run on a model that others ran; judge fewer entries \
+             together"
+        );
+    }
 }

@@ -44,6 +44,15 @@ pub enum JudgeError {
         /// Number of entries.
         count: usize,
     },
+    /// There are too many flags of absent runs.
+    #[error(
+        "more than {most} flags would state that an entry has no run on a model that others ran; judge fewer entries \
+         together"
+    )]
+    TooManyAbsences {
+        /// The largest number of such flags.
+        most: usize,
+    },
 }
 
 /// Judges results block by block, so that a judgement can be written while it is computed and memory contains only the
@@ -135,7 +144,7 @@ impl Judge {
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&results.overrides, &results.instances.names);
         let mixed_hosts = mixed_hosts(&mut results.rows, &instances);
-        let flags = flags::flags(&entries, &instances, &results.rows, &results.given, &results.examinations);
+        let flags = flags::flags(&entries, &instances, &results.rows, &results.given, &results.examinations)?;
         let mut judge = Self {
             header: Judgement {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
