@@ -4,6 +4,7 @@
 //! these lists, from 0.
 
 use crate::certified::Certified;
+pub use crate::judgement_check::has_short_denominator;
 pub use crate::value_verdict::{ValueVerdict, ValueVerdicts};
 use mcc_base::figures::{self, BadFigure};
 use mcc_base::names::{PropertyId, text_of};

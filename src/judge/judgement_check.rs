@@ -166,8 +166,8 @@ impl Judgement {
     }
 }
 
-/// Whether the common denominator of numbers is short.
-fn has_short_denominator<'n>(mut numbers: impl Iterator<Item = &'n BigRational>) -> bool {
+/// Whether the common denominator of numbers is so short that they can be summed.
+pub fn has_short_denominator<'n>(mut numbers: impl Iterator<Item = &'n BigRational>) -> bool {
     let mut common = BigInt::from(1);
     numbers.all(|number| {
         if number.denom().bits() > MAX_DENOMINATOR_BITS {

@@ -22,7 +22,7 @@ pub use write::{tables, write};
 use mcc_base::OnFile;
 use mcc_base::names::MAX_NAME_BYTES;
 use mcc_edition::{OtherEdition, fraction};
-use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status};
+use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status, has_short_denominator};
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive};
 use serde::{Deserialize, Serialize};
@@ -285,6 +285,7 @@ impl Judgement {
 
     /// Checks that every index refers to an entry or category: the file may have been edited.
     fn check(&self) -> Result<(), JudgementError> {
+        self.edition.check_recorded().map_err(JudgementError::Broken)?;
         let (entries, categories, parts) = (self.entries.len(), self.categories.len(), self.parts.len());
         let known = |entry: usize, category: usize| entry < entries && category < categories;
         let blocks = self.blocks.iter().all(|block| {
@@ -306,8 +307,13 @@ impl Judgement {
             .iter()
             .flat_map(|quantile| &quantile.steps)
             .flat_map(|step| [&step.x, &step.cpu_s]);
-        if !measured.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
+        let numbers: Vec<&BigRational> =
+            measured.chain(points).chain(places).chain(starts).chain(steps).collect();
+        if !numbers.iter().all(|number| fits(number)) {
             return Err(JudgementError::Broken(format!("a value is larger than {bound}")));
+        }
+        if !has_short_denominator(numbers.into_iter()) {
+            return Err(JudgementError::Broken("its values have too many digits together".to_owned()));
         }
         let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
         let categories_named: BTreeSet<_> =
@@ -395,6 +401,13 @@ mod tests {
         let read = |right: u64| refused(vec![Score { right, unconfirmed: 1, ..Score::default() }], vec![]);
         assert!(read(u64::MAX).contains("the number of runs of a score is too large"));
         assert!(read(u64::MAX - 1).contains("an index refers to no entry"));
+    }
+
+    #[test]
+    fn a_judgement_whose_points_have_too_long_denominators_is_refused() {
+        let points = BigRational::new(1.into(), 3.into()).pow(20_000);
+        let score = Score { points: Some(Points(points)), ..Score::default() };
+        assert!(refused(vec![score], vec![]).contains("its values have too many digits together"));
     }
 
     #[test]
