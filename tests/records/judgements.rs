@@ -42,7 +42,7 @@ fn a_judgement_with_a_block_score_or_place_twice_is_refused() {
         |judgement| judgement.podiums[0].category = "Other".to_owned(),
         "a podium is none of its edition",
     );
-    refused(|judgement| judgement.scores[1].examination = judgement.scores[0].examination, "a score");
+    refused(|judgement| judgement.scores[1].entry = judgement.scores[0].entry, twice);
 }
 
 #[test]

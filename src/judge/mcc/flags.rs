@@ -1,6 +1,5 @@
 //! Flags for the organizers: tools without a run where others have one, and tools that gave a value twice.
 
-use super::judge::JudgeError;
 use crate::absence::{Absence, Elsewhere};
 use crate::input::run_results::{NONE, RunRow};
 use crate::judgement::{Ending, Entry, Flag, FlagKind, Instance, Status};
@@ -19,7 +18,7 @@ pub(super) fn flags(
     rows: &[RunRow],
     given: &[u32],
     counts: &[(String, usize)],
-) -> Result<Vec<Flag>, JudgeError> {
+) -> Result<Vec<Flag>, TooManyAbsences> {
     let mut flags = absences(entries, instances, rows, given, counts, MAX_ABSENCES)?;
     for row in rows {
         let repeated = row.facts.iter().flat_map(|facts| facts.repeated.iter().enumerate());
@@ -64,6 +63,16 @@ struct FamilyRuns {
 /// can have more than fit into memory.
 const MAX_ABSENCES: usize = 1_000_000;
 
+/// There are too many flags of absent runs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "more than {most} flags would state that an entry has no run on a model that others ran; judge fewer entries \
+     together"
+)]
+pub struct TooManyAbsences {
+    most: usize,
+}
+
 /// Returns a flag for every entry without a run in an examination that others ran, or in an examination on a family
 /// that others ran there.
 ///
@@ -76,7 +85,7 @@ fn absences(
     given: &[u32],
     counts: &[(String, usize)],
     most: usize,
-) -> Result<Vec<Flag>, JudgeError> {
+) -> Result<Vec<Flag>, TooManyAbsences> {
     let names: BTreeSet<&str> = instances.iter().map(|instance| instance.family.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     let number = |instance: &Instance| names.partition_point(|name| *name < instance.family.as_str());
@@ -132,7 +141,7 @@ fn absences(
         for (examination, total) in totals.iter().copied().enumerate() {
             let mut flag = |family: &str, instances: usize, at: FamilyRuns, elsewhere: Elsewhere| {
                 if flags.len() == most {
-                    return Err(JudgeError::TooManyAbsences { most });
+                    return Err(TooManyAbsences { most });
                 }
                 let absence = Absence {
                     // A published table can list runs with neither a value nor an ending.

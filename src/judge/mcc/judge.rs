@@ -45,14 +45,8 @@ pub enum JudgeError {
         count: usize,
     },
     /// There are too many flags of absent runs.
-    #[error(
-        "more than {most} flags would state that an entry has no run on a model that others ran; judge fewer entries \
-         together"
-    )]
-    TooManyAbsences {
-        /// The largest number of such flags.
-        most: usize,
-    },
+    #[error(transparent)]
+    TooManyAbsences(#[from] flags::TooManyAbsences),
 }
 
 /// Judges results block by block, so that a judgement can be written while it is computed and memory contains only the
