@@ -98,7 +98,10 @@ fn a_value_that_its_evidence_does_not_state_is_not_judged() {
     };
     let id = row.split(',').nth(3).unwrap();
     for (changed, reason) in [
-        (row.replacen(&format!(",{id},"), ",,", 1), "id: `` is certified, but the answers are to `"),
+        (
+            row.replacen(&format!(",{id},"), ",,", 1),
+            "states the property `DiningTable-PT-03-ReachabilityDeadlock-0`, not ``",
+        ),
         (row.replace(",witness,T,", ",witness,F,"), "states the value `TRUE`, not FALSE"),
         (row.replace(",witness,T,", ",witness,7,"), "no witness shows the value 7 of ReachabilityDeadlock"),
         (row.replace(",witness,T,", ",proof,T,"), "the method proof has `evidence/DiningTable-PT-03/"),
