@@ -137,7 +137,7 @@ impl ArchivePaths<'_> {
             Ok(()) => Ok(edition),
             Err(reason) => Err(ArchiveError::Bad {
                 path,
-                reason: format!("{reason}; do not trust this archive, download it again"),
+                reason: format!("{reason}; the archive was changed, or has rules that this version refuses"),
             }),
         }
     }

@@ -6,8 +6,11 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use std::collections::BTreeMap;
 
-/// Longest edition of a record or judgement, as JSON. The longest that is built in has less than 100 KB.
-const MAX_RECORDED_BYTES: usize = 1 << 20;
+/// Longest edition of a record or judgement, as JSON. The longest that is built in has less than 100 KB; files of structures
+/// have 4 MiB at most.
+const MAX_RECORDED_BYTES: usize = 8 << 20;
+/// Largest number of examinations, and of podiums.
+const MAX_LIST: usize = 1000;
 
 /// Checks an edition of a record or judgement, which anyone can write.
 pub(super) fn check_recorded<E: serde::Serialize>(
@@ -31,11 +34,24 @@ impl Edition {
     /// # Errors
     /// It is too long, or a key has content that an edition file cannot have.
     pub fn check_recorded(&self) -> Result<(), String> {
-        check_recorded(self, Self::check)
+        check_recorded(self, Self::check_content)
     }
 
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
+        self.check_content()?;
+        check_unknown(self, &self.unknown)
+    }
+
+    /// As `check`, without the keys that `unknown` names: an edition without resigned entries can lack some of them.
+    fn check_content(&self) -> Result<(), Fault> {
+        for (key, length) in [("examination", self.examinations.len()), ("podium", self.podiums.len())] {
+            ensure(
+                length <= MAX_LIST,
+                &[key],
+                format!("has {length} items, and at most {MAX_LIST} are read"),
+            )?;
+        }
         let message =
             "an edition needs at least one examination; add one, or remove the key to keep those of the base";
         ensure(!self.examinations.is_empty(), &["examination"], message)?;
@@ -82,8 +98,7 @@ impl Edition {
             let valid = !suffix.is_empty() && !tool.is_empty();
             ensure(valid, &["suffix_tools", suffix], "suffix and tool must not be empty")?;
         }
-        self.check_judging()?;
-        check_unknown(self, &self.unknown)
+        self.check_judging()
     }
 
     fn check_judging(&self) -> Result<(), Fault> {

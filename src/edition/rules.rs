@@ -83,7 +83,7 @@ impl OtherEdition {
     pub fn check_recorded(&self) -> Result<(), String> {
         match self {
             Self::Svcomp(edition) => check_recorded(edition, |edition: &SvcompEdition| {
-                no_votes(&edition.statuses).and_then(|()| edition.check())
+                no_votes(&edition.statuses).and_then(|()| edition.check_content())
             }),
             Self::Crv(edition) => check_recorded(edition, |edition: &CrvEdition| {
                 no_votes(&edition.statuses).and_then(|()| edition.check())

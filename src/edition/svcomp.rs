@@ -317,6 +317,12 @@ pub struct OptOut {
 impl SvcompEdition {
     /// Returns a fault for the first key with invalid content.
     pub(super) fn check(&self) -> Result<(), Fault> {
+        self.check_content()?;
+        check_unknown(self, &self.unknown)
+    }
+
+    /// As `check`, without the keys that `unknown` names: an edition with a structure that was read can lack some of them.
+    pub(super) fn check_content(&self) -> Result<(), Fault> {
         let ScoringSchema { true_right, true_wrong, false_right, false_wrong, .. } = &self.points;
         for (key, points) in [("true_right", true_right), ("false_right", false_right)] {
             ensure(points.is_positive(), &["points", key], "must be more than 0")?;
@@ -327,10 +333,8 @@ impl SvcompEdition {
         let share = &self.qualification.more_than;
         let valid = !share.is_negative() && *share < BigRational::one();
         ensure(valid, &["qualification", "more_than"], "must be a share from 0 to below 1")?;
-        check_categories(&self.categories).or_else(|(number, message)| {
-            ensure(false, &["category", &number.to_string(), "name"], message)
-        })?;
-        check_unknown(self, &self.unknown)
+        check_categories(&self.categories)
+            .or_else(|(number, message)| ensure(false, &["category", &number.to_string(), "name"], message))
     }
 
     /// The answers that count in a category.

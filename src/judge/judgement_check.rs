@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// each are counted.
 const MAX_COUNTED: usize = 10_000_000;
 /// Largest product of the numbers of entries and blocks: pages have a cell for each.
-const MAX_CELLS: usize = 20_000_000;
-/// Most bits of a common denominator. Sums of fractions with a longer one take hours.
+const MAX_CELLS: usize = 50_000_000;
+/// Most bits of a common denominator of weights or points. Sums of fractions with a longer one take hours.
 const MAX_DENOMINATOR_BITS: u64 = 20_000;
 
 impl Judgement {
@@ -153,8 +153,8 @@ impl Judgement {
         let virtuals = self.best_virtual.iter().flat_map(|score| [&score.points, &score.normalized]);
         let podiums = self.podiums.iter().chain(&self.evidence_podiums);
         let places = podiums.flat_map(|podium| &podium.places).map(|place| &place.points);
-        let has_short_sums = has_short_denominator(weights)
-            && has_short_denominator(scores.chain(virtuals).chain(places))
+        let has_short_sums = has_short_denominator(weights, MAX_DENOMINATOR_BITS)
+            && has_short_denominator(scores.chain(virtuals).chain(places), MAX_DENOMINATOR_BITS)
             // The sums of confidences are of few.
             && self.confidence.iter().all(|confidence| confidence.confidence.denom().bits() <= 128);
         if has_short_sums {
@@ -166,14 +166,17 @@ impl Judgement {
     }
 }
 
-/// Whether the common denominator of numbers is so short that they can be summed.
-pub fn has_short_denominator<'n>(mut numbers: impl Iterator<Item = &'n BigRational>) -> bool {
+/// Whether the common denominator of numbers has at most this number of bits, so that they can be summed.
+pub fn has_short_denominator<'n>(mut numbers: impl Iterator<Item = &'n BigRational>, most_bits: u64) -> bool {
     let mut common = BigInt::from(1);
     numbers.all(|number| {
-        if number.denom().bits() > MAX_DENOMINATOR_BITS {
+        if number.denom().bits() > most_bits {
             return false;
         }
-        common = common.lcm(number.denom());
-        common.bits() <= MAX_DENOMINATOR_BITS
+        // Few numbers have a new factor, and the common multiple takes far longer than the test.
+        if !common.is_multiple_of(number.denom()) {
+            common = common.lcm(number.denom());
+        }
+        common.bits() <= most_bits
     })
 }
