@@ -1,7 +1,6 @@
 //! The parts of a judgement of SV-COMP or CRV that a comparison shows.
 
 use crate::{Block, CategoryPlace, Judgement, Podium, Points};
-use mcc_edition::OtherEdition;
 use mcc_judge::judgement::Entry;
 use mcc_judge::shared::{
     BlockName, BlockView, ComparedAnswer, ComparedPlace, EndingOrVerdict, JudgementSide, Podiums, RunView,
@@ -22,11 +21,7 @@ impl JudgementSide for Judgement {
     fn settings(&self) -> serde_json::Value {
         let mut settings = serde_json::to_value(&self.edition).unwrap_or_default();
         for category in &self.categories {
-            let tasks = match self.edition {
-                OtherEdition::Svcomp(_) => "tasks",
-                OtherEdition::Crv(_) => "benchmarks",
-            };
-            let mut facts = format!("{} {tasks}", category.tasks);
+            let mut facts = format!("{} {}", category.tasks, self.task_words().1);
             for parent in category.parent.iter().chain(&category.more_parents) {
                 facts += &format!(", part of {}", self.categories[*parent].category);
             }

@@ -259,6 +259,14 @@ impl Judgement {
         }
     }
 
+    /// The words of the contest for one task of a category, and for several.
+    pub fn task_words(&self) -> (&'static str, &'static str) {
+        match self.edition {
+            OtherEdition::Svcomp(_) => ("task", "tasks"),
+            OtherEdition::Crv(_) => ("benchmark", "benchmarks"),
+        }
+    }
+
     /// The word of the contest for an instance: `benchmark` in CRV.
     pub fn instance_word(&self) -> &'static str {
         match self.edition {

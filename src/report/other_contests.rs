@@ -242,10 +242,8 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
             .iter()
             .map(|&number| {
                 let blocks = judgement.blocks.iter().filter(|block| block.category == number).count();
-                let tasks = match judgement.edition {
-                    OtherEdition::Svcomp(_) => count(blocks, "task", "tasks"),
-                    OtherEdition::Crv(_) => count(blocks, "benchmark", "benchmarks"),
-                };
+                let (one, many) = judgement.task_words();
+                let tasks = count(blocks, one, many);
                 let tasks = if blocks == 0 { String::new() } else { tasks };
                 (path(judgement, number, "html"), title(judgement, number), tasks)
             })

@@ -17,6 +17,7 @@ mod sources;
 #[path = "../support/mod.rs"]
 mod support;
 mod svcomp;
+mod svcomp_2013;
 mod svcomp_categories;
 mod tables;
 mod years;
