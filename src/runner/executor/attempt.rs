@@ -2,12 +2,13 @@
 //! preparing -> booting -> ready -> examining -> collecting -> halting.
 
 use super::disturbance;
+use super::end_of_run::{SIGKILL, mark_of_end, outcome_of};
 use super::evidence_files::EvidenceFiles;
 use super::host_watch::HostWatch;
 use super::limits::{Budget, Enforced};
 use super::metered::{Metered, Step};
 use super::usage::UsageMeter;
-use mcc_base::guest::{Exit, GuestEvent, Job, Request, capped};
+use mcc_base::guest::{GuestEvent, Job, Request, capped};
 use mcc_base::guest_kernel_log;
 use mcc_base::{HostState, Mark};
 use mcc_campaign::benchkit::AnswerLines;
@@ -15,7 +16,7 @@ use mcc_campaign::{Disturbance, Hosts};
 use mcc_edition::{CpuFlags, Edition};
 use mcc_store::{Arrivals, Environment, Instructions, Outcome, RunFacts};
 use mcc_vm::host::Policy;
-use mcc_vm::{Event, Guest, GuestEnd, InstructionSource, Machine, MachineSpec, Start, VmError};
+use mcc_vm::{Event, Guest, InstructionSource, Machine, MachineSpec, Start, VmError};
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
@@ -475,15 +476,7 @@ impl AttemptRunner<'_> {
             }
             return Ok(Outcome::DiskLimit);
         }
-        self.mark(match error {
-            VmError::Crashed(_) | VmError::MemoryLimit(_) => Mark::QEMU_CRASH,
-            VmError::Disk { .. } => Mark::DISK_ERROR,
-            VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
-            VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
-            VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
-            VmError::PortClosed => Mark::CONNECTION_LOST,
-            _ => Mark::GUEST_MESSAGES,
-        });
+        self.mark(mark_of_end(error));
         // What the tool wrote last may not have reached the host.
         self.mark(Mark::OUTPUT_INCOMPLETE);
         phases.guest_end = Some(capped(&error.to_string(), MAX_REASON));
@@ -656,50 +649,5 @@ fn unexpected(event: &GuestEvent) -> VmError {
     match event {
         GuestEvent::Failed { reason, .. } => VmError::Agent(reason.clone()),
         other => VmError::Agent(format!("unexpected message {}", capped(&format!("{other:?}"), 300))),
-    }
-}
-
-/// Bash reports a program that was ended by a signal as 128 plus the number of the signal; head scripts return that.
-const BASH_SIGNAL: u8 = 128;
-
-const SIGKILL: u8 = 9;
-
-fn outcome_of(exit: Exit, oom_kills: u64) -> Outcome {
-    let signal = match exit {
-        Exit::Signal(signal) => Some(signal),
-        // Only signals of crashes, because a program may use these exit codes itself: SIGILL, TRAP, ABRT, BUS, FPE, KILL,
-        // SEGV, SYS.
-        Exit::Code(code) => {
-            code.checked_sub(BASH_SIGNAL).filter(|signal| [4, 5, 6, 7, 8, 9, 11, 31].contains(signal))
-        }
-    };
-    match (signal, exit) {
-        (Some(SIGKILL), _) if oom_kills > 0 => Outcome::MemoryLimit,
-        (Some(signal), _) | (None, Exit::Signal(signal)) => Outcome::ToolCrash { signal: i32::from(signal) },
-        (None, Exit::Code(code)) if code != 0 && oom_kills > 0 => Outcome::MemoryLimit,
-        (None, Exit::Code(code)) => Outcome::Finished { exit_code: i32::from(code) },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exit_codes_and_signals_give_the_outcome() {
-        for (exit, oom_kills, outcome) in [
-            (Exit::Code(0), 0, Outcome::Finished { exit_code: 0 }),
-            (Exit::Code(1), 0, Outcome::Finished { exit_code: 1 }),
-            (Exit::Code(139), 0, Outcome::ToolCrash { signal: 11 }),
-            (Exit::Signal(6), 0, Outcome::ToolCrash { signal: 6 }),
-            (Exit::Code(137), 1, Outcome::MemoryLimit),
-            (Exit::Signal(9), 1, Outcome::MemoryLimit),
-            (Exit::Code(1), 1, Outcome::MemoryLimit),
-            // A portfolio tool that continued after one of its processes was killed.
-            (Exit::Code(0), 1, Outcome::Finished { exit_code: 0 }),
-            (Exit::Code(200), 0, Outcome::Finished { exit_code: 200 }),
-        ] {
-            assert_eq!(outcome_of(exit, oom_kills), outcome, "{exit:?} {oom_kills}");
-        }
     }
 }

@@ -5,6 +5,7 @@ mod attempt;
 mod canary;
 mod counts;
 pub mod disturbance;
+mod end_of_run;
 mod error;
 mod evidence_files;
 mod free_disk;
