@@ -44,7 +44,8 @@ const WITHOUT_COMPARISON: [&str; 15] = [
 /// common; `compare-campaigns` tests whether two versions of a tool differ.
 /// With an edition of SV-COMP or CRV, reads the results of that contest (docs/other-contests.md).
 /// A folder with the judgement of another record is refused; the judgement of a table of answers is replaced.
-/// Exits with 1 if no entry competes, or the judgement is provisional: a run is open or an infrastructure failure.
+/// Exits with 1 if no entry competes, or the judgement is provisional: a run of an entry that votes is open, or an
+/// infrastructure failure that does not exclude its block.
 #[derive(clap::Args)]
 pub struct Args {
     /// The sources: folders of records (RESULTS), archives, tables of answers, or folders of BenchKit's results (CSV and

@@ -42,6 +42,12 @@ pub(super) fn judge(
             crv::judge(edition, crv::read(edition, input).map_err(Failure::usage)?).map_err(Failure::usage)?
         }
     };
+    judgement.check().map_err(|reason| {
+        Failure::usage(anyhow::anyhow!(
+            "{}: the judgement could not be read again: {reason}",
+            input.display()
+        ))
+    })?;
     refuse_other_judgement(out, &judgement.inputs)?;
     mcc_other_contests::write(&judgement, out)?;
     describe(&judgement, publication, out)?;

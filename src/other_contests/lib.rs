@@ -291,13 +291,16 @@ impl Judgement {
         file.rewind().on("read", &path)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
-        judgement.check()?;
+        judgement.check().map_err(JudgementError::Broken)?;
         Ok(Some(judgement))
     }
 
-    /// Checks that every index refers to an entry or category: the file may have been edited.
-    fn check(&self) -> Result<(), JudgementError> {
-        self.edition.check_recorded().map_err(JudgementError::Broken)?;
+    /// Checks that every index refers to an entry or category, and limits of what commands read.
+    ///
+    /// # Errors
+    /// The first inconsistency found: the file may have been edited, or what was judged is too large.
+    pub fn check(&self) -> Result<(), String> {
+        self.edition.check_recorded()?;
         let (entries, categories, parts) = (self.entries.len(), self.categories.len(), self.parts.len());
         let known = |entry: usize, category: usize| entry < entries && category < categories;
         let blocks = self.blocks.iter().all(|block| {
@@ -320,13 +323,13 @@ impl Judgement {
             .flat_map(|quantile| &quantile.steps)
             .flat_map(|step| [&step.x, &step.cpu_s]);
         if !measured.chain(points).chain(places).chain(starts).chain(steps).all(fits) {
-            return Err(JudgementError::Broken(format!("a value is larger than {bound}")));
+            return Err(format!("a value is larger than {bound}"));
         }
         let entries_named: BTreeSet<_> = self.entries.iter().map(|entry| &entry.entry).collect();
         let categories_named: BTreeSet<_> =
             self.categories.iter().map(|category| &category.category).collect();
         if (entries_named.len(), categories_named.len()) != (entries, categories) {
-            return Err(JudgementError::Broken("two entries or categories have the same name".to_owned()));
+            return Err("two entries or categories have the same name".to_owned());
         }
         self.check_sizes()?;
         let nested = self.categories.iter().all(|category| {
@@ -337,7 +340,7 @@ impl Judgement {
             right.checked_add(unconfirmed)?.checked_add(wrong)?.checked_add(unjudged)
         };
         if self.scores.iter().any(|score| runs(score).is_none()) {
-            return Err(JudgementError::Broken("the number of runs of a score is too large".to_owned()));
+            return Err("the number of runs of a score is too large".to_owned());
         }
         let scores = self.scores.iter().all(|score| known(score.entry, score.category));
         let podiums = self.podiums.iter().all(|podium| {
@@ -345,13 +348,13 @@ impl Judgement {
         });
         let quantiles = self.quantiles.iter().all(|quantile| known(quantile.entry, quantile.category));
         if !(blocks && nested && scores && podiums && quantiles) {
-            return Err(JudgementError::Broken("an index refers to no entry or category".to_owned()));
+            return Err("an index refers to no entry or category".to_owned());
         }
         self.check_sums()
     }
 
     /// Checks that the points of a category can be summed.
-    fn check_sums(&self) -> Result<(), JudgementError> {
+    fn check_sums(&self) -> Result<(), String> {
         let mut points: Vec<Vec<&BigRational>> = vec![Vec::new(); self.categories.len()];
         for block in &self.blocks {
             points[block.category].extend(block.cells.iter().map(|cell| &cell.points));
@@ -365,20 +368,19 @@ impl Judgement {
         if points.into_iter().all(|points| has_short_denominator(points.into_iter(), MAX_DENOMINATOR_BITS)) {
             Ok(())
         } else {
-            Err(JudgementError::Broken("the points of a category have too many digits together".to_owned()))
+            Err("the points of a category have too many digits together".to_owned())
         }
     }
 
     /// Checks numbers and lengths that are multiplied where a category is described: by its name, its parents and theirs.
-    fn check_sizes(&self) -> Result<(), JudgementError> {
-        let broken = |what: String| Err(JudgementError::Broken(what));
+    fn check_sizes(&self) -> Result<(), String> {
         let categories = self.categories.len();
         if categories > MAX_CATEGORIES {
-            return broken(format!("it has {categories} categories, and at most {MAX_CATEGORIES} are read"));
+            return Err(format!("it has {categories} categories, and at most {MAX_CATEGORIES} are read"));
         }
         let parents: usize = self.categories.iter().map(|category| category.more_parents.len()).sum();
         if parents > MAX_PARENTS {
-            return broken(format!(
+            return Err(format!(
                 "its categories are parts of {parents} further categories, and at most {MAX_PARENTS} are read"
             ));
         }
@@ -387,7 +389,7 @@ impl Judgement {
         // Only the length: an edition may name its categories in other letters than those of `check_name`.
         if let Some(name) = names.find(|name| name.len() > MAX_NAME_BYTES) {
             let start: String = name.chars().take(60).collect();
-            return broken(format!("the name `{start}...` is longer than {MAX_NAME_BYTES} bytes"));
+            return Err(format!("the name `{start}...` is longer than {MAX_NAME_BYTES} bytes"));
         }
         Ok(())
     }
