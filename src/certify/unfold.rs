@@ -3,12 +3,18 @@
 
 use crate::budget::{Limits, Stop};
 use crate::net::{Arcs, Compiled, Named};
-use mcc_model::{Bag, Colour, ColouredTransition, Guard, SymmetricNet, Term};
+use mcc_model::{Bag, Colour, ColouredTransition, Guard, MAX_COLOURS, SymmetricNet, Term};
 
 /// Memory of a place, and of a transition without its arcs.
 const NODE_BYTES: u64 = 64;
 /// Memory of an arc with its entries in the tables.
 const ARC_BYTES: u64 = 64;
+/// Bindings that are tried in the time of a step.
+const TRIES_PER_STEP: u64 = 16;
+/// Tries after which they are taken from the budget.
+const TRIES_UNSPENT: u64 = 0x1000;
+/// A guard counts as one more try for this number of its terms.
+const TERMS_PER_TRY: u64 = 64;
 
 /// Unfolds a net. The memory of its tables is taken from the budget for good.
 pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, Stop> {
@@ -26,20 +32,31 @@ pub(crate) fn unfold(net: SymmetricNet, limits: &Limits<'_>) -> Result<Named, St
         places.push(start..end);
     }
     let (mut transitions, mut arcs, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unspent = 0;
+    let mut tried = |tries: u64| {
+        unspent += tries;
+        if unspent < TRIES_UNSPENT {
+            return Ok(());
+        }
+        let steps = unspent / TRIES_PER_STEP;
+        unspent %= TRIES_PER_STEP;
+        limits.spend(steps)
+    };
     for transition in &net.transitions {
         let start = u32::try_from(arcs.len()).map_err(|_| TOO_LARGE)?;
         let mut colours = Vec::new();
-        let mut tried = 0_u32;
+        let of_guard = 1 + transition.guard.terms() / TERMS_PER_TRY;
         each_binding(&net, transition, &mut |binding, is_complete| {
-            tried = tried.wrapping_add(1);
-            if tried.is_multiple_of(0x1000) {
-                limits.spend(0x100)?;
-            }
+            tried(of_guard)?;
             if is_complete {
-                let side = |side: &[(usize, Bag)]| -> Result<Vec<(u32, u64)>, Stop> {
+                let mut side = |side: &[(usize, Bag)]| -> Result<Vec<(u32, u64)>, Stop> {
                     let mut list = Vec::new();
                     for (place, bag) in side {
-                        let tokens = bag.evaluate(binding).map_err(|_| Stop::TooLarge(NO_VALUE))?;
+                        let mut left = MAX_COLOURS;
+                        let tokens = bag.evaluate_within(binding, &mut left);
+                        let tokens = tokens.map_err(|_| Stop::TooLarge(NO_VALUE))?;
+                        // The memory of arcs is limited, but not what is listed without becoming one.
+                        tried(MAX_COLOURS - left - tokens.len() as u64)?;
                         let start = places[*place].start;
                         list.extend(tokens.into_iter().map(|(colour, count)| (start + colour as u32, count)));
                     }
@@ -136,5 +153,33 @@ fn needed_by_term(term: &Term) -> usize {
             needed_by_term(inner)
         }
         Term::Tuple(parts) => parts.iter().map(|(part, _)| needed_by_term(part)).max().unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    /// The steps of unfolding a net with one binding, whose arc lists one colour this number of times.
+    fn steps(listed: usize) -> u64 {
+        let text = "<pnml><net id='n' type='ptnet'><page id='g'><place id='p'/><transition id='t'/>\
+                    <arc id='a' source='p' target='t'/></page></net></pnml>";
+        let net = mcc_model::Net::read(text.as_bytes(), "n").unwrap();
+        let mut net = SymmetricNet::from(net);
+        net.transitions[0].inputs[0].1 = Bag::Add(vec![Bag::Each(Term::Constant(0)); listed]);
+        let cancel = AtomicBool::new(false);
+        let budget = Budget { steps: u64::MAX, time: Duration::MAX, memory_bytes: 1 << 20, cancel: &cancel };
+        let limits = Limits::new(&budget);
+        unfold(net, &limits).unwrap();
+        u64::MAX - limits.left()
+    }
+
+    #[test]
+    fn unfolding_spends_steps_for_colours_that_are_listed_repeatedly() {
+        assert_eq!(steps(1000), 0);
+        assert_eq!(steps(16_001), 1000);
     }
 }

@@ -21,6 +21,11 @@ pub const VERDICTS: &str = "GenericPropertiesVerdict.xml";
 
 /// Largest sum of the unpacked bytes of an archive. The largest contest models take some hundreds of MB.
 pub(super) const MAX_ARCHIVE_BYTES: u64 = 8 << 30;
+/// Largest length of an unpacked archive as a multiple of its length, with at least `ALWAYS_ALLOWED_BYTES`. Instances of the
+/// contest have some 30, and the most repetitive of their files 70.
+pub(super) const MAX_RATIO: u64 = 250;
+/// Bytes that an archive of any length may have, unpacked.
+pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 64 << 20;
 /// Largest sum of the bytes of all files except the model; these are kept in memory.
 const MAX_REST_BYTES: u64 = 1 << 30;
 /// Largest number of entries.
@@ -649,6 +654,11 @@ mod tests {
         header.set_cksum();
         tar.append(&header, io::empty()).unwrap();
         tar.into_inner().unwrap().finish().unwrap();
+        let error = Archive::open(&path).unwrap_err().to_string();
+        let start = "\"N-PT-1/UpperBounds.xml\" of 1073741825 bytes makes the archive, which has ";
+        assert!(error.contains(start) && error.contains(" bytes, larger than 67108864 bytes"), "{error}");
+
+        File::options().append(true).open(&path).unwrap().set_len(5 << 20).unwrap();
         let error = Archive::open(&path).unwrap_err().to_string();
         assert!(
             error.contains("\"UpperBounds.xml\" makes the files other than the model larger than"),

@@ -1,5 +1,6 @@
 //! Errors in the XML of a model: PNML, property files, NUPN sections, generic verdicts.
 
+use super::xml::MAX_ID_BYTES;
 use mcc_base::names::BadName;
 
 /// An error in a file of a model, with its place and the remedy.
@@ -29,11 +30,14 @@ pub enum Problem {
     /// A tag or text has more bytes than allowed.
     #[error("a tag or text is longer than {0} bytes")]
     ItemTooLong(u64),
+    /// An id, or an attribute beside it, has more bytes than allowed.
+    #[error("the attribute {0} is longer than {most} bytes", most = MAX_ID_BYTES)]
+    IdTooLong(String),
     /// Elements are nested deeper than allowed.
     #[error("elements are nested deeper than {0}")]
     TooDeep(usize),
-    /// The file has more elements and texts than allowed.
-    #[error("the file has more than {0} elements and texts")]
+    /// The file has more elements and texts, or its tuples of sums copy more terms, than allowed.
+    #[error("the file has more than {0} elements and texts, or copied terms in tuples of sums")]
     TooMany(u32),
     /// An element is not allowed at its place.
     #[error("<{found}> where {expected} is expected")]
@@ -149,7 +153,7 @@ impl Problem {
             Problem::Io(_) => "check the file, or unpack the archive again",
             Problem::Malformed(_) => "check it with an XML validator, or unpack the archive again",
             Problem::DocumentType => "remove it; entities are not expanded here",
-            Problem::ItemTooLong(_) | Problem::TooDeep(_) | Problem::TooMany(_) => {
+            Problem::ItemTooLong(_) | Problem::IdTooLong(_) | Problem::TooDeep(_) | Problem::TooMany(_) => {
                 "contest files are far below this limit; check how the file was made"
             }
             Problem::Unexpected { .. } => "see the grammar of the contest's files (rule E-1.8)",

@@ -52,13 +52,16 @@ impl Ids {
     }
 }
 
+/// The ids of fewer arcs are compared at the end only. One arc that a file repeats compresses to a thousandth, but needs memory.
+const MIN_ARCS_CHECKED: usize = 1 << 16;
+
 #[derive(Default)]
 pub(super) struct Graph {
     places: Vec<Place>,
     transitions: Vec<Transition>,
     arcs: Vec<RawArc>,
-    /// The ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end: with them, the table would be
-    /// ten times as large.
+    /// The ids of `arcs`. Nothing refers to arcs, so their ids are only compared, at the end and each time that there are four
+    /// times as many: with them, the table would be ten times as large.
     arc_ids: Ids,
     /// Each node and the line of its declaration.
     nodes: Vec<(Node, u64)>,
@@ -107,10 +110,16 @@ impl Graph {
     }
 
     /// Adds an arc with its id, source and target.
-    pub fn add_arc(&mut self, line: u64, [id, source, target]: [&str; 3]) {
+    pub fn add_arc(&mut self, line: u64, [id, source, target]: [&str; 3]) -> Result<(), GraphError> {
         let (source, target) = (self.number(source), self.number(target));
         self.arc_ids.push(id);
         self.arcs.push(RawArc { line, source, target, weight: 1 });
+        let count = self.arcs.len();
+        if count >= MIN_ARCS_CHECKED && count.is_power_of_two() && count.trailing_zeros() % 2 == 0 {
+            self.repeated_arc().map_or(Ok(()), Err)
+        } else {
+            Ok(())
+        }
     }
 
     /// Sets the tokens of the last place.
@@ -221,4 +230,16 @@ fn merge(arcs: &mut Vec<Arc>) -> Result<(), usize> {
     }
     *arcs = merged;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arc_that_is_repeated_without_end_is_refused() {
+        let mut graph = Graph::default();
+        let repeated = (1..1 << 20).find_map(|line| graph.add_arc(line, ["a", "p", "t"]).err());
+        assert_eq!(repeated, Some((2, Problem::DuplicateId { id: "a".to_owned(), first: 1 })));
+    }
 }

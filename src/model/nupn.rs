@@ -1,11 +1,15 @@
 //! NUPN: the nested units of a P/T net, in an element `<toolspecific tool="nupn">` of its model.
 
 use super::pnml::natural;
-use super::xml::{Item, Xml, attribute, element_name};
+use super::xml::{Item, Xml, attribute, check_id, element_name};
 use super::{ModelError, Net, Problem};
 use quick_xml::events::BytesStart;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::io::BufRead;
+
+/// Findings of one kind in one file; further ones are only counted.
+pub(super) const MAX_ALIKE: usize = 20;
 
 /// A NUPN section as written. `Nupn::faults` checks it against its net.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,7 +120,7 @@ impl Nupn {
     }
 
     /// Returns the contradictions of the section with its net and in itself, each with its line: sizes, unknown places,
-    /// places in two units, units that do not form a tree.
+    /// places in two units, units that do not form a tree. Only those that are shown have a text.
     pub fn faults(&self, net: &Net) -> Vec<(u64, String)> {
         let mut faults = Vec::new();
         let arcs: usize = net.transitions.iter().map(|t| t.inputs.len() + t.outputs.len()).sum();
@@ -128,7 +132,11 @@ impl Nupn {
         ];
         for (what, stated, counted) in sizes {
             if stated != counted as u64 {
-                faults.push((self.line, format!("NUPN states {stated} {what}, but there are {counted}")));
+                add(
+                    &mut faults,
+                    self.line,
+                    format_args!("NUPN states {stated} {what}, but there are {counted}"),
+                );
             }
         }
         let places: HashSet<&str> = net.places.iter().map(|place| place.id.as_str()).collect();
@@ -136,11 +144,11 @@ impl Nupn {
         for unit in &self.units {
             for place in &unit.places {
                 if !places.contains(place.as_str()) {
-                    faults
-                        .push((unit.line, format!("unit {} has \"{place}\", which is not a place", unit.id)));
+                    let text = format_args!("unit {} has \"{place}\", which is not a place", unit.id);
+                    add(&mut faults, unit.line, text);
                 } else if let Some(other) = owner.insert(place, &unit.id) {
-                    faults
-                        .push((unit.line, format!("place {place} is in the units {other} and {}", unit.id)));
+                    let text = format_args!("place {place} is in the units {other} and {}", unit.id);
+                    add(&mut faults, unit.line, text);
                 }
             }
         }
@@ -148,24 +156,22 @@ impl Nupn {
             let orphan = net.places.iter().find(|place| !owner.contains_key(place.id.as_str()));
             let orphan = orphan.map_or("", |place| &place.id);
             let count = places.len() - owner.len();
-            faults.push((self.line, format!("{count} places are in no unit, the first is {orphan}")));
+            add(&mut faults, self.line, format_args!("{count} places are in no unit, the first is {orphan}"));
         }
-        faults.extend(self.tree_faults());
+        self.add_tree_faults(&mut faults);
         faults
     }
 
     /// Checks that the units form a tree: one root, and every other unit directly inside exactly one unit.
-    fn tree_faults(&self) -> Vec<(u64, String)> {
-        let mut faults = Vec::new();
+    fn add_tree_faults(&self, faults: &mut Vec<(u64, String)>) {
         let mut by_id: HashMap<&str, &Unit> = HashMap::new();
         for unit in &self.units {
             if by_id.insert(&unit.id, unit).is_some() {
-                faults.push((unit.line, format!("the unit id {} is used twice", unit.id)));
+                add(faults, unit.line, format_args!("the unit id {} is used twice", unit.id));
             }
         }
         if !by_id.contains_key(self.root.as_str()) {
-            faults.push((self.line, format!("the root unit \"{}\" does not exist", self.root)));
-            return faults;
+            return add(faults, self.line, format_args!("the root unit \"{}\" does not exist", self.root));
         }
         let mut reached: HashSet<&str> = HashSet::from([self.root.as_str()]);
         let mut open = vec![self.root.as_str()];
@@ -173,26 +179,34 @@ impl Nupn {
             for inside in &unit.subunits {
                 match by_id.get_key_value(inside.as_str()) {
                     None => {
-                        faults
-                            .push((unit.line, format!("unit {} has the unknown subunit {inside}", unit.id)));
+                        let text = format_args!("unit {} has the unknown subunit {inside}", unit.id);
+                        add(faults, unit.line, text);
                     }
                     Some((id, _)) if reached.insert(id) => open.push(id),
-                    Some(_) => faults.push((unit.line, format!("unit {inside} is inside several units"))),
+                    Some(_) => {
+                        add(faults, unit.line, format_args!("unit {inside} is inside several units"));
+                    }
                 }
             }
         }
         for unit in self.units.iter().filter(|unit| !reached.contains(unit.id.as_str())) {
-            faults.push((unit.line, format!("unit {} is not inside the root unit {}", unit.id, self.root)));
+            let text = format_args!("unit {} is not inside the root unit {}", unit.id, self.root);
+            add(faults, unit.line, text);
         }
-        faults
     }
 }
 
+/// Adds a fault; without its text if it is only counted, as a unit with a long id can have millions.
+fn add(faults: &mut Vec<(u64, String)>, line: u64, text: fmt::Arguments<'_>) {
+    faults.push((line, if faults.len() < MAX_ALIKE { text.to_string() } else { String::new() }));
+}
+
 fn required<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<String, ModelError> {
-    attribute(start, name).ok_or_else(|| {
+    let value = attribute(start, name).ok_or_else(|| {
         let element = element_name(start).to_owned();
         xml.error(Problem::Missing { element, missing: format!("the attribute {name}") })
-    })
+    })?;
+    check_id(name, &value).map_err(|problem| xml.error(problem)).map(|()| value)
 }
 
 fn number<R: BufRead>(xml: &Xml<R>, start: &BytesStart<'_>, name: &str) -> Result<u64, ModelError> {
@@ -253,5 +267,21 @@ mod tests {
             let found = faults(&GOOD.replace(old, new));
             assert!(found.contains(&fault.to_owned()), "{new}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_long_id_is_refused_and_others_are_not_repeated_for_each_fault() {
+        let places = format!("<places>{}", "x ".repeat(1000));
+        let with = |id: &str| GOOD.replace("'u1'", &format!("'{id}'")).replace("<places>", &places);
+        let error = Nupn::read(model(&with(&"u".repeat(4097))).as_bytes(), "m").unwrap_err().to_string();
+        assert!(
+            error.starts_with("m:5: the attribute id is longer than 1024 bytes; contest files"),
+            "{error}"
+        );
+        let text = model(GOOD).replace("source='p'", &format!("source='{}'", "p".repeat(4097)));
+        let error = Net::read(text.as_bytes(), "m").unwrap_err().to_string();
+        assert!(error.starts_with("m:2: the attribute source is longer than 1024 bytes;"), "{error}");
+        let found = faults(&with(&"u".repeat(1024)));
+        assert!(found.len() > 1000 && found.iter().map(String::len).sum::<usize>() < 200_000);
     }
 }

@@ -2,7 +2,9 @@
 //! Other elements, attributes and texts that the grammar does not have could change the meaning, so they are refused.
 
 use super::graph::Graph;
-use super::xml::{Item, Xml, attribute, check_attributes, checked_attributes, element_name, is_blank, trim};
+use super::xml::{
+    Item, Xml, attribute, check_attributes, check_id, checked_attributes, element_name, is_blank, trim,
+};
 use super::{ModelError, Net, NetKind, Problem};
 use quick_xml::events::BytesStart;
 use std::borrow::Cow;
@@ -198,8 +200,7 @@ impl Reader<'_> {
             }
             _ => {
                 let ids = self.required(start, ["id", "source", "target"])?;
-                self.graph.add_arc(line, ids.each_ref().map(|id| &**id));
-                (Element::Arc, Ok(()))
+                (Element::Arc, self.graph.add_arc(line, ids.each_ref().map(|id| &**id)))
             }
         };
         added.map_err(|(line, problem)| self.error_at(line, problem))?;
@@ -252,7 +253,10 @@ impl Reader<'_> {
         for attribute in checked_attributes(start) {
             let (key, value) = attribute.map_err(|what| self.malformed(what))?;
             match names.iter().position(|name| *name == key) {
-                Some(at) => values[at] = value,
+                Some(at) => {
+                    check_id(key, &value).map_err(|problem| self.error(problem))?;
+                    values[at] = value;
+                }
                 None if key.contains(':') || key == "xmlns" || (key, &*value) == ("type", "normal") => {}
                 None => {
                     let value: String = value.chars().take(40).collect();

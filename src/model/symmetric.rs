@@ -169,13 +169,17 @@ pub enum BagError {
     #[error("<subtract> takes away tokens that are not there")]
     Negative,
     /// The multisets have too many colours to be listed.
-    #[error("multisets list more than {MAX_COLOURS} colours")]
+    #[error(
+        "multisets list more than {MAX_COLOURS} colours (each 1 + n/{TERMS_PER_COLOUR} times if its term has n terms)"
+    )]
     TooManyColours,
 }
 
 /// Largest number of colours that an expression, or all initial markings of a net together, may list. This limits the time
 /// and memory for untrusted input.
 pub const MAX_COLOURS: u64 = 5_000_000;
+/// Each colour that is listed counts once more for this number of terms in its term, because each of them takes time.
+const TERMS_PER_COLOUR: u64 = 64;
 
 impl Bag {
     /// The value for a binding: the colours of the transition's variables in their order.
@@ -211,15 +215,22 @@ impl Bag {
         left: &mut u64,
     ) -> Result<(), BagError> {
         match self {
-            Bag::Each(_) if times == 0 => Ok(()),
             Bag::Each(term) => {
-                *left = left.checked_sub(term.values()).ok_or(BagError::TooManyColours)?;
-                term.each(binding, &mut |colour| add(value, colour, times))
+                let values = if times == 0 { 0 } else { term.values() };
+                list(left, values.max(1).saturating_mul(1 + term.terms() / TERMS_PER_COLOUR))?;
+                match values {
+                    0 => Ok(()),
+                    1 => add(value, term.colour(binding), times),
+                    _ => term.colours(binding).into_iter().try_for_each(|colour| add(value, colour, times)),
+                }
             }
             Bag::Times(number, bag) => {
                 bag.add_to(value, times.checked_mul(*number).ok_or(BagError::TooLarge)?, binding, left)
             }
-            Bag::Add(bags) => bags.iter().try_for_each(|bag| bag.add_to(value, times, binding, left)),
+            Bag::Add(bags) => {
+                list(left, bags.is_empty().into())?;
+                bags.iter().try_for_each(|bag| bag.add_to(value, times, binding, left))
+            }
             Bag::Subtract(from, taken) => {
                 let mut rest = from.evaluate_within(binding, left)?;
                 for (colour, count) in taken.evaluate_within(binding, left)? {
@@ -229,12 +240,23 @@ impl Bag {
                         left => rest.insert(colour, left),
                     };
                 }
+                if times == 1 && value.is_empty() {
+                    *value = rest;
+                    return Ok(());
+                }
+                list(left, rest.len() as u64)?;
                 rest.into_iter().try_for_each(|(colour, count)| {
                     add(value, colour, count.checked_mul(times).ok_or(BagError::TooLarge)?)
                 })
             }
         }
     }
+}
+
+/// Takes listed colours from those that may be listed.
+fn list(left: &mut u64, colours: u64) -> Result<(), BagError> {
+    *left = left.checked_sub(colours).ok_or(BagError::TooManyColours)?;
+    Ok(())
 }
 
 fn add(to: &mut Multiset, colour: Colour, count: u64) -> Result<(), BagError> {
@@ -246,7 +268,8 @@ fn add(to: &mut Multiset, colour: Colour, count: u64) -> Result<(), BagError> {
 }
 
 impl Term {
-    fn terms(&self) -> u64 {
+    /// The number of terms within it, with itself.
+    pub(crate) fn terms(&self) -> u64 {
         1 + match self {
             Term::Constant(_) | Term::Variable(_) | Term::All(_) => 0,
             Term::Successor(term, _) | Term::Predecessor(term, _) | Term::Class(term, _) => term.terms(),
@@ -284,32 +307,22 @@ impl Term {
         }
     }
 
-    /// Calls `each` with the colour of the term, or with each of its colours if `all` occurs in it.
-    fn each<E>(&self, binding: &[Colour], each: &mut dyn FnMut(Colour) -> Result<(), E>) -> Result<(), E> {
+    /// All colours of the term.
+    fn colours(&self, binding: &[Colour]) -> Vec<Colour> {
+        let changed = |term: &Term, change: &dyn Fn(Colour) -> Colour| {
+            term.colours(binding).into_iter().map(change).collect()
+        };
         match self {
-            _ if self.values() == 1 => each(self.colour(binding)),
-            Term::All(colours) => (0..*colours).try_for_each(each),
-            Term::Tuple(parts) => each_tuple(parts, 0, binding, each),
-            Term::Successor(term, colours) => term.each(binding, &mut |colour| each(next(colour, *colours))),
-            Term::Predecessor(term, colours) => {
-                term.each(binding, &mut |colour| each(previous(colour, *colours)))
-            }
-            Term::Class(term, classes) => term.each(binding, &mut |colour| each(classes[colour as usize])),
-            Term::Constant(_) | Term::Variable(_) => each(self.colour(binding)),
-        }
-    }
-}
-
-fn each_tuple<E>(
-    parts: &[(Term, u64)],
-    before: Colour,
-    binding: &[Colour],
-    each: &mut dyn FnMut(Colour) -> Result<(), E>,
-) -> Result<(), E> {
-    match parts.split_first() {
-        None => each(before),
-        Some(((term, colours), rest)) => {
-            term.each(binding, &mut |colour| each_tuple(rest, before * colours + colour, binding, &mut *each))
+            Term::Constant(_) | Term::Variable(_) => vec![self.colour(binding)],
+            Term::All(colours) => (0..*colours).collect(),
+            Term::Successor(term, colours) => changed(term, &|colour| next(colour, *colours)),
+            Term::Predecessor(term, colours) => changed(term, &|colour| previous(colour, *colours)),
+            Term::Class(term, classes) => changed(term, &|colour| classes[colour as usize]),
+            Term::Tuple(parts) => parts.iter().fold(vec![0], |known, (term, colours)| {
+                let part = term.colours(binding);
+                let with = |before| part.iter().map(move |colour| before * colours + colour);
+                known.into_iter().flat_map(with).collect()
+            }),
         }
     }
 }

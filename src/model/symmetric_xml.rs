@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::property::{Fault, check_content, elements, line_of, missing, only, unexpected};
-use super::xml::trim;
+use super::xml::{check_id, trim};
 use roxmltree::Node;
 
 pub(super) type Xml<'a> = Node<'a, 'a>;
@@ -101,7 +101,8 @@ fn single<'a>(node: Xml<'a>, wanted: &str, others: &[&str]) -> Result<Option<Xml
 
 pub(super) fn attribute<'a>(node: Xml<'a>, name: &str) -> Result<&'a str, Fault<'a>> {
     let value = node.attribute(name).filter(|value| !value.is_empty());
-    value.ok_or_else(|| missing(node, &format!("the attribute {name}")))
+    let value = value.ok_or_else(|| missing(node, &format!("the attribute {name}")))?;
+    check_id(name, value).map_err(|problem| (node, problem)).map(|()| value)
 }
 
 pub(super) fn integer<'a>(node: Xml<'a>, name: &str) -> Result<i64, Fault<'a>> {
@@ -131,4 +132,19 @@ pub(super) fn unknown<'a>(node: Xml<'a>, what: &'static str, id: &str) -> Fault<
 
 pub(super) fn repeated<'a>(node: Xml<'a>, id: &str, first: Xml<'a>) -> Fault<'a> {
     (node, Problem::DuplicateId { id: id.to_owned(), first: line_of(first).into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roxmltree::Document;
+
+    #[test]
+    fn a_long_id_is_refused() {
+        for (length, is_read) in [(1024, true), (1025, false)] {
+            let text = format!("<feconstant id='{}'/>", "c".repeat(length));
+            let document = Document::parse(&text).unwrap();
+            assert_eq!(attribute(document.root_element(), "id").is_ok(), is_read);
+        }
+    }
 }

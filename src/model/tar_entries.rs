@@ -1,6 +1,6 @@
 //! Reads the entries of a packed instance, and refuses what other programs may unpack to other files.
 
-use super::archive::{ArchiveError, MAX_ARCHIVE_BYTES};
+use super::archive::{ALWAYS_ALLOWED_BYTES, ArchiveError, MAX_ARCHIVE_BYTES, MAX_RATIO};
 use flate2::bufread::GzDecoder;
 use mcc_base::{OnFile, files};
 use std::fs::File;
@@ -22,7 +22,10 @@ pub(super) fn each_entry<T>(
     path: &Path,
     mut each: impl FnMut(PathBuf, tar::Entry<'_, Packed>) -> Result<ControlFlow<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
-    let bytes = GzDecoder::new(BufReader::new(files::open(path).on("read", path)?));
+    let file = files::open(path).on("read", path)?;
+    let length = file.metadata().on("read", path)?.len();
+    let most = MAX_ARCHIVE_BYTES.min(length.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED_BYTES));
+    let bytes = GzDecoder::new(BufReader::new(file));
     let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
     let mut long_name: Option<PathBuf> = None;
     // Programs do not agree whether a second header of a file replaces the first one.
@@ -90,6 +93,12 @@ pub(super) fn each_entry<T>(
                 }
             }
             _ => {
+                let size = entry.size();
+                if entry.raw_file_position().saturating_add(size) > most {
+                    return refuse(&format!(
+                        "of {size} bytes makes the archive, which has {length} bytes, larger than {most} bytes"
+                    ));
+                }
                 let name = long_name.take().unwrap_or(name);
                 has_header = false;
                 if let ControlFlow::Break(found) = each(name, entry)? {

@@ -1,12 +1,13 @@
 //! Checks whether an instance is fit for the contest (rule M-4); each finding has a place and a remedy.
 
+use super::nupn::MAX_ALIKE;
 use super::property::{document, line_of, words};
 use super::validate_xml::first_fault;
 use super::{Archive, ArchiveError, Count, Expr, Formula, MODEL, ModelError, Net, NetKind, Nupn, Property};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -57,8 +58,9 @@ const PROPERTY_FILES: [(&str, usize); 8] = [
     ("LTLFireability", 16),
 ];
 
-/// Findings of one kind in one file; further ones are only counted.
-const MAX_ALIKE: usize = 20;
+/// Largest model that is checked for what tools read differently, in bytes, as it is kept in memory. The largest of the contest
+/// have some 1 GB.
+const MAX_CHECKED_BYTES: u64 = 2 << 30;
 
 /// Checks an instance: the net is well-formed, its references resolve, ids are unique, every examination has its
 /// properties, which refer to nodes of the net, and markers, NUPN section and verdicts agree with the net. Returns the
@@ -271,9 +273,7 @@ impl Check<'_> {
     /// Checks that parsers of tools read the model as this one does.
     fn xml(&mut self) {
         let read = |source: &mut dyn io::BufRead, _: &str| -> io::Result<Option<(u64, String)>> {
-            let mut text = String::new();
-            source.read_to_string(&mut text)?;
-            Ok(first_fault(&text))
+            Ok(first_fault(&read_at_most(source, MAX_CHECKED_BYTES)?))
         };
         match self.archive.with_model(read) {
             Ok(Ok(None)) => {}
@@ -375,6 +375,15 @@ impl Check<'_> {
     }
 }
 
+/// Reads a text that has at most `most` bytes.
+fn read_at_most(source: impl io::Read, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    if source.take(most + 1).read_to_string(&mut text)? as u64 > most {
+        return Err(io::Error::other(format!("is larger than {most} bytes, so it is not checked")));
+    }
+    Ok(text)
+}
+
 fn shown(kind: NetKind) -> &'static str {
     match kind {
         NetKind::PlaceTransition => "a P/T net",
@@ -400,5 +409,18 @@ fn has_empty_list(formula: &Formula) -> bool {
     match formula {
         Formula::PlaceBound(places) => places.is_empty(),
         Formula::Boolean(expr) => of_expr(expr),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_at_most;
+
+    #[test]
+    fn a_model_that_is_too_large_is_not_kept_in_memory() {
+        assert_eq!(read_at_most(&b"<a/>"[..], 4).unwrap(), "<a/>");
+        let mut endless = std::io::repeat(b' ');
+        let error = read_at_most(&mut endless, 4).unwrap_err();
+        assert_eq!(error.to_string(), "is larger than 4 bytes, so it is not checked");
     }
 }

@@ -9,8 +9,8 @@ use crate::symmetric::{Bag, BagError, Comparison, Guard, Sort, SortKind, Term};
 use crate::symmetric_xml::{Xml, attribute, integer, name, subterms, truth, two, unknown, unsupported};
 use std::sync::Arc;
 
-/// Largest number of components of the tuples that one tuple of sums stands for.
-const MAX_COMPONENTS: u32 = 1_000_000;
+/// Largest number of terms that are copied for the tuples that all tuples of sums stand for.
+const MAX_COPIED: u32 = 1_000_000;
 
 impl<'a> Reader<'a> {
     /// Reads an expression for a place of this sort.
@@ -93,7 +93,8 @@ impl<'a> Reader<'a> {
                 }
                 let sort = self.tuple_sort(node, &sorts)?;
                 let parts: Vec<_> = parts.iter().map(|(bag, colours)| (bag, *colours)).collect();
-                let bag = tuple_of(&parts, 0, &mut 0).ok_or((node, Problem::TooMany(MAX_COMPONENTS)))?;
+                let bag =
+                    tuple_of(&parts, 0, &mut self.copied).ok_or((node, Problem::TooMany(MAX_COPIED)))?;
                 Ok((bag, Some(sort)))
             }
             "empty" => {
@@ -263,11 +264,15 @@ fn joined(mut parts: Vec<(Term, u64)>) -> Term {
 }
 
 /// The multiset of the tuples of these components, each with the number of colours of its sort. Sums, multiples and
-/// differences inside of a tuple are moved outwards: a tuple is linear in each component. None: it is too large; `size`
-/// counts its components.
-fn tuple_of(parts: &[(&Bag, u64)], depth: usize, size: &mut u32) -> Option<Bag> {
-    *size = size.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
-    if *size > MAX_COMPONENTS || depth > MAX_DEPTH {
+/// differences inside of a tuple are moved outwards: a tuple is linear in each component. None: it is too large; `copied`
+/// counts the terms of copies.
+fn tuple_of(parts: &[(&Bag, u64)], depth: usize, copied: &mut u64) -> Option<Bag> {
+    // What the tuple itself has is not a copy.
+    if depth > 0 {
+        let terms = parts.iter().map(|(bag, _)| if let Bag::Each(term) = bag { term.terms() } else { 1 });
+        *copied += terms.sum::<u64>();
+    }
+    if *copied > MAX_COPIED.into() || depth > MAX_DEPTH {
         return None;
     }
     let mut terms = Vec::new();
@@ -275,7 +280,7 @@ fn tuple_of(parts: &[(&Bag, u64)], depth: usize, size: &mut u32) -> Option<Bag> 
         let mut with = |bag| {
             let mut parts = parts.to_vec();
             parts[at].0 = bag;
-            tuple_of(&parts, depth + 1, size)
+            tuple_of(&parts, depth + 1, copied)
         };
         match bag {
             Bag::Each(term) => terms.push((term.clone(), colours)),

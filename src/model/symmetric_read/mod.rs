@@ -122,6 +122,8 @@ struct Reader<'a> {
     partitions: HashMap<usize, (usize, Arc<[Colour]>)>,
     /// The number of colours that the initial markings, and the elements of partitions in expressions, may still list.
     left: u64,
+    /// The number of terms that tuples of sums have copied.
+    copied: u64,
 }
 
 /// The variables of a transition.

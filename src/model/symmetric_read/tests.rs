@@ -1,7 +1,7 @@
 //! Nets with every construct, and with errors, as text.
 
 use super::*;
-use crate::ColourName;
+use crate::{ColourName, Term};
 
 /// A net with all kinds of sorts: a place `p` of the given type and a transition with the given guard and arcs.
 fn net(place_type: &str, marking: &str, guard: &str, inscription: &str) -> String {
@@ -229,7 +229,72 @@ fn the_colours_of_all_initial_markings_have_one_limit() {
     let nodes = |nodes: String| format!("<pnml><net id='n' type='symmetricnet'>{nodes}</net></pnml>");
     assert!(read(&nodes(place("p", 3) + &place("q", 4))).is_ok());
     let error = read(&nodes(place("p", 3) + &place("q", crate::MAX_COLOURS))).unwrap_err();
-    assert!(error.starts_with("m:4: multisets list more than 5000000 colours;"), "{error}");
+    assert!(error.starts_with("m:4: multisets list more than 5000000 colours (each"), "{error}");
+}
+
+/// `inside` in this number of `<successor>`.
+fn successors(number: usize, inside: &str) -> String {
+    let [open, close] = ["<successor><subterm>", "</subterm></successor>"].map(|tag| tag.repeat(number));
+    open + inside + &close
+}
+
+#[test]
+fn the_terms_that_all_tuples_of_sums_copy_have_one_limit() {
+    let sum = |parts| format!("<add>{}</add>", format!("<subterm>{}</subterm>", term("=0")).repeat(parts));
+    let tuple = |first: &str, second: &str| {
+        format!("<tuple><subterm>{first}</subterm><subterm>{second}</subterm></tuple>")
+    };
+    let read = |arc: &str| read(&net(&user("Pair"), &term("tuple(*C,*R)"), &term(GUARD), arc));
+    let large = successors(400, &term("x"));
+    assert!(read(&tuple(&large, &sum(10))).is_ok());
+    let error = read(&tuple(&large, &sum(2500))).unwrap_err();
+    assert!(
+        error.starts_with("m:17: the file has more than 1000000 elements and texts, or copied terms"),
+        "{error}"
+    );
+    let part = format!("<subterm>{}</subterm>", tuple(&large, &sum(500)));
+    assert!(read(&format!("<add>{}</add>", part.repeat(4))).is_ok());
+    let error = read(&format!("<add>{}</add>", part.repeat(5))).unwrap_err();
+    assert!(
+        error.starts_with("m:17: the file has more than 1000000 elements and texts, or copied terms"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_colour_of_a_large_term_counts_more() {
+    let marking = |colours: u64, terms: usize| {
+        let all = format!("<all><finiteintrange start='1' end='{colours}'/></all>");
+        let sort =
+            format!("<productsort><finiteintrange start='1' end='{colours}'/>{}</productsort>", user("C"));
+        let tuple = format!(
+            "<tuple><subterm>{all}</subterm><subterm>{}</subterm></tuple>",
+            successors(terms, &term("'c0"))
+        );
+        read(&net(&sort, &tuple, &term(GUARD), &term("*C")))
+    };
+    // The marking is read before the arc, which does not fit.
+    assert!(marking(10, 400).unwrap_err().contains("the sort"));
+    let error = marking(4_900_000, 400).unwrap_err();
+    assert!(error.contains(": multisets list more than 5000000 colours (each 1 + n/64 times "), "{error}");
+}
+
+#[test]
+fn differences_within_sums_list_their_colours_again() {
+    let bag = |bag, levels| {
+        (0..levels).fold(bag, |bag, _| {
+            let taken = Bag::Each(Term::Constant(0));
+            Bag::Add(vec![taken.clone(), Bag::Subtract(Box::new(bag), Box::new(taken))])
+        })
+    };
+    let left = |bag: Bag| {
+        let mut left = MAX_COLOURS;
+        assert_eq!(bag.evaluate_within(&[], &mut left).unwrap().len(), 1000);
+        MAX_COLOURS - left
+    };
+    let all = Bag::Each(Term::All(1000));
+    assert_eq!(left(all.clone()), 1000);
+    assert_eq!(left(bag(all, 10)), 1000 + 10 * (2 + 999));
 }
 
 #[test]
