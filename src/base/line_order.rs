@@ -3,11 +3,22 @@
 /// Orders of which the best is taken.
 const ROUNDS: usize = 100;
 
+/// Largest sum of the sizes of the groups for which an order is sought: some seconds for thousands of points.
+const MAX_SIZE: usize = 1_000_000;
+
+/// Whether the groups are too large to seek an order.
+fn are_too_large(groups: &[Vec<usize>]) -> bool {
+    groups.iter().map(Vec::len).sum::<usize>() > MAX_SIZE
+}
+
 /// Orders the points 0, 1, ..., `points` - 1 by centres of gravity (the heuristic FORCE: Aloul, Markov and Sakallah, *FORCE: a
 /// fast and easy-to-implement variable-ordering heuristic*, 2003; here a group counts less the larger it is). Returns a
-/// permutation of the points. The same input gives the same order.
+/// permutation of the points; of very large groups the order of the numbers. The same input gives the same order.
 pub fn line_order(points: usize, groups: &[Vec<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points).collect();
+    if are_too_large(groups) {
+        return order;
+    }
     let mut position = order.clone();
     let mut best = (f64::INFINITY, order.clone());
     for _ in 0..ROUNDS {
@@ -37,10 +48,13 @@ pub fn line_order(points: usize, groups: &[Vec<usize>]) -> Vec<usize> {
 
 /// Orders the points 0, 1, ..., `points` - 1 one by one: next is the point whose groups have, on average, the largest share of
 /// points in the order already (after Noack, *A ZBDD package for efficient model checking of Petri nets*, 1999; here a group
-/// that the point completes counts one more). The same input gives the same order.
+/// that the point completes counts one more); of very large groups the order of the numbers. The same input gives the same order.
 pub fn greedy_order(points: usize, groups: &[Vec<usize>]) -> Vec<usize> {
     /// What a group without a point in the order counts, in points.
     const BEGINNING: f64 = 0.1;
+    if are_too_large(groups) {
+        return (0..points).collect();
+    }
     let mut groups_by_point = vec![Vec::new(); points];
     for (number, group) in groups.iter().enumerate() {
         group.iter().for_each(|point| groups_by_point[*point].push(number));
@@ -83,6 +97,15 @@ mod tests {
             let at = |point| order.iter().position(|known| *known == point).unwrap();
             assert!(groups.iter().all(|group| at(group[0]).abs_diff(at(group[1])) == 1), "{order:?}");
             assert!(method(0, &[]).is_empty());
+        }
+    }
+
+    #[test]
+    fn no_order_is_sought_for_very_large_groups() {
+        let mut groups = vec![Vec::from_iter(0..2000); MAX_SIZE / 2000];
+        groups.push(vec![0, 1999]);
+        for method in [line_order, greedy_order] {
+            assert!(method(2000, &groups).is_sorted());
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::budget::Limits;
 use crate::ctl_run::{is_local, searches, sure};
 use crate::engine::{Engine, Evidence, Statistics};
-use crate::formula::{Ltl, Pred, SIZE_OF_STEP, number};
+use crate::formula::{Ltl, Pred, Preds, SIZE_OF_STEP};
 use crate::net::{Compiled, Named};
 use crate::next_firing::{before_some, needed};
 use crate::proof::{Condition, Prover};
@@ -18,15 +18,12 @@ use std::collections::BTreeSet;
 /// The comparisons that were examined.
 #[derive(Default)]
 pub(crate) struct Constants {
-    /// Each with its truth, if it is constant.
-    known: Vec<(Pred, Option<bool>)>,
+    known: Preds,
+    /// By number of the comparison: its truth, if it is constant.
+    truths: Vec<Option<bool>>,
 }
 
 impl Constants {
-    fn find(&self, pred: &Pred) -> Option<usize> {
-        self.known.iter().position(|(known, _)| known == pred)
-    }
-
     /// Examines the comparisons of a predicate that were not examined before, as far as the limits allow.
     pub(crate) fn examine(
         &mut self,
@@ -41,7 +38,7 @@ impl Constants {
             Pred::And(parts) | Pred::Or(parts) => {
                 parts.iter().for_each(|part| self.examine(part, named, structure, skeleton, limits));
             }
-            Pred::Le(..) if self.find(pred).is_none() => {
+            Pred::Le(..) if self.known.find(pred).is_none() => {
                 let steps = skeleton.map_or_else(|| structure.steps(), Skeleton::steps);
                 if limits.left() < steps || limits.spend(steps).is_err() {
                     return;
@@ -61,7 +58,8 @@ impl Constants {
                     }
                 };
                 if is_constant || limits.check().is_ok() {
-                    self.known.push((pred.clone(), is_constant.then_some(truth)));
+                    self.known.number(pred.clone());
+                    self.truths.push(is_constant.then_some(truth));
                 }
             }
             _ => {}
@@ -124,8 +122,8 @@ impl<'a> Folding<'a> {
     fn pred(&mut self, pred: &Pred) -> Pred {
         match pred {
             Pred::Le(..) => {
-                let Some(at) = self.constants.find(pred) else { return pred.clone() };
-                let Some(truth) = self.constants.known[at].1 else { return pred.clone() };
+                let Some(at) = self.constants.known.find(pred) else { return pred.clone() };
+                let Some(truth) = self.constants.truths[at] else { return pred.clone() };
                 self.used.insert(at);
                 if truth { Pred::True } else { Pred::True.not() }
             }
@@ -144,26 +142,26 @@ impl<'a> Folding<'a> {
     }
 
     /// A formula with the same truth in all reachable markings. New predicates are added to `preds`.
-    pub(crate) fn ctl(&mut self, formula: &Ctl, preds: &mut Vec<Pred>) -> Ctl {
-        let always = Ctl::Pred(number(Pred::True, preds));
+    pub(crate) fn ctl(&mut self, formula: &Ctl, preds: &mut Preds) -> Ctl {
+        let always = Ctl::Pred(preds.number(Pred::True));
         let never = always.clone().negated();
         let mut all = |parts: &[Ctl]| parts.iter().map(|part| self.ctl(part, preds)).collect();
         match formula {
             Ctl::Pred(old) => match self.pred(&preds[*old].clone()) {
                 Pred::Not(inner) if *inner == Pred::True => never,
-                pred => Ctl::Pred(number(pred, preds)),
+                pred => Ctl::Pred(preds.number(pred)),
             },
             Ctl::Not(inner) => self.ctl(inner, preds).negated(),
             Ctl::And(parts) => joined(all(parts), always, never, Ctl::And),
             Ctl::Or(parts) => joined(all(parts), never, always, Ctl::Or),
             Ctl::ExistsNext(inner) => match self.ctl(inner, preds) {
                 inner if inner == never => never,
-                inner if inner == always => Ctl::Pred(number(Pred::Dead, preds)).negated(),
+                inner if inner == always => Ctl::Pred(preds.number(Pred::Dead)).negated(),
                 inner => {
                     let pred = state(&inner, preds).and_then(|pred| before_some(&pred, self.net));
                     let Some(pred) = pred else { return Ctl::ExistsNext(Box::new(inner)) };
                     self.firings += 1;
-                    Ctl::Pred(number(pred, preds))
+                    Ctl::Pred(preds.number(pred))
                 }
             },
             Ctl::ExistsUntil(before, reach) | Ctl::AllUntil(before, reach) => {
@@ -188,7 +186,7 @@ impl<'a> Folding<'a> {
     }
 
     /// A path formula with the same truth on all infinite runs.
-    pub(crate) fn ltl(&mut self, formula: &Ltl, preds: &mut Vec<Pred>) -> Ltl {
+    pub(crate) fn ltl(&mut self, formula: &Ltl, preds: &mut Preds) -> Ltl {
         match formula {
             Ltl::True | Ltl::False => formula.clone(),
             Ltl::Pred(old, truth) => {
@@ -196,7 +194,7 @@ impl<'a> Folding<'a> {
                 match (pred == Pred::True, pred == Pred::True.not(), truth) {
                     (true, _, true) | (_, true, false) => Ltl::True,
                     (true, _, false) | (_, true, true) => Ltl::False,
-                    _ => Ltl::Pred(number(pred, preds), *truth),
+                    _ => Ltl::Pred(preds.number(pred), *truth),
                 }
             }
             Ltl::And(parts) | Ltl::Or(parts) => {

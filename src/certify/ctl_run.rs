@@ -3,24 +3,34 @@
 
 use crate::ctl::Checker;
 use crate::explore::Explored;
-use crate::formula::{Ltl, Pred};
+use crate::formula::{Ltl, Pred, Preds};
 use crate::net::Compiled;
 use crate::next_firing::before_some;
 use crate::questions::RunSearch;
 use crate::store::State;
 use mcc_base::state_graph::States;
 use mcc_model::Ctl;
-use std::collections::{HashMap, VecDeque};
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Largest number of states that one search visits.
 const MAX_VISITED: usize = 200_000;
 
+/// The work of a search with all searches inside of it, in firings and parts of formulas that are looked at: some seconds.
+const MAX_WORK: usize = 1 << 27;
+/// The work of an entry in `failed`, so that these need little memory.
+const FAILED_WORK: usize = 1 << 7;
+
 /// A search for a run in a known graph.
 pub(crate) struct Runs<'a> {
-    pub(crate) graph: &'a Explored<'a>,
-    pub(crate) checker: &'a Checker<'a>,
+    graph: &'a Explored<'a>,
+    checker: &'a Checker<'a>,
     /// The states of each predicate.
-    pub(crate) labels: &'a [States],
+    labels: &'a [States],
+    /// The parts of the formula, by address, with the states where no run was found.
+    failed: HashSet<(*const Ctl, State)>,
+    /// The work that is left.
+    left: Cell<usize>,
 }
 
 /// A run by its states; `loop_start` is the position of the state that follows the last one again.
@@ -30,10 +40,21 @@ pub(crate) struct StateRun {
     pub(crate) loop_start: Option<usize>,
 }
 
-impl Runs<'_> {
-    /// A run from the initial state that shows that the formula has this truth there.
-    pub(crate) fn find(&self, formula: &Ctl, truth: bool) -> Option<StateRun> {
-        self.extend(formula, truth, StateRun { states: vec![0], loop_start: None })
+impl<'a> Runs<'a> {
+    pub(crate) fn new(graph: &'a Explored<'a>, checker: &'a Checker<'a>, labels: &'a [States]) -> Self {
+        Self { graph, checker, labels, failed: HashSet::new(), left: Cell::new(MAX_WORK) }
+    }
+
+    /// A run from the initial state that shows that the formula has this truth there. None: none was found.
+    pub(crate) fn find(mut self, formula: &Ctl, truth: bool) -> Option<StateRun> {
+        let mut run = StateRun { states: vec![0], loop_start: None };
+        self.extend(formula, truth, &mut run).then_some(run)
+    }
+
+    /// Counts work. Returns whether some is left; without it nothing is shown any more.
+    fn spend(&self, work: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(work));
+        self.left.get() > 0
     }
 
     /// Whether a state has no successor.
@@ -43,6 +64,9 @@ impl Runs<'_> {
 
     /// Whether the marking alone shows that the formula has this truth in it.
     fn is_local(&self, formula: &Ctl, truth: bool, state: State) -> bool {
+        if !self.spend(1) {
+            return false;
+        }
         match formula {
             Ctl::Pred(number) => self.labels[*number].contains(state) == truth,
             Ctl::Not(inner) => self.is_local(inner, !truth, state),
@@ -57,13 +81,30 @@ impl Runs<'_> {
         }
     }
 
-    /// Extends a run so that it shows the truth of the formula in its last state.
-    fn extend(&self, formula: &Ctl, truth: bool, mut run: StateRun) -> Option<StateRun> {
-        let here = run.states[run.states.len() - 1];
-        if self.is_local(formula, truth, here) {
-            return Some(run);
+    /// Extends a run so that it shows the truth of the formula in its last state. If it returns false, the run is unchanged.
+    fn extend(&mut self, formula: &Ctl, truth: bool, run: &mut StateRun) -> bool {
+        let length = run.states.len();
+        let here = run.states[length - 1];
+        // Whether there is an extension depends on the last state alone, as a part of the formula is sought with one truth only.
+        let part = (std::ptr::from_ref(formula), here);
+        if !self.spend(1) || self.failed.contains(&part) {
+            return false;
         }
-        match (formula, truth) {
+        let is_found =
+            self.is_local(formula, truth, here) || self.extend_from(here, formula, truth, run).is_some();
+        if !is_found {
+            run.states.truncate(length);
+            if self.spend(FAILED_WORK) {
+                self.failed.insert(part);
+            }
+        }
+        is_found
+    }
+
+    /// The same; None: no extension was found, and the run may have more states than before.
+    fn extend_from(&mut self, here: State, formula: &Ctl, truth: bool, run: &mut StateRun) -> Option<()> {
+        let graph = self.graph;
+        let is_found = match (formula, truth) {
             (Ctl::Not(inner), _) => self.extend(inner, !truth, run),
             (Ctl::And(parts), true) | (Ctl::Or(parts), false) => {
                 // One run serves one part; the others must be local.
@@ -71,19 +112,20 @@ impl Runs<'_> {
                 let (Some(part), None) = (left.next(), left.next()) else { return None };
                 self.extend(part, truth, run)
             }
-            (Ctl::And(parts) | Ctl::Or(parts), _) => {
-                parts.iter().find_map(|part| self.extend(part, truth, run.clone()))
-            }
-            (Ctl::ExistsNext(inner), true) => self.graph.successors(here).iter().find_map(|next| {
-                let mut longer = run.clone();
-                longer.states.push(*next);
-                self.extend(inner, true, longer)
+            (Ctl::And(parts) | Ctl::Or(parts), _) => parts.iter().any(|part| self.extend(part, truth, run)),
+            (Ctl::ExistsNext(inner), true) => graph.successors(here).iter().any(|next| {
+                run.states.push(*next);
+                let is_found = self.extend(inner, true, run);
+                if !is_found {
+                    run.states.pop();
+                }
+                is_found
             }),
             (Ctl::ExistsUntil(before, reach), true) => {
                 let passes = |state| self.is_local(before, true, state);
                 if let Some(more) = self.path(here, passes, |state| self.is_local(reach, true, state)) {
                     run.states.extend(more);
-                    return Some(run);
+                    return Some(());
                 }
                 let holds = self.checker.certain(reach, self.labels)?;
                 run.states.extend(self.path(here, passes, |state| holds.contains(state))?);
@@ -103,10 +145,11 @@ impl Runs<'_> {
                     }
                 };
                 run.states.extend(more);
-                Some(run)
+                true
             }
-            _ => None,
-        }
+            _ => false,
+        };
+        is_found.then_some(())
     }
 
     /// A shortest path from a state through those that pass to one that ends it; without the first state.
@@ -125,7 +168,11 @@ impl Runs<'_> {
             if !passes(state) {
                 continue;
             }
-            for &next in self.graph.successors(state) {
+            let successors = self.graph.successors(state);
+            if !self.spend(successors.len()) {
+                return None;
+            }
+            for &next in successors {
                 if next == from || before.contains_key(&next) {
                     continue;
                 }
@@ -159,6 +206,9 @@ impl Runs<'_> {
         let mut positions: HashMap<State, Option<usize>> = HashMap::from([(from, Some(0))]);
         let mut path = vec![(from, 0)];
         while let Some(&mut (state, ref mut edge)) = path.last_mut() {
+            if !self.spend(1) {
+                return None;
+            }
             let Some(&next) = self.graph.successors(state).get(*edge) else {
                 positions.insert(state, None);
                 path.pop();
@@ -254,7 +304,7 @@ fn is_true(formula: &Ctl, preds: &[Pred]) -> bool {
 /// exists if the formula has this truth.
 pub(crate) fn searches(formula: &Ctl, preds: &[Pred]) -> Vec<RunSearch> {
     let search = |shows, weak| {
-        let mut linear = Linear { preds, used: Vec::new(), exact: true, weak };
+        let mut linear = Linear { preds, used: Preds::default(), exact: true, weak };
         let path = linear.linear(formula, shows)?;
         let exact = linear.exact || weak;
         Some(RunSearch { formula: path, preds: linear.used, shows, exact, enough: !weak })
@@ -270,7 +320,7 @@ pub(crate) fn searches(formula: &Ctl, preds: &[Pred]) -> Vec<RunSearch> {
 /// Translates a CTL formula into a path formula: a run that satisfies this shows the truth of the other.
 struct Linear<'p> {
     preds: &'p [Pred],
-    used: Vec<Pred>,
+    used: Preds,
     /// Whether such a run exists if the formula has this truth.
     exact: bool,
     /// Whether the run only has to exist if the formula has this truth.
@@ -279,12 +329,7 @@ struct Linear<'p> {
 
 impl Linear<'_> {
     fn pred(&mut self, pred: Pred, truth: bool) -> Ltl {
-        let known = self.used.iter().position(|used| *used == pred);
-        let number = known.unwrap_or_else(|| {
-            self.used.push(pred);
-            self.used.len() - 1
-        });
-        Ltl::Pred(number, truth)
+        Ltl::Pred(self.used.number(pred), truth)
     }
 
     /// What holds at a position of the run, whatever follows.
@@ -358,6 +403,47 @@ pub(crate) fn is_local(formula: &Ctl) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::{Budget, Limits};
+    use crate::ctl::label;
+    use crate::explore::explore;
+    use crate::formula::Sum;
+    use crate::net::Arcs;
+    use std::time::Duration;
+
+    #[test]
+    fn a_run_is_found_beside_very_many_others() {
+        // From place 0 there are two ways: 2^60 sequences of the transitions 2 and 3, or one of transition 4 to a marked place 3
+        // with an empty place 2.
+        let arcs = |inputs: &[(u32, u64)], outputs: &[(u32, u64)]| Arcs {
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+        };
+        let many = arcs(&[(1, 1)], &[]);
+        let transitions = [
+            arcs(&[(0, 1)], &[(1, 60)]),
+            arcs(&[(0, 1)], &[(2, 60), (3, 1)]),
+            many.clone(),
+            many,
+            arcs(&[(2, 1)], &[]),
+        ];
+        let net = Compiled::new(vec![1, 0, 0, 0], &transitions);
+        let limits = Limits::new(&Budget::of_time(Duration::from_secs(3600)));
+        let graph = explore(&net, &net.initial, &limits);
+        let at_most = |place, constant| {
+            Pred::Le(Sum { places: vec![place], constant: 0 }, Sum { places: Vec::new(), constant })
+        };
+        let preds = [Pred::And(vec![at_most(3, 0).not(), at_most(2, 0)])];
+        let labels = label(&net, &graph, &preds, &limits).unwrap();
+        let checker = Checker::new(&net, &graph, &limits).unwrap();
+        let nested = |least: &dyn Fn(Ctl) -> Ctl| {
+            (0..61).fold(Ctl::Pred(0), |inner, _| Ctl::ExistsNext(Box::new(least(inner))))
+        };
+        let or = |inner| Ctl::Or(vec![Ctl::Pred(0), inner]);
+        for formula in [nested(&|inner| inner), nested(&or)] {
+            let run = Runs::new(&graph, &checker, &labels).find(&formula, true).unwrap();
+            assert_eq!(graph.store.transitions_along(&net, &run.states), [vec![1], vec![4; 60]].concat());
+        }
+    }
 
     #[test]
     fn no_run_of_a_weaker_formula_shows_the_opposite() {

@@ -319,8 +319,7 @@ impl Engine<'_> {
                 match checker.holds_initially(formula, &labels, &limits.part(steps, 1.0)) {
                     Ok(None) => {}
                     Ok(Some(value)) => {
-                        let runs = Runs { graph, checker: &checker, labels: &labels };
-                        let evidence = match runs.find(formula, value) {
+                        let evidence = match Runs::new(graph, &checker, &labels).find(formula, value) {
                             Some(run) => Evidence::Witness(trace(net, graph, &run)),
                             None => Evidence::Explored(statistics(graph)),
                         };

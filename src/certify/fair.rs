@@ -30,7 +30,7 @@ pub(crate) fn excludes(
     let mut automaton = Automaton::new(&search.formula).ok()?;
     let mut prover = Prover::new(structure, limits.end());
     let initially = (0..)
-        .zip(&search.preds)
+        .zip(&*search.preds)
         .fold(0, |bits, (number, pred): (u32, _)| bits | u64::from(pred.holds(net, &net.initial)) << number);
     let mut exclusion =
         Exclusion { named, structure, preds: &search.preds, known: BTreeMap::new(), refuted: 0 };

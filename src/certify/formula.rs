@@ -1,8 +1,11 @@
 //! Formulas over numbered places and transitions.
 
 use crate::net::{Compiled, Named};
+use hashbrown::HashTable;
 use mcc_model::{Count, Ctl, Expr};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
 
 /// A property of a marking.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -191,18 +194,20 @@ impl<'n> Names<'n> {
     }
 
     /// A formula of CTL. New predicates are added to `preds`.
-    pub(crate) fn ctl(&self, expr: &Expr, preds: &mut Vec<Pred>) -> Result<Ctl, FormulaError> {
+    pub(crate) fn ctl(&self, expr: &Expr, preds: &mut Preds) -> Result<Ctl, FormulaError> {
         let mut add = |expr: Option<&Expr>| -> Result<usize, FormulaError> {
             let pred = expr.map_or(Ok(Some(Pred::True)), |expr| self.pred(expr))?;
-            Ok(number(pred.ok_or(FormulaError::Logic)?, preds))
+            Ok(preds.number(pred.ok_or(FormulaError::Logic)?))
         };
         Ctl::read(expr, &mut add, &|| FormulaError::Logic)
     }
 
     /// The path formula `expr`, or its negation if `truth` is false. New predicates are added to `preds`.
-    pub(crate) fn ltl(&self, expr: &Expr, truth: bool, preds: &mut Vec<Pred>) -> Result<Ltl, FormulaError> {
-        if let Some(pred) = self.pred(expr)? {
-            return Ok(Ltl::Pred(number(pred, preds), truth));
+    pub(crate) fn ltl(&self, expr: &Expr, truth: bool, preds: &mut Preds) -> Result<Ltl, FormulaError> {
+        if expr.is_state_formula()
+            && let Some(pred) = self.pred(expr)?
+        {
+            return Ok(Ltl::Pred(preds.number(pred), truth));
         }
         let mut part = |expr: &Expr| self.ltl(expr, truth, preds).map(Box::new);
         Ok(match expr {
@@ -230,11 +235,68 @@ impl<'n> Names<'n> {
     }
 }
 
-/// The number of a predicate in the list, to which it is added if it is new.
-pub(crate) fn number(pred: Pred, preds: &mut Vec<Pred>) -> usize {
-    let known = preds.iter().position(|known| *known == pred);
-    known.unwrap_or_else(|| {
-        preds.push(pred);
-        preds.len() - 1
-    })
+/// Different predicates, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Preds {
+    list: Vec<Pred>,
+    /// The numbers by the hash of the predicate: a file may have very many different ones.
+    numbers: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl Deref for Preds {
+    type Target = [Pred];
+
+    fn deref(&self) -> &[Pred] {
+        &self.list
+    }
+}
+
+impl Preds {
+    pub(crate) fn find(&self, pred: &Pred) -> Option<usize> {
+        self.numbers.find(self.hasher.hash_one(pred), |number| self.list[*number] == *pred).copied()
+    }
+
+    /// The number of a predicate, which is added if it is new.
+    pub(crate) fn number(&mut self, pred: Pred) -> usize {
+        self.find(&pred).unwrap_or_else(|| {
+            let Self { list, numbers, hasher } = self;
+            let number = list.len();
+            list.push(pred);
+            let hash = |number: &usize| hasher.hash_one(&list[*number]);
+            numbers.insert_unique(hash(&number), number, hash);
+            number
+        })
+    }
+}
+
+#[cfg(test)]
+impl From<Vec<Pred>> for Preds {
+    /// The same numbers, also if predicates are equal.
+    fn from(list: Vec<Pred>) -> Self {
+        let mut preds = Self::default();
+        for (number, pred) in list.into_iter().enumerate() {
+            preds.number(pred.clone());
+            preds.list.truncate(number);
+            preds.list.push(pred);
+        }
+        preds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_many_predicates_are_numbered() {
+        let sum = |constant| Sum { places: vec![0], constant };
+        let mut preds = Preds::default();
+        for _ in 0..2 {
+            for number in 0..200_000 {
+                let pred = Pred::Le(sum(number as u64), sum(0));
+                assert_eq!(preds.number(pred), number);
+            }
+        }
+    }
 }

@@ -113,6 +113,7 @@ mod tests {
     use super::*;
     use crate::budget::{Budget, Limits};
     use crate::constants::{Constants, Folding};
+    use crate::formula::Preds;
     use crate::net::{Arcs, Named};
     use crate::proof_lp::Structure;
     use std::time::Duration;
@@ -133,7 +134,7 @@ mod tests {
         let fireable = |transitions: &[u32]| Pred::Fireable(transitions.to_vec());
         let preds = vec![Pred::True, fireable(&[0]), fireable(&[0, 2]), fireable(&[1]), fireable(&[2])];
         let folded = |formula: &Ctl| {
-            let mut preds = preds.clone();
+            let mut preds = Preds::from(preds.clone());
             let folded = Folding::new(&constants, &named.net, &structure, &limits).ctl(formula, &mut preds);
             (folded, preds)
         };

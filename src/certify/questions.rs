@@ -1,6 +1,6 @@
 //! The questions of an instance: for each examination its positions, prepared for the net.
 
-use crate::formula::{FormulaError, Ltl, Names, Pred, Sum};
+use crate::formula::{FormulaError, Ltl, Names, Pred, Preds, Sum};
 use crate::parts::{Tree, decompose, parts};
 use mcc_model::{Archive, ArchiveError, Ctl, Expr, Formula};
 
@@ -10,7 +10,7 @@ pub(crate) struct Examination {
     pub(crate) name: String,
     pub(crate) questions: Vec<Question>,
     /// The predicates of its CTL formulas.
-    pub(crate) preds: Vec<Pred>,
+    pub(crate) preds: Preds,
 }
 
 /// A question.
@@ -29,7 +29,7 @@ pub(crate) struct Question {
 pub(crate) struct RunSearch {
     pub(crate) formula: Ltl,
     /// The predicates of the formula.
-    pub(crate) preds: Vec<Pred>,
+    pub(crate) preds: Preds,
     pub(crate) shows: bool,
     /// Whether such a run shows the value.
     pub(crate) enough: bool,
@@ -78,7 +78,7 @@ const METRICS: [(&str, Metric); 4] = [
 /// Reads the questions of an examination.
 pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<Examination, ArchiveError> {
     let global = |kind| vec![Question { id: name.to_owned(), part: None, tree: None, kind }];
-    let mut preds = Vec::new();
+    let mut preds = Preds::default();
     let questions = match (name, archive.properties(name)?) {
         ("StateSpace", _) => METRICS
             .map(|(id, metric)| Question {
@@ -129,7 +129,7 @@ fn kind(
     examination: &str,
     formula: &Formula,
     names: &Names<'_>,
-    preds: &mut Vec<Pred>,
+    preds: &mut Preds,
 ) -> Result<Kind, FormulaError> {
     let expr = match formula {
         Formula::PlaceBound(places) => return Ok(Kind::Bound(names.sum(places)?)),
@@ -139,7 +139,7 @@ fn kind(
         return Ok(kind);
     }
     if examination.starts_with("LTL") {
-        let mut preds = Vec::new();
+        let mut preds = Preds::default();
         // The search looks for a path that refutes `all-paths` or proves `exists-path`.
         let (path, exists) = match expr {
             Expr::AllPaths(path) => (&**path, false),

@@ -10,7 +10,7 @@ use crate::diagram::formulas::Sets;
 use crate::diagram::{Diagram, orders};
 use crate::explore::explore;
 use crate::fair::excludes;
-use crate::formula::{Ltl, Pred, Sum};
+use crate::formula::{Ltl, Pred, Preds, Sum};
 use crate::growth::{Growth, grow, grow_in_parts};
 use crate::net::{Arcs, Compiled, Marking, Named};
 use crate::proof_lp::Structure;
@@ -299,7 +299,7 @@ proptest! {
             let found = checker.holds_initially(&formula, &labels, &limits).unwrap();
             prop_assert!(found.is_none_or(|found| found == right), "{:?} {}", found, right);
             prop_assert!(found.is_some() || !graph.is_complete());
-            let runs = Runs { graph: &graph, checker: &checker, labels: &labels };
+            let runs = Runs::new(&graph, &checker, &labels);
             prop_assert!(runs.find(&formula, !right).is_none(), "a run shows the wrong truth");
             drop(checker);
             // Then the same with a part of the graph.
@@ -320,7 +320,7 @@ proptest! {
             let label = |pred: &Pred| expected.markings.iter().map(|marking| pred.holds(&net, marking)).collect();
             preds.iter().map(label).collect()
         };
-        let (mut of_formula, mut of_path) = (preds.clone(), preds.clone());
+        let (mut of_formula, mut of_path) = (Preds::from(preds.clone()), Preds::from(preds.clone()));
         let shorter = Folding::new(&constants, &net, &structure, &limits).ctl(&formula, &mut of_formula);
         let before = truth(&formula, &expected, &labels(&preds));
         prop_assert_eq!(truth(&shorter, &expected, &labels(&of_formula)), before, "{:?}", shorter);
