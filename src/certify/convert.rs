@@ -91,8 +91,10 @@ pub fn convert_proof(
     let ids = NodeNames::read(archive, "place", smpt::spelled)?;
     let place =
         |name: &str| ids.id(name).and_then(|id| names.sum(&[id.to_owned()]).ok()?.places.first().copied());
-    let clauses = smpt::read(text, place)
-        .map_err(|smpt::Problem { line, what }| ConvertError::Syntax { line, problem: what })?;
+    let syntax = |smpt::Problem { line, what }| ConvertError::Syntax { line, problem: what };
+    let invariant = smpt::read(text, place).map_err(syntax)?;
+    // Without its clauses, if they are too many; the state equation may suffice.
+    let clauses = invariant.clauses.clone().unwrap_or_default();
     let known = questions::read(archive, examination, &names)?.questions;
     let question = known.iter().find(|question| question.id == property && question.part.is_none());
     let condition = match question.map(|question| &question.kind) {
@@ -113,6 +115,9 @@ pub fn convert_proof(
         prover.facts.push(Fact::Invariant(clauses.clone(), proofs, depth));
     }
     let Some(tree) = prover.refute_too(work.with_clauses(vec![condition]), until) else {
+        if invariant.clauses.is_none() {
+            return Err(syntax(invariant.too_long()));
+        }
         return Err(work.unproved("that it excludes what the formula is about"));
     };
     let certificate = Certificate {
@@ -289,7 +294,7 @@ impl Invariant<'_> {
         let why = if Instant::now() >= self.until {
             "the time ended; give more with --time-s"
         } else {
-            "it may need the parts with firing counts, which are not read"
+            "it may need the file's parts with firing counts, which are not read, or more than this search tries"
         };
         ConvertError::Unproved(format!("no proof was found {what}: {why}"))
     }

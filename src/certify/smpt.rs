@@ -1,5 +1,6 @@
 //! Reads the invariant in a proof that SMPT exports (`--export-proof`): SMT-LIB 2 with a function `cert` of the tokens of all
-//! places (module `certificate` of SMPT 5.0). Only the body of `cert` is read, and nothing of the file is executed.
+//! places (module `certificate` of SMPT 5.0), or without it and with the negated invariant as the last assertion (module `pdr`).
+//! Only the invariant is read, and nothing of the file is executed.
 
 use crate::proof::Condition;
 use crate::proof_lp::Linear;
@@ -141,26 +142,54 @@ fn place_name(name: &str) -> &str {
     numbered.map_or(name, |(name, _)| name)
 }
 
-/// Reads the invariant as clauses: in each, one inequality holds. `place` finds a place by its name as in `spelled`. Parts of the
-/// invariant with firing counts of transitions (bound by `exists`) are left out: proofs have the state equation anyway.
-pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<Vec<Vec<Linear>>> {
+/// An invariant of a file.
+pub(crate) struct Invariant {
+    /// The line where its formula begins.
+    pub(crate) line: usize,
+    /// In each clause, one inequality holds. None: they have more than `MAX_LITERALS` inequalities.
+    pub(crate) clauses: Option<Vec<Vec<Linear>>>,
+}
+
+impl Invariant {
+    /// The problem of a file whose clauses are needed and too many.
+    pub(crate) fn too_long(&self) -> Problem {
+        let what = format!("the invariant has more than {MAX_LITERALS} inequalities in clauses");
+        Problem { line: self.line, what }
+    }
+}
+
+/// Reads the invariant as clauses. `place` finds a place by its name as in `spelled`. Parts of the invariant with firing
+/// counts of transitions (bound by `exists`) are left out: proofs have the state equation anyway.
+pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<Invariant> {
     let mut words = Words { text, line: 1 };
-    let (parameters, body) = loop {
+    let mut declared = Vec::new();
+    let mut asserted = None;
+    let (parameters, body, truth) = loop {
         let Some(part) = words.part()? else {
-            let what = "there is no function cert, (define-fun cert (...) Bool ...)".to_owned();
-            return Err(Problem { line: words.line, what });
+            // The module `pdr` asserts that the invariant is false.
+            let Some(assertion) = asserted.take() else {
+                let what =
+                    "there is neither a function cert, (define-fun cert (...) Bool ...), nor an assertion";
+                return Err(Problem { line: words.line, what: what.into() });
+            };
+            break (declared, assertion, false);
         };
         let Part::List(parts, line) = part else { continue };
-        let is_cert = parts.first().and_then(Part::word) == Some("define-fun")
-            && parts.get(1).and_then(Part::word) == Some("cert");
+        let first = parts.first().and_then(Part::word).unwrap_or_default().to_owned();
+        let is_cert = first == "define-fun" && parts.get(1).and_then(Part::word) == Some("cert");
         match <[Part; 5]>::try_from(parts) {
             Ok([_, _, Part::List(parameters, _), Part::Word(sort, _), body]) if is_cert && sort == "Bool" => {
-                break (parameters, body);
+                break (parameters, body, true);
             }
             _ if is_cert => {
                 let what = "cert is not of the form (define-fun cert ((place Int) ...) Bool formula)";
                 return Err(Problem { line, what: what.into() });
             }
+            // Of more constants none is known, so a formula with one is refused.
+            Err(mut parts) if first == "declare-const" && declared.len() < MAX_WORDS / 4 => {
+                declared.push(Part::List(parts.split_off(1), line))
+            }
+            Err(mut parts) if first == "assert" && parts.len() == 2 => asserted = parts.pop(),
             _ => {}
         }
     };
@@ -178,14 +207,10 @@ pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<Ve
             }
         }
     }
-    let body_line = body.line();
-    let formula = Reader { places }.formula(&body, true, &Bound::default())?;
-    let mut literals = 0;
-    let clauses = clauses(&formula.unwrap_or(Condition::All(Vec::new())), &mut literals);
-    clauses.ok_or_else(|| Problem {
-        line: body_line,
-        what: format!("the invariant has more than {MAX_LITERALS} inequalities in clauses"),
-    })
+    let line = body.line();
+    let formula = Reader { places }.formula(&body, truth, &Bound::default())?;
+    let clauses = clauses(&formula.unwrap_or(Condition::All(Vec::new())), &mut 0);
+    Ok(Invariant { line, clauses })
 }
 
 /// The name in `(name Int)`.
@@ -287,8 +312,11 @@ impl Reader<'_> {
     /// A sum; None: it has variables in `bound`.
     fn sum(&self, part: &Part, bound: &Bound<'_>) -> Result<Option<Sum>> {
         let parts = match part {
-            Part::Word(word, _) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
-                return match word.parse::<u64>() {
+            // SMPT writes negative numbers as -1, where SMT-LIB has (- 1).
+            Part::Word(word, _)
+                if word.strip_prefix('-').unwrap_or(word).bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                return match word.parse::<i64>() {
                     Ok(number) => Ok(Some(Sum { constant: number.into(), ..Sum::default() })),
                     Err(_) => part.problem(TOO_LARGE),
                 };
@@ -391,7 +419,9 @@ mod tests {
             "(set-logic LIA)\n\n; Certificate\n\n(define-fun cert ((p Int)(q@0 Int)) Bool {body})\n(assert (boom"
         );
         let place = |name: &str| ["p", "q"].iter().position(|known| *known == name).map(|place| place as u32);
-        read(&text, place).map_err(|problem| format!("line {}: {}", problem.line, problem.what))
+        let read = read(&text, place)
+            .and_then(|invariant| invariant.clauses.clone().ok_or_else(|| invariant.too_long()));
+        read.map_err(|problem| format!("line {}: {}", problem.line, problem.what))
     }
 
     #[test]
@@ -405,6 +435,7 @@ mod tests {
                 "(and (>= p 1) (> (+ p q) (- 2)))",
                 vec![vec![p(1, 1)], vec![Linear::new([(0, 1), (1, 1)], -1)]],
             ),
+            ("(>= (* p -2) -7)", vec![vec![p(-2, -7)]]),
             ("(= (* 2 p) 4)", vec![vec![p(2, 4)], vec![p(-2, -4)]]),
             ("(not (= p 0))", vec![vec![p(1, 1), p(-1, 1)]]),
             ("(=> (> p 0) (and (< q 1) true))", vec![vec![p(-1, 0), q(-1, 0)]]),
@@ -441,6 +472,7 @@ mod tests {
             ("(<= (* p q) 3)", "line 5: \"*\" with 2 operands is not a sum"),
             ("(<= (div p 2) 3)", "line 5: \"div\" with 2 operands is not a sum"),
             ("(<= p 18446744073709551616)", "line 5: a number is too large"),
+            ("(<= p -)", "line 5: a number is too large"),
             ("(<= (* p 9223372036854775807) 1)", "line 5: a number is too large"),
             ("p", "line 5: \"p\" is not a formula"),
             ("()", "line 5: () is not a formula"),
@@ -454,9 +486,19 @@ mod tests {
             let error = clauses_of(body).map_or_else(|error| error, |clauses| format!("{clauses:?}"));
             assert!(error.starts_with(message), "{error}\nexpected: {message}");
         }
-        let other = read("(define-fun cert ((x Int)) Bool true)", |_| None).unwrap_err();
+        let read =
+            |text: &str| read(text, |name| (name == "p").then_some(0)).map(|invariant| invariant.clauses);
+        let other = read("(define-fun cert ((x Int)) Bool true)").unwrap_err();
         assert!(other.what.starts_with("\"x\" is not a place of the net"), "{other:?}");
-        assert_eq!(read("(check-sat)\n)", |_| None).unwrap_err().line, 2);
-        assert!(read("(check-sat)\n", |_| None).unwrap_err().what.starts_with("there is no function cert"));
+        assert_eq!(read("(check-sat)\n)").unwrap_err().line, 2);
+        assert!(read("(check-sat)\n").unwrap_err().what.starts_with("there is neither a function cert"));
+        // The form of SMPT's module pdr.
+        let pdr = "(declare-const p@0 Int)\n(assert (>= p@0 0))\n(assert (or (not (<= p@0 3)) (not (or (> p@0 5) (< p@0 2)))))\n";
+        let p = |weight, bound| Linear::new([(0, weight)], bound);
+        assert_eq!(read(pdr), Ok(Some(vec![vec![p(-1, -3)], vec![p(1, 6), p(-1, -1)]])));
+        assert!(
+            read(&pdr.replace("p@0 Int", "x@0 Int")).unwrap_err().what.starts_with("\"x@0\" is not a place")
+        );
+        assert!(read(&pdr.replace("p@0 5", "q 5")).unwrap_err().what.starts_with("\"q\" is neither"));
     }
 }
