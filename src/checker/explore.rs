@@ -306,7 +306,7 @@ impl Exploration<'_> {
         let mut most: u128 = 0;
         match self.instance.claim(&self.instance.name, examination, property, &any)? {
             Claim::Formula(formula, _) if examination.starts_with("LTL") => truth(self.ltl(formula)?),
-            Claim::Formula(formula, _) => truth(self.ctl(formula)?[0]),
+            Claim::Formula(formula, _) => truth(self.ctl(formula, 0)?[0]),
             Claim::Bound(places, _) => {
                 self.each(|marking| most = most.max(places.iter().map(|place| sum(marking, *place)).sum()))?;
                 number(most)
@@ -318,9 +318,9 @@ impl Exploration<'_> {
                 truth(most <= 1)
             }
             Claim::QuasiLiveness(_) => truth(self.each_transition(|fires| Ok(fires.contains(&true)))?),
-            Claim::Liveness(_) => truth(self.each_transition(|fires| {
-                Ok(!self.until(&vec![true; self.markings()], fires, true)?.contains(&false))
-            })?),
+            Claim::Liveness(_) => {
+                truth(self.each_transition(|fires| Ok(!self.until(|_| true, fires, true)?.contains(&false)))?)
+            }
             Claim::StableMarking(_) => {
                 let initial: Vec<u64> = self.net.initial.iter().map(|tokens| *tokens as u64).collect();
                 let (mut changes, mut counts) = (vec![false; ranges.len()], vec![false; ranges.len()]);
@@ -419,13 +419,16 @@ impl Exploration<'_> {
         })
     }
 
-    /// The truth of a CTL formula by marking. Paths are maximal.
-    fn ctl(&self, formula: &Expr) -> Result<Truths, CheckError> {
+    /// The truth of a CTL formula by marking. Paths are maximal. `kept`: the bytes of the tables of the formulas around it.
+    fn ctl(&self, formula: &Expr, kept: u64) -> Result<Truths, CheckError> {
+        let table = self.markings() as u64;
+        // With those of `until`, its operands and its result.
+        self.check(kept + 14 * table)?;
         let not = |truths: Truths| -> Truths { truths.into_iter().map(|truth| !truth).collect() };
         let fold = |parts: &[Expr], start: bool| -> Result<Truths, CheckError> {
             let mut result = vec![start; self.markings()];
             for part in parts {
-                let part = self.ctl(part)?;
+                let part = self.ctl(part, kept + table)?;
                 result
                     .iter_mut()
                     .zip(part)
@@ -436,30 +439,32 @@ impl Exploration<'_> {
         };
         let (path, some) = match formula {
             formula if formula.is_state_formula() => return self.label(formula),
-            Expr::Not(inner) => return Ok(not(self.ctl(inner)?)),
+            Expr::Not(inner) => return Ok(not(self.ctl(inner, kept)?)),
             Expr::And(parts) => return fold(parts, true),
             Expr::Or(parts) => return fold(parts, false),
             Expr::AllPaths(path) => (path, false),
             Expr::ExistsPath(path) => (path, true),
             other => return self.label(other),
         };
-        let all = vec![true; self.markings()];
         match &**path {
             Expr::Next(inner) => {
-                let inner = self.ctl(inner)?;
+                let inner = self.ctl(inner, kept)?;
                 let has = |next: &u32| inner[*next as usize] == some;
                 // Some next marking satisfies it, or none violates it.
                 Ok((0..self.markings()).map(|at| self.successors(at).iter().any(has) == some).collect())
             }
-            Expr::Finally(inner) => self.until(&all, self.ctl(inner)?, some),
-            Expr::Globally(inner) => Ok(not(self.until(&all, not(self.ctl(inner)?), !some)?)),
-            Expr::Until(before, reach) => self.until(&self.ctl(before)?, self.ctl(reach)?, some),
+            Expr::Finally(inner) => self.until(|_| true, self.ctl(inner, kept)?, some),
+            Expr::Globally(inner) => Ok(not(self.until(|_| true, not(self.ctl(inner, kept)?), !some)?)),
+            Expr::Until(before, reach) => {
+                let before = self.ctl(before, kept)?;
+                self.until(|at| before[at], self.ctl(reach, kept + table)?, some)
+            }
             other => self.label(other),
         }
     }
 
     /// The least solution of: reach, or before and the same in some (or each, and one) next marking. Backwards from reach.
-    fn until(&self, before: &[bool], reach: Truths, some: bool) -> Result<Truths, CheckError> {
+    fn until(&self, before: impl Fn(usize) -> bool, reach: Truths, some: bool) -> Result<Truths, CheckError> {
         self.check(12 * self.markings() as u64)?;
         let mut left: Vec<u32> = (0..self.markings()).map(|at| self.successors(at).len() as u32).collect();
         let mut result = reach;
@@ -470,7 +475,7 @@ impl Exploration<'_> {
             for previous in &self.before[start..self.before_ends[marking]] {
                 let at = *previous as usize;
                 left[at] -= 1;
-                if before[at] && !result[at] && (some || left[at] == 0) {
+                if before(at) && !result[at] && (some || left[at] == 0) {
                     result[at] = true;
                     waiting.push(*previous);
                 }

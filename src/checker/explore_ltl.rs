@@ -28,6 +28,22 @@ struct Step {
     postponed: u64,
 }
 
+/// A way to satisfy a set that is not followed to its end.
+#[derive(Clone, Default)]
+struct Branch {
+    open: Vec<usize>,
+    done: Vec<usize>,
+    step: Step,
+}
+
+impl Branch {
+    /// About the bytes in memory.
+    fn bytes(&self) -> u64 {
+        let Step { now, next, .. } = &self.step;
+        200 + 16 * (self.open.len() + self.done.len() + now.len() + next.len()) as u64
+    }
+}
+
 /// The conditions, the number of the next set, and the postponed operators.
 type NumberedStep = (Vec<(usize, bool)>, usize, u64);
 
@@ -35,11 +51,14 @@ struct Tableau<'a> {
     all: &'a Exploration<'a>,
     nodes: Vec<Node>,
     states: Vec<Truths>,
+    /// The numbers of the tables by state formula: its `Debug` form, as different formulas can have the same text.
+    known: HashMap<String, usize>,
     untils: usize,
-    /// The sets of formulas, with their numbers and steps.
+    /// The sets of formulas with their numbers, in the order of these, and the steps of the first ones.
     sets: HashMap<Vec<usize>, usize>,
+    order: Vec<Vec<usize>>,
     steps: Vec<Vec<NumberedStep>>,
-    /// The memory of the sets and steps, also of those that have no numbers yet.
+    /// The memory of the tables, sets, steps and branches.
     bytes: Cell<u64>,
 }
 
@@ -51,11 +70,18 @@ impl Exploration<'_> {
             Expr::ExistsPath(path) => (&**path, true),
             path => (path, false),
         };
-        let (nodes, states, sets, steps) = Default::default();
-        let mut tableau =
-            Tableau { all: self, nodes, states, untils: 0, sets, steps, bytes: Cell::default() };
+        let (nodes, states, known, sets, order, steps, bytes) = Default::default();
+        let mut tableau = Tableau { all: self, nodes, states, known, untils: 0, sets, order, steps, bytes };
         let root = tableau.node(path, some)?;
         let first = tableau.set(vec![root])?;
+        // Not recursive, as a set can be thousands of steps from the first one.
+        while let Some(set) = tableau.order.get(tableau.steps.len()).cloned() {
+            let mut steps = Vec::new();
+            for Step { now, next, postponed } in tableau.expand(set)? {
+                steps.push((now, tableau.set(next)?, postponed));
+            }
+            tableau.steps.push(steps);
+        }
         Ok(tableau.has_path(first)? == some)
     }
 }
@@ -69,8 +95,15 @@ impl Tableau<'_> {
     /// The formula, or its negation if `truth` is false.
     fn node(&mut self, formula: &Expr, truth: bool) -> Result<usize, CheckError> {
         if formula.is_state_formula() {
-            self.states.push(self.all.label(formula)?);
-            return Ok(self.add(Node::State(self.states.len() - 1, truth)));
+            let name = format!("{formula:?}");
+            let state = self.known.get(&name).copied().unwrap_or(self.states.len());
+            if state == self.states.len() {
+                self.bytes.update(|bytes| bytes + self.all.markings() as u64 + name.len() as u64);
+                self.all.check(self.bytes.get())?;
+                self.states.push(self.all.label(formula)?);
+                self.known.insert(name, state);
+            }
+            return Ok(self.add(Node::State(state, truth)));
         }
         let node = match formula {
             Expr::Not(inner) => return self.node(inner, !truth),
@@ -105,7 +138,7 @@ impl Tableau<'_> {
         Ok(Node::Until(before, reach, self.untils - 1))
     }
 
-    /// The number of a set of formulas.
+    /// The number of a set of formulas. A new one has no steps yet.
     fn set(&mut self, mut set: Vec<usize>) -> Result<usize, CheckError> {
         set.sort_unstable();
         set.dedup();
@@ -115,66 +148,63 @@ impl Tableau<'_> {
         if self.sets.len() > 1 << 14 {
             return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
         }
-        let number = self.steps.len();
-        self.bytes.update(|bytes| bytes + 100 + 8 * set.len() as u64);
+        let number = self.order.len();
+        self.bytes.update(|bytes| bytes + 100 + 16 * set.len() as u64);
         self.sets.insert(set.clone(), number);
-        self.steps.push(Vec::new());
-        let mut steps = Vec::new();
-        self.expand(set, Step::default(), Vec::new(), &mut steps)?;
-        for Step { now, next, postponed } in steps {
-            let next = self.set(next)?;
-            self.steps[number].push((now, next, postponed));
-        }
+        self.order.push(set);
         Ok(number)
     }
 
-    fn expand(
-        &self,
-        mut open: Vec<usize>,
-        mut step: Step,
-        mut done: Vec<usize>,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), CheckError> {
-        self.all.check(self.bytes.get())?;
-        let mut branch =
-            |more: &[usize], next: Option<usize>, postponed: u64, known: (&[usize], &Step, &[usize])| {
-                let (open, step, done) = known;
-                let mut step = step.clone();
-                step.next.extend(next);
-                step.postponed |= postponed;
-                self.expand([open, more].concat(), step, done.to_vec(), steps)
+    /// The steps of a set. Not recursive, as each formula can be a branch within that of another.
+    fn expand(&self, set: Vec<usize>) -> Result<Vec<Step>, CheckError> {
+        let (mut steps, mut branches) = (Vec::new(), vec![Branch { open: set, ..Branch::default() }]);
+        self.bytes.update(|bytes| bytes + branches[0].bytes());
+        'branches: while let Some(mut branch) = branches.pop() {
+            self.all.check(self.bytes.get())?;
+            self.bytes.update(|bytes| bytes - branch.bytes());
+            // What each way adds; the last one is followed first.
+            let ways = loop {
+                let Step { now, next, .. } = &mut branch.step;
+                let Some(number) = branch.open.pop() else {
+                    if steps.len() > 1 << 14 {
+                        let why = "the tableau of the formula is too large";
+                        return Err(CheckError::NotChecked(why.to_owned()));
+                    }
+                    self.bytes.update(|bytes| bytes + 100 + 16 * now.len() as u64 + 8 * next.len() as u64);
+                    steps.push(branch.step);
+                    continue 'branches;
+                };
+                if branch.done.contains(&number) {
+                    continue;
+                }
+                branch.done.push(number);
+                match &self.nodes[number] {
+                    Node::State(state, truth) if now.contains(&(*state, !truth)) => continue 'branches,
+                    Node::State(state, truth) => now.push((*state, *truth)),
+                    Node::All(parts) => branch.open.extend(parts),
+                    Node::Next(inner) => next.push(*inner),
+                    Node::One(parts) => {
+                        break parts.iter().rev().map(|part| (vec![*part], None, 0)).collect();
+                    }
+                    Node::Until(before, reach, bit) => {
+                        break vec![(vec![*before], Some(number), 1 << bit), (vec![*reach], None, 0)];
+                    }
+                    Node::Release(before, reach) => {
+                        break vec![(vec![*reach], Some(number), 0), (vec![*before, *reach], None, 0)];
+                    }
+                }
             };
-        while let Some(number) = open.pop() {
-            if done.contains(&number) {
-                continue;
-            }
-            done.push(number);
-            match &self.nodes[number] {
-                Node::State(state, truth) if step.now.contains(&(*state, !truth)) => return Ok(()),
-                Node::State(state, truth) => step.now.push((*state, *truth)),
-                Node::All(parts) => open.extend(parts),
-                Node::Next(inner) => step.next.push(*inner),
-                Node::One(parts) => {
-                    return parts
-                        .iter()
-                        .try_for_each(|part| branch(&[*part], None, 0, (&open, &step, &done)));
-                }
-                Node::Until(before, reach, bit) => {
-                    branch(&[*reach], None, 0, (&open, &step, &done))?;
-                    return branch(&[*before], Some(number), 1 << bit, (&open, &step, &done));
-                }
-                Node::Release(before, reach) => {
-                    branch(&[*before, *reach], None, 0, (&open, &step, &done))?;
-                    return branch(&[*reach], Some(number), 0, (&open, &step, &done));
-                }
+            for (more, next, postponed) in ways {
+                let mut way = branch.clone();
+                way.open.extend(more);
+                way.step.next.extend(next);
+                way.step.postponed |= postponed;
+                self.bytes.update(|bytes| bytes + way.bytes());
+                self.all.check(self.bytes.get())?;
+                branches.push(way);
             }
         }
-        if steps.len() > 1 << 14 {
-            return Err(CheckError::NotChecked("the tableau of the formula is too large".to_owned()));
-        }
-        self.bytes.update(|bytes| bytes + 100 + 16 * step.now.len() as u64 + 8 * step.next.len() as u64);
-        steps.push(step);
-        Ok(())
+        Ok(steps)
     }
 
     /// The markings and sets after one, with what is postponed.
@@ -207,7 +237,7 @@ impl Tableau<'_> {
         loop {
             if let Some((node, postponed)) = entered.take() {
                 if numbers.len().is_multiple_of(1024) {
-                    self.all.check(64 * numbers.len() as u64 + 24 * waiting)?;
+                    self.all.check(self.bytes.get() + 64 * numbers.len() as u64 + 24 * waiting)?;
                 }
                 let number = active.len() as u32;
                 numbers.insert(node, number);

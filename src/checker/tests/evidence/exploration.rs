@@ -266,6 +266,100 @@ fn the_tableau_of_an_ltl_formula_keeps_the_limit_of_memory() {
     assert!(error.to_string().contains("needs more memory than its limit"), "{error}");
 }
 
+/// The value of a formula on a net with 2001 markings, within the memory of their tables and of this number of truth tables.
+fn value_within(tables: u64, examination: &str, formula: String) -> Result<Option<Value>, CheckError> {
+    let moves = [[vec![(0, 1)], vec![(1, 1)]]];
+    let files = [
+        ("model.pnml".to_owned(), pnml(NAME, &[2000, 0], &moves)),
+        (format!("{examination}.xml"), properties(&[("f0".to_owned(), formula)])),
+    ];
+    let folder = TempDir::new().unwrap();
+    let checker = Instance::read(&Archive::open(&pack(folder.path(), NAME, &files)).unwrap()).unwrap();
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let explore = |memory| checker.explore(std::time::Duration::from_secs(600), memory, &cancel).unwrap();
+    let all = explore(1 << 26);
+    assert_eq!(all.markings(), 2001);
+    explore(all.memory_bytes() + tables * 2001).value(examination, "f0")
+}
+
+/// At least this number of tokens on p0.
+fn at_least(number: usize) -> String {
+    format!(
+        "<integer-le><integer-constant>{number}</integer-constant>\
+         <tokens-count><place>p0</place></tokens-count></integer-le>"
+    )
+}
+
+fn assert_memory(value: Result<Option<Value>, CheckError>) {
+    let error = value.unwrap_err().to_string();
+    assert!(error.contains("needs more memory than its limit"), "{error}");
+}
+
+/// The threads of tests have a stack of 2 MiB.
+#[test]
+fn the_stack_of_the_explorer_does_not_grow_with_the_number_of_formulas() {
+    let finally = format!("<finally>{}</finally>", at_least(2001)).repeat(4000);
+    let formula = format!("<all-paths><disjunction>{finally}</disjunction></all-paths>");
+    assert_eq!(value_within(1000, "LTLCardinality", formula).unwrap(), Some(Value::Truth(false)));
+    // The tableau has a set for each choice of the next 13 markings.
+    let later = format!("{}{}{}", "<next>".repeat(13), at_least(0), "</next>".repeat(13));
+    let formula = format!(
+        "<exists-path><globally><disjunction>{}{later}</disjunction></globally></exists-path>",
+        at_least(1)
+    );
+    assert_eq!(value_within(5000, "LTLCardinality", formula).unwrap(), Some(Value::Truth(true)));
+}
+
+#[test]
+fn the_open_branches_of_a_tableau_keep_the_limit_of_memory() {
+    // Each negation is a branch, which the last formula ends.
+    let formula = |number: usize| {
+        let either = format!(
+            "<negation><conjunction><next>{}</next>{}</conjunction></negation>",
+            at_least(2001),
+            at_least(2)
+        );
+        format!(
+            "<exists-path><conjunction>{}{}</conjunction></exists-path>",
+            either.repeat(number),
+            at_least(2)
+        )
+    };
+    assert_eq!(value_within(100, "LTLCardinality", formula(30)).unwrap(), Some(Value::Truth(true)));
+    assert_memory(value_within(100, "LTLCardinality", formula(300)));
+}
+
+#[test]
+fn the_truth_tables_of_the_explorer_keep_the_limit_of_memory() {
+    let linear = |number: &dyn Fn(usize) -> usize| {
+        let next: String = (0..300).map(|at| format!("<next>{}</next>", at_least(number(at)))).collect();
+        format!("<exists-path><conjunction>{next}</conjunction></exists-path>")
+    };
+    assert_memory(value_within(100, "LTLCardinality", linear(&|at| at)));
+    // Equal formulas have one table.
+    assert_eq!(value_within(100, "LTLCardinality", linear(&|_| 7)).unwrap(), Some(Value::Truth(true)));
+    let branching = |depth: usize| {
+        let inner = format!("<conjunction>{}<exists-path><next>", at_least(1)).repeat(depth);
+        format!("{inner}{}{}", at_least(1), "</next></exists-path></conjunction>".repeat(depth))
+    };
+    assert_memory(value_within(100, "CTLCardinality", branching(300)));
+    assert_eq!(value_within(400, "CTLCardinality", branching(300)).unwrap(), Some(Value::Truth(true)));
+    let until = |depth: usize| {
+        let outer = format!("<exists-path><until><before>{}</before><reach>", at_least(1)).repeat(depth);
+        format!("{outer}{}{}", at_least(0), "</reach></until></exists-path>".repeat(depth))
+    };
+    assert_memory(value_within(100, "CTLCardinality", until(300)));
+    assert_eq!(value_within(400, "CTLCardinality", until(300)).unwrap(), Some(Value::Truth(true)));
+    // One operand needs no table beside its own.
+    let nested = format!(
+        "{}{}{}",
+        "<all-paths><finally>".repeat(300),
+        at_least(0),
+        "</finally></all-paths>".repeat(300)
+    );
+    assert_eq!(value_within(100, "CTLCardinality", nested).unwrap(), Some(Value::Truth(true)));
+}
+
 /// An examination whose file cannot be read is a question without a value: the explorer states that not all is explored.
 #[test]
 fn the_explorer_leaves_out_no_file_that_it_cannot_read() {
