@@ -4,15 +4,18 @@ use super::ArchiveError;
 use mcc_base::names::EntryName;
 use mcc_base::{OnFile, digest};
 use mcc_store::{Attempt, Disk, INSTANCE_DISK, Record};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 /// Files that may be disks. The digest of a file is computed at most once, and only if its size is that of a disk.
 #[derive(Default)]
 pub struct DiskFinder {
-    files: Vec<(PathBuf, u64)>,
-    digests: BTreeMap<PathBuf, String>,
+    files: HashSet<PathBuf>,
+    /// The files whose digest is not computed yet, by size.
+    unread: HashMap<u64, VecDeque<PathBuf>>,
+    /// The first file of each size and digest: an archive can have many disks, and many files of one size.
+    read: HashMap<(u64, String), PathBuf>,
 }
 
 impl DiskFinder {
@@ -23,7 +26,10 @@ impl DiskFinder {
             let facts = file.path().metadata().ok().filter(std::fs::Metadata::is_file);
             // A record of others can name files of /proc, which have no size. To read them can have effects.
             if let Some(bytes) = facts.map(|facts| facts.len()).filter(|bytes| *bytes > 0) {
-                self.files.push((file.into_path(), bytes));
+                let path = file.into_path();
+                if self.files.insert(path.clone()) {
+                    self.unread.entry(bytes).or_default().push_back(path);
+                }
             }
         }
     }
@@ -33,16 +39,16 @@ impl DiskFinder {
     /// # Errors
     /// There is none, or a file cannot be read.
     pub fn find(&mut self, disk: &Disk, entry: Option<&EntryName>) -> Result<PathBuf, ArchiveError> {
-        for (path, _) in self.files.iter().filter(|(_, bytes)| *bytes == disk.bytes) {
-            if !self.digests.contains_key(path) {
-                let (sha256, _) = digest::file(path).on("read", path)?;
-                self.digests.insert(path.clone(), sha256);
-            }
-            if self.digests[path] == disk.sha256 {
+        let Disk { role, sha256, bytes } = disk.clone();
+        let wanted = (bytes, sha256.clone());
+        loop {
+            if let Some(path) = self.read.get(&wanted) {
                 return Ok(path.clone());
             }
+            let Some(path) = self.unread.get_mut(&bytes).and_then(VecDeque::pop_front) else { break };
+            let (found, _) = digest::file(&path).on("read", &path)?;
+            self.read.entry((bytes, found)).or_insert(path);
         }
-        let Disk { role, sha256, bytes } = disk.clone();
         Err(ArchiveError::DiskMissing { role, sha256, bytes, entry: entry.cloned() })
     }
 }
@@ -68,7 +74,9 @@ pub fn disks_of(
     }
     let mut finder = DiskFinder::default();
     let inputs = record.dir().join("inputs");
-    given.iter().chain([&inputs]).chain(&machine_paths).for_each(|path| finder.add_folder(path));
+    // A folder is no disk, and a record can name one of this host in any number of ways.
+    let machine_paths = machine_paths.iter().filter(|path| !path.is_dir());
+    given.iter().chain([&inputs]).chain(machine_paths).for_each(|path| finder.add_folder(path));
     let find = |(disk, entry)| {
         let path = finder.find(&disk, Some(&entry))?;
         Ok((disk, path))
@@ -113,4 +121,30 @@ fn domain_files(domain: &roxmltree::Document) -> Vec<PathBuf> {
     let arguments: Vec<&str> = arguments.filter_map(|argument| argument.attribute("value")).collect();
     let boots = arguments.windows(2).filter(|pair| ["-kernel", "-initrd"].contains(&pair[0]));
     disks.chain(boots.map(|pair| pair[1])).map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Without an index, the last loop would take ten minutes.
+    #[test]
+    fn of_equal_files_the_first_is_found_and_none_is_read_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |number: u32| folder.path().join(number.to_string());
+        (0..1000).for_each(|number| fs::write(path(number), format!("{:04}", number / 2)).unwrap());
+        let mut finder = DiskFinder::default();
+        [path(3), path(2)].iter().for_each(|path| finder.add_folder(path));
+        finder.add_folder(folder.path());
+        let disk =
+            |content: &str, bytes| Disk { role: "disk".to_owned(), sha256: digest::bytes(content), bytes };
+        assert_eq!(finder.find(&disk("0001", 4), None).unwrap(), path(3));
+        finder.find(&disk("0001", 5), None).unwrap_err();
+        let missing = disk("none", 4);
+        finder.find(&missing, None).unwrap_err();
+        (0..1000).for_each(|number| fs::remove_file(path(number)).unwrap());
+        assert_eq!(finder.find(&disk("0002", 4), None).unwrap(), path(4));
+        (0..1_000_000).for_each(|_| assert!(finder.find(&missing, None).is_err()));
+    }
 }

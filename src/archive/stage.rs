@@ -15,7 +15,7 @@ use mcc_judge::record::edition_of;
 use mcc_judge::schema::{ANSWERS, ARCHIVE, ENTRIES, INSTANCES, JUDGEMENT, TEAM_VALUES, Table};
 use mcc_judge::write;
 use mcc_store::{CampaignFacts, Disk, RECORD_FILE, Record};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -107,9 +107,12 @@ fn outputs_and_last_day(
 
 /// Disks with the roles that the campaign has for them: `disk LoLA` instead of `disk`.
 fn disks_by_entry(record: &Record, mut disks: Vec<Disk>) -> Vec<Disk> {
+    // The first disk of a digest comes last here, so it is kept.
+    let known = record.facts().disks.iter().rev();
+    let roles: HashMap<&str, &String> = known.map(|known| (known.sha256.as_str(), &known.role)).collect();
     for disk in &mut disks {
-        if let Some(known) = record.facts().disks.iter().find(|known| known.sha256 == disk.sha256) {
-            disk.role.clone_from(&known.role);
+        if let Some(role) = roles.get(disk.sha256.as_str()) {
+            disk.role.clone_from(role);
         }
     }
     disks
@@ -239,13 +242,14 @@ fn copy_record(record: &Record, is_kept: &dyn Fn(&str) -> bool, to: &Path) -> Re
 /// Returns the facts of the record without entries for which `is_kept` returns false.
 fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<CampaignFacts, ArchiveError> {
     let mut facts = record.facts().clone();
-    let removed: Vec<String> =
+    let removed: BTreeSet<String> =
         facts.entries.iter().map(|facts| facts.entry.to_string()).filter(|entry| !is_kept(entry)).collect();
     if removed.is_empty() {
         return Ok(facts);
     }
     facts.entries.retain(|facts| is_kept(&facts.entry));
-    let of_removed = |text: &str| removed.iter().any(|entry| text.ends_with(&format!(" {entry}")));
+    // The name of an entry has no blank.
+    let of_removed = |text: &str| text.rsplit_once(' ').is_some_and(|(_, entry)| removed.contains(entry));
     facts.settings.retain(|key, _| !of_removed(key));
     facts.disks.retain(|disk| !of_removed(&disk.role));
     let bad = |reason: String| ArchiveError::Bad { path: record.dir().join(RECORD_FILE), reason };
@@ -256,8 +260,7 @@ fn keep_in_facts(record: &Record, is_kept: &dyn Fn(&str) -> bool) -> Result<Camp
         tools.retain(|tool| tool.get("entry").and_then(toml::Value::as_str).is_some_and(is_kept));
     }
     facts.campaign = toml::to_string(&campaign).map_err(|error| bad(error.to_string()))?;
-    let edition =
-        edition_of(record)?.without_resigned(|entry| !removed.iter().any(|removed| removed == entry));
+    let edition = edition_of(record)?.without_resigned(|entry| !removed.contains(entry));
     facts.edition = serde_json::to_string(&edition).map_err(|error| bad(error.to_string()))?;
     Ok(facts)
 }

@@ -4,14 +4,14 @@ use super::ArchiveError;
 use super::layout::{self, Kind, LAYOUT, Part, part};
 use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 use super::stage;
-use mcc_base::names::RunId;
+use mcc_base::names::{ExaminationName, RunId};
 use mcc_base::{OnFile, digest, files, temporary, text};
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::mcc::Judge;
 use mcc_judge::record::{has_output, read_record};
 use mcc_judge::schema::{OVERRIDES_OF_ANSWERS, TEAM_VALUES};
-use mcc_store::{Attempt, Record};
+use mcc_store::{Attempt, CampaignFacts, Record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -134,7 +134,7 @@ impl Verified {
         )?;
         let file = files::open_own(&path).on("read", &path)?;
         let mut table = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
-        let is_known = |name: &str| record.facts().instances.iter().any(|known| known.name.as_str() == name);
+        let known: HashSet<&str> = record.facts().instances.iter().map(|known| known.name.as_str()).collect();
         for (number, row) in table.records().enumerate() {
             let row = row.on("read", &path)?;
             let place = format!("{} line {}", TEAM_VALUES.file, number + 1);
@@ -142,7 +142,7 @@ impl Verified {
                 if row != *TEAM_VALUES.columns {
                     self.differs(place, "has other columns");
                 }
-            } else if !row.get(1).is_some_and(is_known) {
+            } else if !row.get(1).is_some_and(|name| known.contains(name)) {
                 renamed += 1;
             } else if !hashes.contains(&hash(&mut row.iter())) {
                 self.differs(place, "does not follow from the outputs");
@@ -262,18 +262,11 @@ impl Verified {
         if summary.recorded < summary.planned {
             return Ok(());
         }
-        // A campaign has a run of every entry on every instance in every examination.
-        let facts = record.facts();
-        for entry in &facts.entries {
-            for instance in &facts.instances {
-                for examination in &examinations {
-                    let id = RunId::new(&entry.entry, &instance.name, examination);
-                    if !ids.contains(&id) {
-                        self.differs(id.to_string(), "is missing: the campaign has it, the record does not");
-                    }
-                }
-            }
+        let (first, further) = missing_runs(record.facts(), &examinations, &ids);
+        for id in first {
+            self.differs(id.to_string(), "is missing: the campaign has it, the record does not");
         }
+        self.more = self.more.saturating_add(further);
         Ok(())
     }
 
@@ -322,6 +315,38 @@ impl Verified {
         }
         None
     }
+}
+
+/// Returns the first runs of a campaign that are not in `recorded`, at most 1000, and the number of the further ones. A
+/// campaign has a run of every entry on every instance in every examination.
+fn missing_runs(
+    facts: &CampaignFacts,
+    examinations: &BTreeSet<ExaminationName>,
+    recorded: &BTreeSet<RunId>,
+) -> (Vec<RunId>, u64) {
+    let entries: HashSet<&str> = facts.entries.iter().map(|entry| entry.entry.as_str()).collect();
+    let instances: HashSet<&str> = facts.instances.iter().map(|instance| instance.name.as_str()).collect();
+    let is_planned = |id: &&RunId| {
+        let mut names = id.split('/');
+        names.next().is_some_and(|entry| entries.contains(entry))
+            && names.next().is_some_and(|instance| instances.contains(instance))
+    };
+    let found = recorded.iter().filter(is_planned).count() as u64;
+    // The numbers of entries and instances are those that an archive states: a few megabytes of them have so many runs that
+    // looking at each would take days.
+    let planned = [facts.entries.len(), facts.instances.len(), examinations.len()]
+        .into_iter()
+        .fold(1, |product: u64, count| product.saturating_mul(count as u64));
+    let missing = planned - found;
+    let runs = facts.entries.iter().flat_map(|entry| {
+        facts.instances.iter().flat_map(move |instance| {
+            examinations.iter().map(move |examination| RunId::new(&entry.entry, &instance.name, examination))
+        })
+    });
+    // Ends at the last one that is missing, so it passes each recorded run at most once.
+    let shown = missing.min(MAX_DIFFERENCES as u64);
+    let first = runs.filter(|id| !recorded.contains(id)).take(shown as usize).collect();
+    (first, missing - shown)
 }
 
 /// Verifies digests and completeness of a record or an unpacked archive; for an archive also its judgement, its table of
@@ -500,4 +525,47 @@ pub(super) fn next_line(
 pub(super) fn truncated(text: &str) -> String {
     let start: String = text.chars().take(MAX_LINE_CHARS).collect();
     if start.len() < text.len() { start + "..." } else { start }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Without bounds, the second campaign would take weeks.
+    #[test]
+    fn missing_runs_are_counted_and_the_first_ones_are_named() {
+        let examinations = |count: u32| -> BTreeSet<ExaminationName> {
+            (0..count).map(|number| format!("X{number:04}").parse().unwrap()).collect()
+        };
+        let facts = |count: u32| -> CampaignFacts {
+            let entries: Vec<_> = (0..count)
+                .map(|number| json!({ "entry": format!("e{number}"), "tool": "t", "kind": "sequential" }))
+                .collect();
+            let digest = digest::bytes("");
+            let instances: Vec<_> = (0..count)
+                .map(|number| {
+                    let name = format!("M-PT-{number}");
+                    json!({ "name": name, "family": "M", "status": "known", "sha256": digest, "questions": {} })
+                })
+                .collect();
+            CampaignFacts {
+                entries: serde_json::from_value(entries.into()).unwrap(),
+                instances: serde_json::from_value(instances.into()).unwrap(),
+                ..CampaignFacts::default()
+            }
+        };
+        let ids = |ids: &[&str]| ids.iter().map(|id| id.parse().unwrap()).collect::<BTreeSet<RunId>>();
+        let all = ids(&["e0/M-PT-0/X0000", "e0/M-PT-1/X0000", "e1/M-PT-0/X0000", "e1/M-PT-1/X0000"]);
+        assert_eq!(missing_runs(&facts(2), &examinations(1), &all), (vec![], 0));
+        // A run that is not planned does not stand for one that is missing.
+        let other = ids(&["e0/M-PT-0/X0000", "e1/M-PT-0/X0000", "e1/M-PT-1/X0000", "e2/M-PT-1/X0000"]);
+        let (first, further) = missing_runs(&facts(2), &examinations(1), &other);
+        assert_eq!((first, further), (vec!["e0/M-PT-1/X0000".parse().unwrap()], 0));
+        // Without recorded runs there is no examination.
+        assert_eq!(missing_runs(&facts(30_000), &examinations(0), &ids(&[])), (vec![], 0));
+        let (first, further) = missing_runs(&facts(30_000), &examinations(1000), &all);
+        assert_eq!((first.len(), further), (MAX_DIFFERENCES, 900_000_000_000 - 4 - 1000));
+        assert_eq!((first[0].as_str(), first[999].as_str()), ("e0/M-PT-0/X0001", "e0/M-PT-1/X0001"));
+    }
 }

@@ -13,7 +13,7 @@ use mcc_judge::record::{RecordError, edition_of};
 use mcc_judge::schema::{ENTRIES, INSTANCES, NAMES, OVERRIDES};
 use mcc_store::{CampaignFacts, Disk, Record, StoreError};
 use mcc_vm::{Boot, DiskError, Ext4Files, Image, ImageError, ImageFacts, PackedInstance};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -154,6 +154,8 @@ pub fn import(source: &ImportSource, out: &Path) -> Result<Imported, ImportError
         archive,
         is_packed,
         facts: record.facts(),
+        // The first disk of a role comes last here, so it is kept.
+        disks: record.facts().disks.iter().rev().map(|disk| (disk.role.as_str(), disk)).collect(),
         folder: &folder,
         finder: disk_finder(source.disks, &[archive.join("disks")]),
         missing: vec![],
@@ -171,6 +173,8 @@ struct NewCampaign<'a> {
     /// Whether `archive` is temporary, so that its files can be linked.
     is_packed: bool,
     facts: &'a CampaignFacts,
+    /// Its disks by role.
+    disks: HashMap<&'a str, &'a Disk>,
     /// The folder of the campaign.
     folder: &'a Path,
     finder: DiskFinder,
@@ -249,12 +253,18 @@ impl NewCampaign<'_> {
         }
         let own_tables =
             original.get("tool").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // The first table of an entry comes last here, so it is kept.
+        let own_tables: HashMap<&str, &Table> = own_tables
+            .iter()
+            .rev()
+            .filter_map(Value::as_table)
+            .filter_map(|own| Some((own.get("entry")?.as_str()?, own)))
+            .collect();
         let publication = publication.unwrap_or_default();
         let mut tools = Vec::new();
         for facts in &self.facts.entries {
             let entry = facts.entry.as_str();
-            let is_own = |own: &&Table| own.get("entry").and_then(Value::as_str) == Some(entry);
-            let Some(own) = own_tables.iter().filter_map(Value::as_table).find(is_own) else {
+            let Some(own) = own_tables.get(entry) else {
                 let reason = format!("its campaign.toml has no [[tool]] of the entry {entry}");
                 return Err(self.content("record.db", reason));
             };
@@ -308,8 +318,7 @@ impl NewCampaign<'_> {
 
     /// The disk of a role, such as `kernel`, of an entry.
     fn disk(&self, role: &str, entry: &str) -> Option<&Disk> {
-        let role = format!("{role} {entry}");
-        self.facts.disks.iter().find(|disk| disk.role == role)
+        self.disks.get(format!("{role} {entry}").as_str()).copied()
     }
 
     /// Writes the image folder of each entry.
