@@ -118,8 +118,8 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let folder = fs::canonicalize(folder).on("find", folder)?;
     let log = folder.join("qemu.log");
     File::create(&log).on("create", &log)?;
-    // A folder that other users cannot list, and in it a folder whose random name only QEMU receives: other users
-    // cannot find the sockets.
+    // A folder that other users cannot list, and in it a folder with a random name. Other users may read the name in the
+    // description of the domain; see `restrict`.
     let prefix = own_prefix();
     let private = |folder: &Path| {
         let new = tempfile::Builder::new().prefix(&prefix).tempdir_in(folder).on("create", folder)?;
@@ -132,7 +132,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
     let listeners = SOCKETS.map(|end| {
         let path = inner.path().join(end);
         let listener = UnixListener::bind(&path).on("create", &path)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o666)).on("change", &path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).on("change", &path)?;
         Ok::<_, VmError>(listener)
     });
     let name = outer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -212,12 +212,31 @@ fn create(
     let connection = connect()?;
     let capabilities = connection.0.get_capabilities().map_err(message)?;
     let folder = overlay.parent().unwrap_or(Path::new("/"));
-    let isolation = Isolation::by_libvirt(qemu_user(&capabilities), &spec.files(), folder);
+    let user = qemu_user(&capabilities);
+    let isolation = Isolation::by_libvirt(user, &spec.files(), folder);
+    restrict(sockets, user.filter(|_| !isolation.runs_as_root()).map(|(uid, _)| uid))?;
     let xml =
         xml(spec, name, sockets, overlay, isolation.runs_as_root()).map_err(|error| error.to_string())?;
     let flags = VIR_DOMAIN_START_PAUSED | VIR_DOMAIN_START_AUTODESTROY;
     let domain = virt::domain::Domain::create_xml(&connection.0, &xml, flags).map_err(message)?;
     Ok((DomainHandle { domain, _connection: connection }, isolation))
+}
+
+/// Gives the sockets to the user of QEMU, so that no other user takes its place. None: QEMU has the controller's user.
+fn restrict(sockets: &Path, user: Option<u32>) -> Result<(), String> {
+    let own = nix::unistd::geteuid();
+    let Some(user) = user.filter(|user| *user != own.as_raw()) else { return Ok(()) };
+    if !own.is_root() {
+        return Err(format!(
+            "it runs QEMU as the user {user}, so other users could take its place; run mcc-harness as root, or use your own \
+             libvirt (LIBVIRT_DEFAULT_URI=qemu:///session)"
+        ));
+    }
+    SOCKETS.iter().try_for_each(|end| {
+        let path = sockets.join(end);
+        std::os::unix::fs::chown(&path, Some(user), None)
+            .map_err(|error| format!("{}: {error}", path.display()))
+    })
 }
 
 /// Returns the user and group that libvirt runs QEMU as, from its capabilities:
@@ -492,6 +511,7 @@ fn empty(w: &mut Xml, name: &str, attributes: &[(&str, &str)]) -> io::Result<()>
 mod tests {
     use super::*;
     use crate::Backend;
+    use std::os::unix::fs::MetadataExt;
 
     fn spec() -> MachineSpec {
         MachineSpec {
@@ -511,6 +531,23 @@ mod tests {
             count_instructions: false,
             limit_instructions: false,
             fixed_addresses: false,
+        }
+    }
+
+    #[test]
+    fn only_the_user_of_qemu_and_root_can_connect_to_the_sockets() {
+        let folder = tempfile::tempdir().unwrap();
+        SOCKETS.iter().for_each(|end| drop(File::create(folder.path().join(end)).unwrap()));
+        restrict(folder.path(), None).unwrap();
+        let restricted = restrict(folder.path(), Some(64055));
+        if nix::unistd::geteuid().is_root() {
+            restricted.unwrap();
+            for end in SOCKETS {
+                let owner = fs::metadata(folder.path().join(end)).unwrap().uid();
+                assert_eq!(owner, 64055, "{end}");
+            }
+        } else {
+            assert!(restricted.unwrap_err().contains("LIBVIRT_DEFAULT_URI"));
         }
     }
 
