@@ -2,7 +2,7 @@
 
 use crate::net::{Compiled, Named};
 use hashbrown::HashTable;
-use mcc_model::{Count, Ctl, Expr};
+use mcc_model::{Count, Ctl, Expr, Formula};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
@@ -136,7 +136,14 @@ pub(crate) enum FormulaError {
     Transition(String),
     #[error("the formula is not of the examination's logic")]
     Logic,
+    #[error(
+        "the formulas of the examination name more than {MAX_NAMED} places and transitions of the unfolded net"
+    )]
+    Long,
 }
+
+/// Most places and transitions of the unfolded net that the formulas of an examination name. Each is kept.
+const MAX_NAMED: usize = 100_000_000;
 
 /// Translates names into numbers.
 pub(crate) struct Names<'n> {
@@ -150,6 +157,32 @@ impl<'n> Names<'n> {
         let index =
             |ids: &'n [String]| ids.iter().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
         Self { named, places: index(&named.place_ids), transitions: index(&named.transition_ids) }
+    }
+
+    /// Adds to `named` how many places and transitions of the unfolded net a formula names, before they are kept.
+    pub(crate) fn count_named(&self, formula: &Formula, named: &mut usize) -> Result<(), FormulaError> {
+        let places = |ids: &[String]| -> usize {
+            let known = ids.iter().filter_map(|id| self.places.get(id.as_str()));
+            known.map(|place| self.named.places[*place].len()).sum()
+        };
+        let tokens = |count: &Count| if let Count::Tokens(ids) = count { places(ids) } else { 0 };
+        let mut open: Vec<&Expr> = Vec::new();
+        match formula {
+            Formula::PlaceBound(ids) => *named += places(ids),
+            Formula::Boolean(formula) => open.push(formula),
+        }
+        while let Some(formula) = open.pop() {
+            *named += match formula {
+                Expr::Le(left, right) => tokens(left) + tokens(right),
+                Expr::Fireable(ids) => {
+                    let known = ids.iter().filter_map(|id| self.transitions.get(id.as_str()));
+                    known.map(|transition| self.named.transitions[*transition].len()).sum()
+                }
+                _ => 0,
+            };
+            open.extend(formula.parts());
+        }
+        if *named > MAX_NAMED { Err(FormulaError::Long) } else { Ok(()) }
     }
 
     /// The sum of the tokens on places; of a coloured place all tokens are counted.
@@ -287,6 +320,24 @@ impl From<Vec<Pred>> for Preds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formulas_with_too_many_names_are_refused_before_they_are_kept() {
+        let named = Named {
+            places: vec![0..60_000_000, 0..1],
+            place_ids: vec!["p".to_owned(), "q".to_owned()],
+            ..Named::default()
+        };
+        let names = Names::new(&named);
+        let ids = || vec!["p".to_owned(), "q".to_owned()];
+        let bound = Formula::PlaceBound(ids());
+        let le = Expr::Not(Box::new(Expr::Le(Count::Constant(1), Count::Tokens(ids()))));
+        for second in [bound.clone(), Formula::Boolean(Box::new(le))] {
+            let mut named = 0;
+            names.count_named(&bound, &mut named).unwrap();
+            assert!(matches!(names.count_named(&second, &mut named), Err(FormulaError::Long)));
+        }
+    }
 
     #[test]
     fn very_many_predicates_are_numbered() {

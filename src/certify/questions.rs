@@ -79,6 +79,7 @@ const METRICS: [(&str, Metric); 4] = [
 pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<Examination, ArchiveError> {
     let global = |kind| vec![Question { id: name.to_owned(), part: None, tree: None, kind }];
     let mut preds = Preds::default();
+    let mut named = 0;
     let questions = match (name, archive.properties(name)?) {
         ("StateSpace", _) => METRICS
             .map(|(id, metric)| Question {
@@ -101,7 +102,9 @@ pub(crate) fn read(archive: &Archive, name: &str, names: &Names<'_>) -> Result<E
             .into_iter()
             .flat_map(|property| {
                 let mut question = |part, formula: &Formula| {
-                    let kind = kind(name, formula, names, &mut preds);
+                    let kind = names
+                        .count_named(formula, &mut named)
+                        .and_then(|()| kind(name, formula, names, &mut preds));
                     let kind = kind.unwrap_or_else(|error| Kind::Wrong(error.to_string()));
                     Question { id: property.id.clone(), part, tree: None, kind }
                 };

@@ -187,7 +187,7 @@ pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<In
             }
             // Of more constants none is known, so a formula with one is refused.
             Err(mut parts) if first == "declare-const" && declared.len() < MAX_WORDS / 4 => {
-                declared.push(Part::List(parts.split_off(1), line))
+                declared.push(Part::List(parts.split_off(1), line));
             }
             Err(mut parts) if first == "assert" && parts.len() == 2 => asserted = parts.pop(),
             _ => {}

@@ -7,6 +7,7 @@ use crate::{CheckError, Value};
 use mcc_model::{Count, Expr, Formula};
 use num_bigint::BigUint;
 use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -275,7 +276,7 @@ impl Exploration<'_> {
     fn each(&self, mut visit: impl FnMut(&[u64])) -> Result<(), CheckError> {
         let mut marking = vec![0; self.net.initial.len()];
         for number in 0..self.markings() {
-            if number % 4096 == 0 {
+            if number % 64 == 0 {
                 self.check(0)?;
             }
             self.read(number, &mut marking);
@@ -374,19 +375,21 @@ impl Exploration<'_> {
         let parts = |parts: &[Expr]| -> Result<Vec<Predicate<'_>>, CheckError> {
             parts.iter().map(|part| self.predicate(part)).collect()
         };
-        let sum = |count: &Count| -> Result<(Vec<usize>, u64), CheckError> {
+        // Ranges, because a list can name a place or transition of many colours again and again.
+        let sum = |count: &Count| -> Result<(Vec<Range<usize>>, u64), CheckError> {
             let ids = match count {
                 Count::Constant(constant) => return Ok((Vec::new(), *constant)),
                 Count::Tokens(ids) => ids,
             };
             let mut places = Vec::new();
             for id in ids {
-                places.extend(net.places[self.instance.model.place(id)?].clone());
+                places.push(net.places[self.instance.model.place(id)?].clone());
             }
             Ok((places, 0))
         };
-        let value = |(places, constant): &(Vec<usize>, u64), marking: &[u64]| -> u128 {
-            places.iter().map(|place| u128::from(marking[*place])).sum::<u128>() + u128::from(*constant)
+        let value = |(places, constant): &(Vec<Range<usize>>, u64), marking: &[u64]| -> u128 {
+            let places = places.iter().cloned().flatten();
+            places.map(|place| u128::from(marking[place])).sum::<u128>() + u128::from(*constant)
         };
         Ok(match formula {
             Expr::Le(left, right) => {
@@ -396,9 +399,11 @@ impl Exploration<'_> {
             Expr::Fireable(ids) => {
                 let mut flats = Vec::new();
                 for id in ids {
-                    flats.extend(net.transitions[self.instance.model.transition(id)?].clone());
+                    flats.push(net.transitions[self.instance.model.transition(id)?].clone());
                 }
-                Box::new(move |marking: &[u64]| flats.iter().any(|flat| is_enabled(net, *flat, marking)))
+                Box::new(move |marking: &[u64]| {
+                    flats.iter().cloned().flatten().any(|flat| is_enabled(net, flat, marking))
+                })
             }
             Expr::Deadlock => {
                 Box::new(|marking: &[u64]| !(0..net.flats.len()).any(|flat| is_enabled(net, flat, marking)))

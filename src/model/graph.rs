@@ -115,7 +115,7 @@ impl Graph {
         self.arc_ids.push(id);
         self.arcs.push(RawArc { line, source, target, weight: 1 });
         let count = self.arcs.len();
-        if count >= MIN_ARCS_CHECKED && count.is_power_of_two() && count.trailing_zeros() % 2 == 0 {
+        if count >= MIN_ARCS_CHECKED && count.is_power_of_two() && count.trailing_zeros().is_multiple_of(2) {
             self.repeated_arc().map_or(Ok(()), Err)
         } else {
             Ok(())
