@@ -72,8 +72,11 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
     if instance.contains('/') || !path.is_file() {
         return Ok(None);
     }
+    let archive = Archive::open(&path).map_err(|error| error.to_string())?;
+    if archive.instance.as_str() != instance {
+        return Err(format!("{}: it has the instance {}, not {instance}", path.display(), archive.instance));
+    }
     let read = || -> Result<Model, ArchiveError> {
-        let archive = Archive::open(&path)?;
         let net = archive.net()?;
         let is_drawn = net.kind == NetKind::Coloured && net_is_drawn(&net);
         let mut model = Model { net: Some(net), ..Model::default() };

@@ -100,9 +100,13 @@ pub fn write(contest: &Contest, site: &NewSite) -> Result<(), ReportError> {
 /// The results as an entry in BibTeX. Without organizers it has no author.
 fn bibtex(contest: &Contest) -> String {
     let publication = contest.judgement.publication.clone().unwrap_or_default();
-    // A name with a comma is a person; braces keep the name of a group together.
+    // A name with a comma is a person; braces keep the name of a group together, and "and" separates names.
     let author = |name: &String| {
-        if name.contains(',') { tables::text(name) } else { format!("{{{}}}", tables::text(name)) }
+        if name.contains(',') && !name.contains(" and ") {
+            tables::text(name)
+        } else {
+            format!("{{{}}}", tables::text(name))
+        }
     };
     let authors: Vec<String> = publication.organizers.iter().map(author).collect();
     let date = publication.date.unwrap_or_default();

@@ -200,7 +200,10 @@ pub fn text(plain: &str) -> String {
     let mut latex = String::with_capacity(plain.len());
     for c in visible(plain).chars() {
         match c {
-            '#' | '$' | '%' | '&' | '_' | '{' | '}' => latex.extend(['\\', c]),
+            '#' | '$' | '%' | '&' | '_' => latex.extend(['\\', c]),
+            // BibTeX counts braces even after a backslash.
+            '{' => latex += "\\textbraceleft{}",
+            '}' => latex += "\\textbraceright{}",
             '\\' => latex += "\\textbackslash{}",
             '~' => latex += "\\textasciitilde{}",
             '^' => latex += "\\textasciicircum{}",
@@ -227,7 +230,7 @@ mod tests {
     fn latex_commands_in_names_are_escaped() {
         assert_eq!(
             text(r"50%_\input{x}~^"),
-            r"50\%\_\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}"
+            r"50\%\_\textbackslash{}input\textbraceleft{}x\textbraceright{}\textasciitilde{}\textasciicircum{}"
         );
         assert_eq!(text("[a]--*"), "{[}a{]}-{}-{*}");
         assert_eq!(text("a\nb"), "a$\\langle$LF$\\rangle$b");

@@ -308,9 +308,9 @@ fn podiums_are_tables_in_latex_with_escaped_names() {
 fn the_results_are_cited_in_bibtex_and_tabled_in_latex() {
     let mut judgement = contest::small();
     judgement.publication = Some(mcc_harness::campaign::Publication {
-        title: Some("A 100 % contest".into()),
+        title: Some("A 100 % contest}".into()),
         date: Some("2018-06-26".into()),
-        organizers: vec!["Petri, Carl Adam".into(), "The committee".into()],
+        organizers: vec!["Petri, Carl Adam".into(), "Group A, B and C".into()],
         doi: Some("10.5281/zenodo.1234567".into()),
         archive: Some("https://example.org/contest.tar.zst".into()),
         ..Default::default()
@@ -324,15 +324,15 @@ fn the_results_are_cited_in_bibtex_and_tabled_in_latex() {
     assert_eq!(
         read("data/contest.bib"),
         format!(
-            "@misc{{mcc-2018-a-100-results,\n  author = {{Petri, Carl Adam and {{The committee}}}},\n  \
-             title = {{{{A 100 \\% contest}}}},\n  year = {{2018}},\n  month = {{6}},\n  \
+            "@misc{{mcc-2018-a-100-results,\n  author = {{Petri, Carl Adam and {{Group A, B and C}}}},\n  \
+             title = {{{{A 100 \\% contest\\textbraceright{{}}}}}},\n  year = {{2018}},\n  month = {{6}},\n  \
              doi = {{10.5281/zenodo.1234567}},\n  url = {{https://doi.org/10.5281/zenodo.1234567}},\n  \
              note = {{Results, judged by mcc-harness {version}}},\n}}\n"
         )
     );
     let page = read("results.html");
     for words in
-        ["A 100 % contest", "href=\"https://example.org/contest.tar.zst\"", "doi:10.5281/zenodo.1234567"]
+        ["A 100 % contest}", "href=\"https://example.org/contest.tar.zst\"", "doi:10.5281/zenodo.1234567"]
     {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -357,7 +357,7 @@ fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() 
     fs::write(dir.path().join("answers.csv"), answers).expect("a table");
     program().args(["judge", "answers.csv", "--edition", "mcc-2025", "--out", "judged"]).assert().success();
     let models = data::published("mcc/2025/models");
-    program().args(["report", "judged", "--out", "site", "--instances"]).arg(models).assert().success();
+    program().args(["report", "judged", "--out", "site", "--instances"]).arg(&models).assert().success();
     let data = data_of(dir.path().join("site/instances/PhilosophersDyn-COL-03.js"));
     let (path, description) = (data["picture"][0].as_str(), data["picture"][1].as_str());
     let description = description.expect("a description");
@@ -368,4 +368,12 @@ fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() 
     for shown in ["Think", "3 Philosopher", "Philosopher: Philosopher1, Philosopher2"] {
         assert!(texts.iter().any(|text| text.contains(shown)), "{shown}: {texts:?}");
     }
+    // The archive of another instance under this name.
+    let models = models.join("UtilityControlRoom-COL-Z2T3N04.tgz");
+    fs::create_dir(dir.path().join("misnamed")).expect("a folder");
+    fs::copy(models, dir.path().join("misnamed/PhilosophersDyn-COL-03.tgz")).expect("a copy");
+    let refused =
+        program().args(["report", "judged", "--out", "site", "--instances", "misnamed"]).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(message.contains("it has the instance UtilityControlRoom-COL-Z2T3N04"), "{message}");
 }
