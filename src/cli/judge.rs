@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     oracle: Option<PathBuf>,
     /// The folder that `certify --out` wrote for this contest: trusted values are labelled by their evidence. It is
-    /// compared with the certified values; only mcc-check checks it against the nets. Points do not change.
+    /// compared with the certified values, but not checked against the nets. Points do not change.
     #[arg(long, value_name = "DIR")]
     certified: Option<PathBuf>,
     /// Categories of SV-COMP: the contest's category-structure.yml, or a table with the columns category,tasks,parent and,

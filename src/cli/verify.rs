@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     judgement: Option<PathBuf>,
     /// With --judgement: the folder of certified values with which it was made. Their evidence is compared with
-    /// them; only mcc-check checks it against the nets.
+    /// them, but not checked against the nets.
     #[arg(long, value_name = "DIR", requires = "judgement", conflicts_with = "allowed_signers")]
     certified: Option<PathBuf>,
     #[command(flatten)]

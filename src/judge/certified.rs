@@ -189,6 +189,12 @@ impl Trusted {
             _ => VOTES,
         }
     }
+
+    /// Returns whether a value is certified that may or may not be the trusted `Inf`.
+    pub fn is_incomparable(&self) -> bool {
+        let is_exact = |certified: &Certified| certified.value.exact().is_some();
+        self.value == Some(Value::Overflow) && self.certified.as_deref().is_some_and(is_exact)
+    }
 }
 
 #[cfg(test)]

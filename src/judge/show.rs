@@ -6,14 +6,17 @@ use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use std::fmt;
 
-/// A value as text: `T` and `F` as `TRUE` and `FALSE`; `Inf` of a table (not `inf`) in words; of a value of more than 14 characters the first 5 and last 3 digits
+/// `Inf` of a table (not `inf`) in words. Programs write it for an infinite number, too.
+pub const OVERFLOW: &str = "Inf (infinite, or a number too large to be written)";
+
+/// A value as text: `T` and `F` as `TRUE` and `FALSE`; `Inf` in words; of a value of more than 14 characters the first 5 and last 3 digits
 /// and their count.
 pub fn short(value: &str) -> String {
     match (value, value.len()) {
         ("T", _) => "TRUE".to_owned(),
         ("F", _) => "FALSE".to_owned(),
         ("X", _) => "X (a value that the judged table does not state)".to_owned(),
-        ("Inf", _) => "a number too large for the published table (Inf)".to_owned(),
+        ("Inf", _) => OVERFLOW.to_owned(),
         (_, 0..=14) => value.to_owned(),
         (_, length) => format!("{}..{} ({length} digits)", &value[..5], &value[length - 3..]),
     }
@@ -34,11 +37,29 @@ pub fn approximate(fraction: &str) -> String {
 
 /// Writes points with two decimals, rounded half away from zero.
 pub fn decimals(points: &BigRational) -> String {
-    let hundredths = (points * BigRational::from_integer(100.into())).round().to_integer();
+    with_places(points, 2)
+}
+
+/// Writes points before and after a change, and their difference, with at least two decimals and as many as show that they
+/// differ. Missing points are `-` and count as 0.
+pub fn changed_decimals(before: Option<&BigRational>, after: Option<&BigRational>) -> [String; 3] {
+    let shown = |places| [before, after].map(|points| points.map(|points| with_places(points, places)));
+    let differ = |places: &u32| shown(*places)[0] != shown(*places)[1];
+    let places = if before == after { 2 } else { (2..).find(differ).unwrap_or(2) };
+    let [points_before, points_after] = shown(places).map(|shown| shown.unwrap_or_else(|| "-".to_owned()));
+    let difference = after.cloned().unwrap_or_default() - before.cloned().unwrap_or_default();
+    [points_before, points_after, with_places(&difference, places)]
+}
+
+/// Writes points with `places` decimals (at least one), rounded half away from zero.
+fn with_places(points: &BigRational, places: u32) -> String {
+    let scale = BigRational::from_integer(BigInt::from(10u32).pow(places));
+    let scaled = (points * scale).round().to_integer();
     let (sign, digits) =
-        if hundredths < 0.into() { ("-", (-hundredths).to_string()) } else { ("", hundredths.to_string()) };
-    let digits = format!("{digits:0>3}");
-    let (whole, decimals) = digits.split_at(digits.len() - 2);
+        if scaled < 0.into() { ("-", (-scaled).to_string()) } else { ("", scaled.to_string()) };
+    let places = places as usize;
+    let digits = format!("{digits:0>width$}", width = places + 1);
+    let (whole, decimals) = digits.split_at(digits.len() - places);
     format!("{sign}{whole}.{decimals}")
 }
 
@@ -197,6 +218,16 @@ mod tests {
         assert_eq!([decimals(&first), decimals(&second), lead], ["1518.61", "1509.25", "9.36"]);
         // Rounded, the exact difference would be 9.35.
         assert_eq!(decimals(&(first - second)), "9.35");
+        let points = |n: i64, d: i64| BigRational::new(n.into(), d.into());
+        for (before, after, expected) in [
+            (points(75_693, 10_000), points(75_699, 10_000), ["7.569", "7.570", "0.001"]),
+            (points(-1, 100_000), points(0, 1), ["-0.00001", "0.00000", "0.00001"]),
+            (points(8, 1), points(-16, 1), ["8.00", "-16.00", "-24.00"]),
+            (points(1, 3), points(1, 3), ["0.33", "0.33", "0.00"]),
+        ] {
+            assert_eq!(changed_decimals(Some(&before), Some(&after)), expected);
+        }
+        assert_eq!(changed_decimals(None, Some(&points(-7, 3))), ["-", "-2.33", "-2.33"]);
     }
 
     #[test]

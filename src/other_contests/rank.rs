@@ -86,7 +86,7 @@ pub fn tie_words<'a>(judgement: &Judgement, podiums: impl IntoIterator<Item = &'
     let mut ranked = pairs.filter(|pair| pair[1].rank.is_some());
     match &judgement.edition {
         OtherEdition::Svcomp(_) => ranked.any(|pair| pair[0].points == pair[1].points).then(|| {
-            "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16)."
+            "Equal points: ranked by CPU time, entries without a time last; equal times, or none, share a rank (SV-16)."
                 .to_owned()
         }),
         OtherEdition::Crv(edition) => ranked.any(|pair| pair[0].rank == pair[1].rank).then(|| {

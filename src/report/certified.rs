@@ -13,6 +13,8 @@ const MAX_ALARMS: usize = 300;
 /// What the page of evidence shows of certified values.
 pub struct CertifiedPart {
     pub shares: Vec<ShareRow>,
+    /// The number of certified values that may or may not be the published `Inf`.
+    pub incomparable: u64,
     pub alarms: Vec<AlarmRow>,
     /// Whether the site has the files of the evidence.
     pub has_files: bool,
@@ -97,9 +99,8 @@ pub struct AlarmRow {
     pub against: String,
     /// The certified value.
     pub certified: String,
-    pub method: &'static str,
-    /// The evidence in words.
-    pub detail: String,
+    /// By what it is certified, with the evidence in words.
+    pub how: String,
     /// Name and path of each file; the path is empty if the site does not have the file.
     pub evidence: Vec<(String, String)>,
 }
@@ -111,10 +112,12 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
     }
     let mut counts: BTreeMap<usize, (u64, BTreeMap<&str, u64>)> = BTreeMap::new();
     let mut alarms = Vec::new();
+    let mut incomparable = 0;
     for block in contest.shown_blocks() {
         let (values, labels) = counts.entry(block.examination).or_default();
         for (position, trusted) in block.trusted.iter().enumerate() {
             *values += 1;
+            incomparable += u64::from(trusted.is_incomparable());
             *labels.entry(trusted.certified_label()).or_default() += 1;
             alarms.extend(
                 trusted.certified.as_ref().and_then(|certified| alarm(contest, block, position, certified)),
@@ -136,7 +139,14 @@ pub fn part(contest: &Contest) -> Option<CertifiedPart> {
         }
     });
     let has_files = contest.input.certified.is_some();
-    Some(CertifiedPart { shares: shares.collect(), alarms, has_files, more, categories: categories(contest) })
+    Some(CertifiedPart {
+        shares: shares.collect(),
+        incomparable,
+        alarms,
+        has_files,
+        more,
+        categories: categories(contest),
+    })
 }
 
 fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certified) -> Option<AlarmRow> {
@@ -172,8 +182,7 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
             CertifiedValue::Exactly(value) => show::value(value),
             CertifiedValue::AtLeast(least) => format!("at least {least}"),
         },
-        method: certified.method.word(),
-        detail: visible(&certified.detail),
+        how: visible(&certified.how()),
         evidence: {
             let names = certified.evidence.split(' ').filter(|name| !name.is_empty());
             let path = |name: &str| match contest.input.certified {
@@ -185,14 +194,19 @@ fn alarm(contest: &Contest, block: &Block, position: usize, certified: &Certifie
     })
 }
 
-/// Position, label and explanation of each value of a block, and whether evidence shows it; empty if the judgement was made without certified values.
-pub fn labels(contest: &Contest, block: &Block) -> Vec<(usize, String, String, bool)> {
+/// Position, label and explanation of a value, whether evidence shows it, and what the evidence states.
+pub type Label = (usize, String, String, bool, String);
+
+/// The labels of a block; empty if the judgement was made without certified values.
+pub fn labels(contest: &Contest, block: &Block) -> Vec<Label> {
     if !contest.judgement.is_certified() {
         return Vec::new();
     }
     let label = |(position, trusted): (usize, &Trusted)| {
         let certified = CertifiedPosition::from_trusted(trusted);
-        (position, certified.label_words(), visible(&certified.to_string()), certified.shows_value())
+        let stated = certified.certified.as_ref().map_or_else(String::new, Certified::stated);
+        let (words, explanation) = (certified.label_words(), visible(&certified.to_string()));
+        (position, words, explanation, certified.shows_value(), stated)
     };
     block.trusted.iter().enumerate().map(label).collect()
 }

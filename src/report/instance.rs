@@ -58,9 +58,8 @@ struct BlockData {
     /// Position, and the organizers' reason for an override.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasons: Vec<(usize, String)>,
-    /// Position, label of the evidence, and its explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    certified: Vec<(usize, String, String, bool)>,
+    certified: Vec<certified::Label>,
     /// Position, name and path of each file of evidence, and whether it is a witness, whose readable run is in PATH.js.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<(usize, String, String, bool)>,

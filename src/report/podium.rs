@@ -204,10 +204,7 @@ fn rows(contest: &Contest, podium: &Podium, examinations: &[usize], statuses: &[
             note: contest::status_text(entry.status),
             points: show::decimal(&place.points, decimals),
             exact: place.points.to_string(),
-            behind: match best.filter(|_| place.rank.is_some()) {
-                Some(best) if place.points < *best => show::distance(best, &place.points, decimals),
-                _ => String::new(),
-            },
+            behind: behind(best, place, decimals),
             share: show::share(&place.points, &most),
             by_status: statuses.iter().map(|status| points(examinations, Some(status))).collect(),
             by_examination: examinations.iter().map(|&e| points(&[e], None)).collect(),
@@ -216,6 +213,16 @@ fn rows(contest: &Contest, podium: &Podium, examinations: &[usize], statuses: &[
         }
     };
     shown.map(row).collect()
+}
+
+/// The distance of a place to the first rank, with this number of decimals; empty for the first rank. A dash for an entry
+/// without a rank that has no fewer points: it is not the first.
+pub fn behind(first: Option<&BigRational>, place: &PodiumPlace, decimals: u32) -> String {
+    match first {
+        Some(first) if place.points < *first => show::distance(first, &place.points, decimals),
+        Some(_) if place.rank.is_none() => "–".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// The distance of points that are shown with two decimals, or as integers.
@@ -274,4 +281,28 @@ fn margin_row(contest: &Contest, podium: &Podium, margin: &DecidedPlace, root: &
             .map(|(link, name)| (format!("{root}{link}"), name))
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_judge::judgement::{Medal, VariantRank};
+
+    #[test]
+    fn only_the_first_rank_has_an_empty_distance() {
+        let points = |points: i64| BigRational::new(points.into(), 2.into());
+        let behind = |rank, own: i64| {
+            let place = PodiumPlace {
+                rank,
+                entry: 0,
+                variant: VariantRank::Only,
+                points: points(own),
+                medal: Medal::None,
+            };
+            super::behind(Some(&points(100)), &place, 2)
+        };
+        assert_eq!([behind(Some(1), 100), behind(Some(2), 99)], ["", "0.50"]);
+        // An entry that does not compete can have more points.
+        assert_eq!([behind(None, 49), behind(None, 100), behind(None, 101)], ["25.50", "–", "–"]);
+    }
 }

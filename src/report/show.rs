@@ -5,7 +5,7 @@ pub(crate) use mcc_base::text::{control, visible};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{CpuReading, Limits};
 use mcc_judge::judgement::Weak;
-use mcc_judge::show::shown_difference;
+use mcc_judge::show::{OVERFLOW, shown_difference};
 pub use mcc_judge::show::{basis, plural};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
@@ -64,7 +64,7 @@ pub fn value(value: &Value) -> String {
         Value::Rounded { digits, exponent } => {
             format!("{}.{:04} × 10^{exponent}", digits / 10_000, digits % 10_000)
         }
-        Value::Overflow => "a number too large for the published table (Inf)".into(),
+        Value::Overflow => OVERFLOW.into(),
         Value::NotKept => "not in the judged table".into(),
     }
 }

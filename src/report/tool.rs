@@ -3,6 +3,7 @@
 use super::contest::{self, Contest, Frame};
 use super::evidence::{self, TechniqueRow};
 use super::matrix::Matrix;
+use super::podium::behind;
 use super::show::{self, visible};
 use super::site::{NewSite, last_part};
 use super::table::{self, Endings, ScoreRow};
@@ -157,9 +158,14 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
         let shown =
             |place: &&PodiumPlace| place.rank == Some(1) && contest.entry_number(place.entry).is_some();
         let first: Vec<&PodiumPlace> = podium.places.iter().filter(shown).collect();
-        let ahead = first.first().map(|first| &first.points).filter(|first| **first > place.points);
+        let first_points = first.first().map(|first| &first.points);
+        let decimals = if first_points.is_some_and(BigRational::is_integer) && place.points.is_integer() {
+            0
+        } else {
+            2
+        };
         let names: Vec<&str> = first.iter().map(|place| contest.entry(place.entry).entry.as_str()).collect();
-        let best = best_variant(judgement, podium, place).and_then(|best| {
+        let best_variant = best_variant(judgement, podium, place).and_then(|best| {
             let rank = best.rank.map_or("–".to_owned(), |rank| rank.to_string());
             let rank = format!("{rank} {}", best.medal.word()).trim_end().to_owned();
             contest.entry_number(best.entry)?;
@@ -167,17 +173,14 @@ fn places(contest: &Contest, entry: usize) -> Vec<PlaceRow> {
             Some((page, visible(&contest.entry(best.entry).entry), rank))
         });
         rows.push(PlaceRow {
-            best,
+            best: best_variant,
             category: visible(&podium.category),
             link: format!("../{}", contest.podium_path(number)),
             rank: place.rank.map_or("–".to_owned(), |rank| rank.to_string()),
             medal: place.medal.word(),
             points: show::points(&place.points),
             exact: place.points.to_string(),
-            behind: ahead.map_or(String::new(), |first| {
-                let places = if first.is_integer() && place.points.is_integer() { 0 } else { 2 };
-                show::distance(first, &place.points, places)
-            }),
+            behind: behind(first_points, place, decimals),
             first: visible(&names.join(", ")),
         });
     }

@@ -26,17 +26,21 @@ impl RecordedOutput {
     pub fn read<T>(&self, read: impl FnOnce(&mut dyn Read) -> io::Result<T>) -> io::Result<T> {
         // Of a file that was made longer, only one byte more is read, so that its digest differs.
         let most = self.bytes.saturating_add(1);
-        let mut content = digest::Reader::new(files::open_own(&self.path)?.take(most));
+        let mut file = files::open_own(&self.path)?.take(most);
+        let mut content = digest::Reader::new(&mut file);
         let result = read(&mut content)?;
         io::copy(&mut content, &mut io::sink())?;
-        let found = content.digest();
-        if found != self.sha256 {
-            let recorded = &self.sha256;
-            return Err(io::Error::other(format!(
-                "it has sha256 {found}, but the record has {recorded}: it was changed after it was recorded"
-            )));
+        let (found, recorded) = (content.digest(), &self.sha256);
+        if found == *recorded {
+            return Ok(result);
         }
-        Ok(result)
+        // The digest of a part would be that of no file.
+        let differs = if file.limit() == 0 {
+            format!("is longer than the {} bytes of the record", self.bytes)
+        } else {
+            format!("has sha256 {found}, but the record has {recorded}")
+        };
+        Err(io::Error::other(format!("it {differs}: it was changed after it was recorded")))
     }
 }
 

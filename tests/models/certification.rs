@@ -194,7 +194,11 @@ fn certified_values_change_labels_and_no_points() {
     assert!(
         shown.contains("Refuted: the value is")
             && shown.contains("evidence/DiningTable-PT-03/")
-            && shown.split_whitespace().collect::<Vec<_>>().join(" ").contains("which only mcc-check checks"),
+            && shown
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains("which judge did not check on the net"),
         "{shown}"
     );
 }

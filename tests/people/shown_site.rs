@@ -3,7 +3,7 @@
 use crate::support::contest;
 use mcc_harness::campaign::Run;
 use mcc_harness::judge::certified::{Certified, CertifiedValue, Method};
-use mcc_harness::judge::judgement::{InputDigest, Judgement};
+use mcc_harness::judge::judgement::{Cell, InputDigest, Judgement, ValueVerdict};
 use mcc_harness::model::{Arc, Net, NetKind, Place, Transition};
 use mcc_harness::report::{self, Model, SiteInput};
 use std::fs;
@@ -19,12 +19,31 @@ fn hostile() -> Judgement {
     let ctl = judgement.examinations.iter().position(|name| name == "CTLCardinality");
     let block =
         judgement.blocks.iter_mut().find(|block| Some(block.examination) == ctl && block.instance == 0);
-    let trusted = &mut block.expect("a block").trusted[1];
+    let block = block.expect("a block");
+    let trusted = &mut block.trusted[1];
     trusted.certified = Some(Box::new(Certified {
         method: Method::Witness,
         value: CertifiedValue::Exactly(trusted.value.clone().expect("a value")),
         evidence: "evidence/Philosophers-PT-000005/CTLCardinality-01.witness.json".into(),
         detail: "a firing sequence of 60 steps".into(),
+    }));
+    // The other value is certified at one of the two positions where the run of the page `run` is wrong.
+    let wrong = |cell: &Cell| {
+        let position =
+            (2..cell.verdicts.len()).find(|&position| cell.verdicts[position] == ValueVerdict::Wrong)?;
+        Some((position, cell.values[position].clone()?))
+    };
+    let wrong = block
+        .cells
+        .iter()
+        .filter(|cell| judgement.entries[cell.entry].entry == "wrong-on-purpose")
+        .find_map(wrong);
+    let (position, given) = wrong.expect("a wrong value");
+    block.trusted[position].certified = Some(Box::new(Certified {
+        method: Method::Explored,
+        value: CertifiedValue::Exactly(given),
+        evidence: String::new(),
+        detail: "1 conditions decided without exploration".into(),
     }));
     judgement
 }
@@ -150,7 +169,12 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
     ("filtered", "examinations/CTLCardinality.html", "#filter=walk:dnc%20-token", &[">1 of 3</output>"]),
     ("tool", "tools/depth-first.html", "", &[">✓8 CPU°</a>", "Confidence "]),
     ("instances", "instances.html", "", &["instance.html#instance=TokenRing-PT-005", ">3 of 3</output>"]),
-    ("evidence", "evidence.html", "", &[">tools differ</", "unknown: a tie"]),
+    (
+        "evidence",
+        "evidence.html",
+        "",
+        &[">tools differ</", "unknown: a tie", ">certify alone, without exploration: 1 condition decided <"],
+    ),
     ("runs", "runs.html", "", &["all 45 runs", ">45 of 45</output>", "aria-rowindex=\"46\""]),
     ("pictures", "pictures.html", "", &["pictures/solved.svg", "data/podiums.tex"]),
     (
@@ -199,6 +223,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&position=01",
         &[
             "all votes agree",
+            "that shows that the value is FALSE.",
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
             ">AG (tokens(fork, plate) ≤ 1)</pre>",
@@ -221,6 +246,8 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
             "<i>⟨ESC⟩</i>[1mexploring",
             "ended by itself, exit code 0",
             "The 2 wrong values cost ",
+            " Evidence refutes the trusted value of 1 of them, which changes no points.",
+            "; refuted</td>",
             "<img src=\"instances/Philosophers-PT-000005.net.svg\"",
             ">emulated processor</strong>: the machine ran without",
             "mcc-harness replay contest-2018.tar.zst --run wrong-on-purpose/Philosophers-PT-000005/CTLCardinality --allow-degraded",

@@ -646,6 +646,20 @@ fn lint_prints_values_and_wrong_lines() {
     assert!(code == 0 && !out.contains("declared"), "{out}");
     let (_, out, _) = lint(&of_instance, "CANNOT_COMPUTE\n");
     assert!(out.contains("\ndeclared: CANNOT_COMPUTE") && !out.contains("warning"), "{out}");
+
+    // A right value in a line for another examination or instance: the id is wrong.
+    let bounds = ["-", "--examination", "UpperBounds", "--instance", instance];
+    for (arguments, id, value) in [
+        (bounds, "DiningTable-PT-05-CTLCardinality-00", "FALSE"),
+        (of_instance, "DiningTable-PT-03-CTLCardinality-00", "true"),
+    ] {
+        let (code, out, _) = lint(&arguments, &format!("FORMULA {id} {value} TECHNIQUES EXPLICIT\n"));
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let problem =
+            format!("line 1: error: the examination has no id {id}: the line is ignored; the ids are those");
+        assert!(code == 1 && out.contains(&problem) && out.contains("(E-1.8)"), "{out}");
+        assert!(!out.contains("is not a value"), "{out}");
+    }
 }
 
 #[test]

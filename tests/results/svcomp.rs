@@ -361,16 +361,20 @@ fn a_new_category_with_fewer_than_three_teams_is_not_held() {
 
 #[test]
 fn ranks_of_equal_points_are_printed_with_their_rule() {
-    let rule =
-        "Equal points: ranked by CPU time; entries without a time are last and share a rank (SV-16).\n";
+    let rule = "Equal points: ranked by CPU time, entries without a time last; equal times, or none, share a rank (SV-16).\n";
     for (answer, category, is_equal) in [("true", "correct", true), ("unknown", "unknown", false)] {
         let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let runs = [("a.c", "true", "true", "correct", "1", "1")];
         write(input.path(), "fast.xml", &result("fast", "SV.Loops", "Loops", &runs));
         let runs = [("a.c", "true", answer, category, "2", "2")];
         write(input.path(), "slow.xml", &result("slow", "SV.Loops", "Loops", &runs));
+        if is_equal {
+            write(input.path(), "slow2.xml", &result("slow2", "SV.Loops", "Loops", &runs));
+        }
         let (shown, _) = judge(input.path(), "svcomp-2013", out.path(), &[]);
         assert!(shown.contains("   1  fast") && shown.contains("   2  slow"), "{shown}");
+        // Equal times share a rank, as the rule states.
+        assert_eq!(shown.contains("   2  slow2"), is_equal, "{shown}");
         assert_eq!(shown.contains(rule), is_equal, "{shown}");
     }
 }

@@ -95,7 +95,8 @@ fn the_site_of_2013_shows_podiums_and_no_unpublished_times() {
     assert!(overall.contains("the results of an entry in categories that it opted out of are not published"));
     // The rule of ties is where a tie is.
     let page = |name: &str| std::fs::read_to_string(site.join(format!("categories/{name}.html"))).unwrap();
-    let rule = "Equal points: ranked by CPU time; entries without a time are last and share a rank (";
+    let rule =
+        "Equal points: ranked by CPU time, entries without a time last; equal times, or none, share a rank (";
     assert!(page("FeatureChecks").contains(rule) && !page("Overall").contains(rule));
     // Table 6 of the report has no sub-categories.
     let part = page("ControlFlowInteger-MemSimple");

@@ -20,6 +20,9 @@ pub struct Anomaly {
     pub fix: String,
     /// The technique with characters other than A-Z, 0-9 and `_`, if that is the problem.
     pub technique: Option<String>,
+    /// The id of a line whose problem is its value, if the examination has no such id. Records state the problem, because
+    /// the answers of archives are compared with those of their outputs.
+    pub unknown_id: Option<String>,
 }
 
 impl fmt::Display for Anomaly {

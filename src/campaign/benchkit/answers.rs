@@ -329,7 +329,11 @@ impl<'a> Reader<'a> {
                 Some(keyword) => self.misspelt(text, keyword),
                 None => {
                     let id = self.shown(known, subject);
-                    self.error(format!("`{}` is not a value for {id}", cut(text)), self.expected());
+                    let problem = format!("`{}` is not a value for {id}", cut(text));
+                    let unknown_id = (known.is_none() && self.questions.ids.is_some()).then_some(id);
+                    if let Some(anomaly) = self.anomaly(Severity::Error, "E-1.7", problem, self.expected()) {
+                        anomaly.unknown_id = unknown_id;
+                    }
                 }
             },
         }
@@ -479,14 +483,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn unknown_id(&mut self, subject: &[u8]) {
-        let hint = match (&self.questions.ids, self.positions.first()) {
-            (Some(_), Some(first)) => {
-                format!("the ids are those of the property file, such as {}", first.id)
-            }
-            _ => format!("{} has {} values", self.questions.examination, self.questions.values),
-        };
-        let problem = format!("the examination has no id {}: the line is ignored", cut(subject));
-        self.anomaly(Severity::Error, "E-1.8", problem, hint);
+        let (problem, fix) = self.questions.no_id(&cut(subject));
+        self.anomaly(Severity::Error, "E-1.8", problem, fix);
     }
 
     /// The position of an id. In an examination with one position, the name of the examination is an id too.
@@ -564,7 +562,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         let (problem, fix, line) = (problem.into(), fix.into(), self.line);
-        Some(self.anomalies.push_mut(Anomaly { line, severity, rule, problem, fix, technique: None }))
+        let anomaly = Anomaly { line, severity, rule, problem, fix, technique: None, unknown_id: None };
+        Some(self.anomalies.push_mut(anomaly))
     }
 
     fn finish(mut self) -> Answers {

@@ -52,4 +52,13 @@ impl Questions {
             total: Total::named(&examination.name),
         }
     }
+
+    /// The problem of a line with an id that the examination does not have, and the remedy.
+    pub fn no_id(&self, id: &str) -> (String, String) {
+        let fix = match self.ids.as_ref().and_then(|ids| ids.first()) {
+            Some(first) => format!("the ids are those of the property file, such as {first}"),
+            None => format!("{} has {} values", self.examination, self.values),
+        };
+        (format!("the examination has no id {id}: the line is ignored"), fix)
+    }
 }

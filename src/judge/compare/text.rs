@@ -1,7 +1,7 @@
 //! Formats a comparison as text: for each kind of difference its number and the first ones.
 
 use super::*;
-use crate::show::{self, decimals, first_rows, short};
+use crate::show::{self, changed_decimals, first_rows, short};
 
 /// Number of lines shown of each kind of difference; `--format json` has all.
 const SHOWN: usize = 15;
@@ -51,18 +51,23 @@ impl fmt::Display for Comparison {
         // Once per score: the difference of two long fractions takes time.
         by_difference.sort_by_cached_key(|change| std::cmp::Reverse(size(change)));
         let scores = by_difference.iter().map(|change| {
-            let sign = if change.difference() > BigRational::zero() { "+" } else { "" };
-            let mut row = score(change);
-            row.push(format!("{sign}{}", decimals(&change.difference())));
+            let (mut row, difference) = score(change);
+            let sign = if difference.starts_with('-') || difference == "0.00" { "" } else { "+" };
+            row.push(format!("{sign}{difference}"));
             row
         });
         section(out, "scores that differ (the greatest differences first)", scores.collect(), &[2, 4, 5])?;
-        let points = |points: &Points| decimals(&points.0);
         if self.contest == "crv" {
-            section(out, "parts of scores that differ", self.parts.iter().map(score).collect(), &[3, 5])?;
-            section(out, "parts of the points of runs that differ", runs(&self.run_parts, points), &[3, 5])?;
+            let parts = self.parts.iter().map(|change| score(change).0);
+            section(out, "parts of scores that differ", parts.collect(), &[3, 5])?;
+            section(
+                out,
+                "parts of the points of runs that differ",
+                runs_with_points(&self.run_parts),
+                &[3, 5],
+            )?;
         }
-        let run_points = runs(&self.run_points, points);
+        let run_points = runs_with_points(&self.run_points);
         section_of(out, "runs with different points", self.runs_compared, run_points, &[2, 4])?;
         let answers = runs(&self.answers, |answer| shown(answer, "none"));
         section_of(out, "answers that differ", self.answers_compared, answers, &[])?;
@@ -157,33 +162,46 @@ fn numbered(block: &BlockName, position: Option<usize>) -> String {
 }
 
 fn place(change: &PlaceChange) -> Vec<String> {
-    let place = |place: &Option<ComparedPlace>| match place {
-        None => "-".to_owned(),
-        Some(ComparedPlace { rank, medal, points }) => {
+    let [before, after] =
+        [&change.before, &change.after].map(|place| place.as_ref().map(|place| &place.points));
+    let [before, after, _] = changed_decimals(before, after);
+    let place = |place: &Option<ComparedPlace>, points: String| match place {
+        None => points,
+        Some(ComparedPlace { rank, medal, .. }) => {
             let rank = rank.map_or("unranked".to_owned(), |rank| format!("rank {rank}"));
-            format!("{rank} {medal} {}", decimals(points)).replace("  ", " ")
+            format!("{rank} {medal} {points}").replace("  ", " ")
         }
     };
-    let (before, after) = (place(&change.before), place(&change.after));
+    let (before, after) = (place(&change.before, before), place(&change.after, after));
     vec![change.category.clone(), change.entry.clone(), before, "->".to_owned(), after]
 }
 
-/// The row of a score, or of a part of it.
-fn score(change: &PointsChange) -> Vec<String> {
-    let shown =
-        |points: &Option<Points>| points.as_ref().map_or("-".to_owned(), |points| decimals(&points.0));
+/// The row of a score, or of a part of it, and the difference.
+fn score(change: &PointsChange) -> (Vec<String>, String) {
+    let [before, after] =
+        [&change.before, &change.after].map(|points| points.as_ref().map(|points| &points.0));
+    let [before, after, difference] = changed_decimals(before, after);
     let names = [change.entry.clone(), change.examination.clone()].into_iter().chain(change.part.clone());
-    names.chain([shown(&change.before), "->".to_owned(), shown(&change.after)]).collect()
+    (names.chain([before, "->".to_owned(), after]).collect(), difference)
+}
+
+/// The rows of runs with changed points.
+fn runs_with_points(changes: &[RunChange<Points>]) -> Vec<Vec<String>> {
+    let points = |change: &RunChange<Points>| {
+        let [before, after, _] = changed_decimals(Some(&change.before.0), Some(&change.after.0));
+        [before, after]
+    };
+    changes.iter().map(|change| run(change, points(change))).collect()
 }
 
 /// The rows of changed runs, with their states before and after as `shown` writes them.
 fn runs<T>(changes: &[RunChange<T>], shown: impl Fn(&T) -> String) -> Vec<Vec<String>> {
-    let row = |change: &RunChange<T>| {
-        let names = [change.entry.clone(), numbered(&change.block, change.position)];
-        let states = [shown(&change.before), "->".to_owned(), shown(&change.after)];
-        names.into_iter().chain(change.part.clone()).chain(states).collect()
-    };
-    changes.iter().map(row).collect()
+    changes.iter().map(|change| run(change, [&change.before, &change.after].map(&shown))).collect()
+}
+
+fn run<T>(change: &RunChange<T>, [before, after]: [String; 2]) -> Vec<String> {
+    let names = [change.entry.clone(), numbered(&change.block, change.position)];
+    names.into_iter().chain(change.part.clone()).chain([before, "->".to_owned(), after]).collect()
 }
 
 /// Bytes as megabytes of a million bytes.

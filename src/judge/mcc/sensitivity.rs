@@ -80,16 +80,18 @@ pub struct Margin {
 
 /// What the margins are.
 pub const MARGINS: &str = "For each place: the fewest trusted values that must change for a rival to take it. The rival is \
-                           the entry, of another tool, for which this number is least; it can have any rank or none.";
+                           the competing entry, of another tool that is not ranked before, for which this number is least.";
 
 impl fmt::Display for Sensitivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(out, "Ranks that differ, without one tool, from those with unchanged trusted values:")?;
+        let about = "Ranks that differ if a tool is left out and everything is judged again, instead of only taking it \
+                     off the podium:";
+        writeln!(out, "{}", wrapped(about, 80, 0))?;
         for row in self.left_out.iter().filter(|row| row.changes()) {
             let LeftOut { category, left_out, tool, rank_removed, rank_rejudged, .. } = row;
             writeln!(
                 out,
-                "  {category} without {left_out}: {tool} has rank {rank_rejudged} (rank {rank_removed} if the trusted values stay as they were)"
+                "  {category} without {left_out}: {tool} has rank {rank_rejudged} (rank {rank_removed} if {left_out} is only taken off the podium)"
             )?;
         }
         if !self.left_out.iter().any(LeftOut::changes) {

@@ -129,8 +129,11 @@ function basis(block, position) {
   const certified = (block.certified ?? []).find(([other]) => other === position);
   const [words, rule] = names.bases[word] ?? [word, word];
   const weakness = weak && word !== "single" ? ` (${new Map(names.weak).get(weak[1])})` : "";
-  return { certified: certified?.[2], isShown: certified?.[3], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : ""), evidence: certified?.[1] ?? "", rule, weak: weak?.[1] };
+  return { certified: certified?.[2], isShown: certified?.[3], stated: certified?.[4], key: word, word: words + weakness + (reason ? `: ${reason[1]}` : ""), evidence: certified?.[1] ?? "", rule, weak: weak?.[1] };
 }
+
+/** Whether evidence contradicts the trusted value of a position. */
+const isRefuted = (block, position) => basis(block, position).evidence === "refuted";
 
 /** Heads and rows of a table without the columns in which every cell is empty. */
 function withoutEmptyColumns(heads, rows) {
@@ -185,9 +188,11 @@ function whatHappenedInRun(cell, block) {
     const value = given(block, cell, position);
     const others = valuesAt(block, position, cell).text;
     const cost = decimal(product([shareOf(block), names.penalty, shown.weight, String(wrong)]));
+    const refuted = [...cell.verdicts].filter((verdict, position) => verdict === "-" && isRefuted(block, position)).length;
     return [`${name} gave ${wrong > 1 ? `${wrong} wrong values. The first is ` : ""}${value === NOT_KEPT ? (wrong > 1 ? "one" : "a wrong value") : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
       others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
-      ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`].join("");
+      ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`,
+      refuted ? ` Evidence refutes the trusted value${wrong > 1 ? ` of ${refuted === wrong ? "all" : refuted} of them` : ""}, which changes no points.` : ""].join("");
   }
   if (right === count) return `${name} gave ${count > 1 ? `all ${count} values` : "the value"} right: ${points}.`;
   if (right || unjudged) return `${name} gave ${right} of ${count} values right${unjudged ? `, and ${unjudged} whose trusted value is unknown` : ""}: ${points}. ${isStated ? `The run ended: ${ending}.` : "How the run ended is not known."}`;
@@ -323,12 +328,12 @@ function model() {
     shown.net ? `: ${shown.net}.` : ".");
 }
 
-/** The picture of a small net, which can be closed. */
+/** The picture of a small net, which can be closed. On a narrow screen it is closed at first: the part that is seen can be empty. */
 function netPicture() {
   if (shown.unread_colours) return element("p", {}, `There is no picture of the net, because its colours could not be read: ${shown.unread_colours}`);
   if (!shown.picture) return null;
   const [path, description] = shown.picture;
-  return element("details", { class: "box net", open: "" }, element("summary", {}, "Picture of the net"),
+  return element("details", { class: "box net", open: !matchMedia("(max-width: 40rem)").matches }, element("summary", {}, "Picture of the net"),
     element("figure", {}, element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Picture of the net" }, element("img", { src: `${path}.svg`, alt: description })),
       element("figcaption", {}, element("a", { href: `${path}.svg` }, "SVG"), " · ", element("a", { href: `${path}.csv` }, "arcs as CSV"))));
 }
@@ -354,10 +359,12 @@ function evidenceOf(block, position) {
   if (!files.length) return null;
   // A largest number needs both: a sequence that reaches it, and a certificate that nothing exceeds it.
   const isBound = files.some(file => file[3]) && files.some(file => file[1].endsWith(".certificate.json"));
-  const shows = isBound ? " is a firing sequence that reaches the value: it is at least this large." : " is a witness: a firing sequence, which can be empty, that shows the value.";
-  const proves = isBound ? " is a certificate that nothing exceeds the value." : " is a certificate that proves the value.";
+  // The trusted value can be another one.
+  const { stated } = basis(block, position);
+  const shows = isBound ? ` is a firing sequence that reaches ${stated}: the value is at least this large.` : ` is a witness: a firing sequence, which can be empty, that shows that the value is ${stated}.`;
+  const proves = isBound ? ` is a certificate that nothing exceeds ${stated}.` : ` is a certificate that proves that the value is ${stated}.`;
   return section("Evidence", ...files.flatMap(([, name, path, isWitness]) => {
-    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), isWitness ? shows : name.endsWith(".explored.json") ? " records how far the net was explored. The explanation above says whether the value comes from two explorations, by separate programs, or from one. To explore the net yourself, use mcc-check, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
+    const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), name.endsWith(".initial.witness.json") ? " is the initial marking, which alone contradicts the trusted value." : isWitness ? shows : name.endsWith(".explored.json") ? " records how certify found the value. The explanation above says whether a separate program found it, too. To explore the net yourself, use mcc-check, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
     if (!name.endsWith(".explored.json")) {
       const command = isWitness ? "check-witness" : "check-certificate";
       const check = `mcc-harness ${command} ${path} --instances ${names.instances[shown.instance][0]}.tgz`;
@@ -415,7 +422,7 @@ function drawRun({ instance, examination, entry }, block) {
       link({ instance, examination, position }, positionName(examination, position)),
       element("td", { class: "value" }, value(given(block, cell, position), "")),
       element("td", { class: "time" }, cell.arrived && cell.verdicts[position] !== "." ? arrival(cell.arrived[0][position]) : ""),
-      element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word,
+      element("td", { class: "verdict" }, sign(cell.verdicts[position])), element("td", { class: "value" }, value(trusted)), basis(block, position).word + (isRefuted(block, position) ? "; refuted" : ""),
       element("td", { class: "others" }, "-?".includes(cell.verdicts[position]) ? valuesAt(block, position, cell).text : ""),
       element("td", { class: "formula" }, formulaText(block, position)), element("td", { class: "id" }, breakable(at(cell.techniques, position))), element("td", { class: "id" }, ownId(block, position)),
     ]);

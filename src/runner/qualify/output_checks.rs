@@ -15,9 +15,16 @@ pub fn check_output(answers: &Answers, run_questions: &RunQuestions) -> Vec<Find
         .anomalies
         .iter()
         .filter(|anomaly| anomaly.technique.as_ref().is_none_or(|word| unusual.insert(word)))
-        .map(|anomaly| Finding {
-            severity: anomaly.severity,
-            ..Finding::new(anomaly.rule, &anomaly.problem, &anomaly.fix).at("stdout", Some(anomaly.line))
+        .map(|anomaly| {
+            // With another examination or instance every id is unknown: another value would not help.
+            let finding = match &anomaly.unknown_id {
+                Some(id) => {
+                    let (problem, fix) = run_questions.questions.no_id(id);
+                    Finding::new("E-1.8", problem, fix)
+                }
+                None => Finding::new(anomaly.rule, &anomaly.problem, &anomaly.fix),
+            };
+            Finding { severity: anomaly.severity, ..finding.at("stdout", Some(anomaly.line)) }
         })
         .collect();
     for position in 0..answers.ids.len() {
