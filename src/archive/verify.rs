@@ -22,6 +22,8 @@ use walkdir::WalkDir;
 
 /// The longest line of a file that is compared, bytes; those of contests are far shorter.
 const MAX_LINE: u64 = 64 << 20;
+/// About the longest row of `values.csv` that is read, bytes. A text of commas needs up to 25 times its length in memory.
+const MAX_ROW: u64 = 8 << 20;
 /// Further differences are only counted.
 const MAX_DIFFERENCES: usize = 1000;
 /// Characters of a line that are shown.
@@ -133,12 +135,23 @@ impl Verified {
             },
         )?;
         let file = files::open_own(&path).on("read", &path)?;
+        let file = file.take(MAX_ROW);
         let mut table = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
+        let mut row = csv::StringRecord::new();
         let known: HashSet<&str> = record.facts().instances.iter().map(|known| known.name.as_str()).collect();
-        for (number, row) in table.records().enumerate() {
-            let row = row.on("read", &path)?;
-            let place = format!("{} line {}", TEAM_VALUES.file, number + 1);
-            if number == 0 {
+        for number in 1_u64.. {
+            table.get_mut().set_limit(MAX_ROW);
+            let is_row = table.read_record(&mut row);
+            if table.get_ref().limit() == 0 {
+                let reason =
+                    format!("row {number} has more than {MAX_ROW} bytes; download the archive again");
+                return Err(ArchiveError::Bad { path, reason });
+            }
+            if !is_row.on("read", &path)? {
+                break;
+            }
+            let place = format!("{} line {number}", TEAM_VALUES.file);
+            if number == 1 {
                 if row != *TEAM_VALUES.columns {
                     self.differs(place, "has other columns");
                 }
@@ -236,7 +249,9 @@ impl Verified {
     fn record(&mut self, record: &Record, archived: bool) -> Result<(), ArchiveError> {
         let hashes = RandomState::new();
         let mut outputs: HashSet<u64> = HashSet::new();
+        let mut has_open = false;
         for open in record.open_runs() {
+            has_open = true;
             self.differs(open?.run.id().to_string(), "is planned but not recorded");
         }
         let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
@@ -258,8 +273,8 @@ impl Verified {
         if archived {
             self.no_others(&record.dir().join("outputs"), |path| outputs.contains(&hashes.hash_one(path)))?;
         }
-        let summary = record.summary()?;
-        if summary.recorded < summary.planned {
+        // The open runs, which are reported, would be missing.
+        if has_open {
             return Ok(());
         }
         let (first, further) = missing_runs(record.facts(), &examinations, &ids);

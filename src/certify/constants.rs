@@ -45,7 +45,7 @@ impl Constants {
                 }
                 // It can only always have the truth that it has initially.
                 let truth = pred.holds(&named.net, &named.net.initial);
-                let other = Condition::from_pred(pred, !truth, &named.net);
+                let Some(other) = Condition::from_pred(pred, !truth, &named.net) else { return };
                 let is_constant = match skeleton {
                     Some(skeleton) => skeleton.refute(&other, limits.end()).is_some(),
                     None => {

@@ -99,7 +99,11 @@ pub fn convert_proof(
     let question = known.iter().find(|question| question.id == property && question.part.is_none());
     let condition = match question.map(|question| &question.kind) {
         None => return Err(ConvertError::Claim(format!("{examination} has no property \"{property}\""))),
-        Some(Kind::Reach { pred, found }) if *found != value => Condition::from_pred(pred, true, &named.net),
+        Some(Kind::Reach { pred, found }) if *found != value => {
+            let long =
+                || ConvertError::Claim(format!("{property}: the formula names too many places for a proof"));
+            Condition::from_pred(pred, true, &named.net).ok_or_else(long)?
+        }
         Some(_) => {
             let value = if value { "TRUE" } else { "FALSE" };
             let why = "an invariant shows only that a formula of reachability has the value that no marking decides";

@@ -1,6 +1,7 @@
 //! Removes the parts of a net that no run uses: places that never have a token, and transitions that can never fire.
 
 use crate::net::{Arcs, Compiled, Named};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The same net without the places that are never marked and the transitions that are never enabled, as far as the arcs alone
@@ -38,16 +39,12 @@ pub(crate) fn without_dead_parts(named: Named) -> Named {
             net.inputs(transition).iter().map(|(place, weight)| (new_places[*place as usize], *weight));
         let inputs: Vec<_> = inputs.collect();
         // What is not lost is put back.
-        let mut outputs = inputs.clone();
+        let mut outputs: BTreeMap<u32, u64> = inputs.iter().copied().collect();
         for change in net.changes(transition) {
-            let place = new_places[change.place as usize];
-            match outputs.iter_mut().find(|output| output.0 == place) {
-                Some(output) => output.1 = output.1 - change.less + change.more,
-                None => outputs.push((place, change.more)),
-            }
+            let tokens = outputs.entry(new_places[change.place as usize]).or_default();
+            *tokens = *tokens - change.less + change.more;
         }
-        outputs.retain(|output| output.1 > 0);
-        Arcs { inputs, outputs }
+        Arcs { inputs, outputs: outputs.into_iter().filter(|(_, tokens)| *tokens > 0).collect() }
     };
     let kept: Vec<Arcs> =
         (0..transitions).filter(|transition| may_fire[*transition as usize]).map(arcs).collect();
@@ -79,4 +76,26 @@ fn new_numbers(is_kept: &[bool]) -> Vec<u32> {
         numbers.push(kept);
     }
     numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transition_may_have_very_many_outputs() {
+        // Place 0 has no token; if each output were searched among all of them, this would take minutes.
+        let outputs = (1..1_000_000).map(|place| (place, 2)).collect();
+        let arcs = Arcs { inputs: vec![(1, 3)], outputs };
+        let mut initial = vec![0; 1_000_000];
+        initial[1] = 3;
+        let each = || (0..1_000_000).map(|place| place..place + 1).collect();
+        let net = Compiled::new(initial, &[arcs]);
+        let named =
+            Named { net, places: each(), transitions: std::iter::once(0..1).collect(), ..Named::default() };
+        let net = without_dead_parts(named).net;
+        assert_eq!((net.places(), net.inputs(0)), (999_999, &[(0, 3)][..]));
+        let changes = net.changes(0);
+        assert_eq!((changes.len(), changes[0].less, changes[1].more), (999_999, 1, 2));
+    }
 }

@@ -120,9 +120,12 @@ impl Engine<'_> {
     fn follow_equation(&self, goal: &mut Goal, many: bool, round: u64, limits: &Limits<'_>) {
         let net = &self.named.net;
         let condition = match &goal.aim {
-            Aim::Reach(pred) => Condition::from_pred(pred, true, net),
+            Aim::Reach(pred) => {
+                let Some(condition) = Condition::from_pred(pred, true, net) else { return };
+                condition
+            }
             Aim::Largest(sum) => {
-                let sum = Linear::new(sum.places.iter().map(|place| (*place, 1)), 0);
+                let Some(sum) = Linear::sum(&sum.places) else { return };
                 if limits.spend(self.structure.steps()).is_err() {
                     return;
                 }

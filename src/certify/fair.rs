@@ -10,7 +10,7 @@ use crate::budget::Limits;
 use crate::formula::Pred;
 use crate::net::Named;
 use crate::proof::{Condition, Prover};
-use crate::proof_lp::Structure;
+use crate::proof_lp::{MAX_CONDITION_NUMBERS, Structure};
 use crate::questions::RunSearch;
 use std::collections::BTreeMap;
 
@@ -32,8 +32,7 @@ pub(crate) fn excludes(
     let initially = (0..)
         .zip(&*search.preds)
         .fold(0, |bits, (number, pred): (u32, _)| bits | u64::from(pred.holds(net, &net.initial)) << number);
-    let mut exclusion =
-        Exclusion { named, structure, preds: &search.preds, known: BTreeMap::new(), refuted: 0 };
+    let mut exclusion = Exclusion::new(named, structure, &search.preds);
     // A start with the edges of state 0 that the initial marking allows, then the states by number.
     let start: Vec<u32> =
         automaton.edges(0).ok()?.iter().filter(|edge| edge.allows(initially)).map(|edge| edge.to).collect();
@@ -103,12 +102,31 @@ struct Exclusion<'a> {
     named: &'a Named,
     structure: &'a Structure,
     preds: &'a [Pred],
+    /// By predicate: the numbers of its condition.
+    sizes: Vec<u64>,
     /// By the predicates that are true and those that are false: whether no reachable marking has them.
     known: BTreeMap<(u64, u64), bool>,
     refuted: u64,
 }
 
-impl Exclusion<'_> {
+impl<'a> Exclusion<'a> {
+    fn new(named: &'a Named, structure: &'a Structure, preds: &'a [Pred]) -> Self {
+        let sizes = preds.iter().map(|pred| pred.condition_numbers(&named.net)).collect();
+        Self { named, structure, preds, sizes, known: BTreeMap::new(), refuted: 0 }
+    }
+
+    /// Whether the conditions of these edges are small enough to be made.
+    fn is_possible(&self, edges: &[&Edge]) -> bool {
+        let size = |edge: &&Edge| {
+            let preds = edge.true_preds | edge.false_preds;
+            1 + (0..)
+                .zip(&self.sizes)
+                .map(|(number, size): (u32, _)| (preds >> number & 1) * size)
+                .sum::<u64>()
+        };
+        edges.iter().map(size).sum::<u64>() <= MAX_CONDITION_NUMBERS as u64
+    }
+
     /// The condition that a marking has the predicates of an edge.
     fn condition(&self, edge: &Edge) -> Condition {
         let has = |preds: u64, number: usize| preds >> number & 1 == 1;
@@ -117,10 +135,11 @@ impl Exclusion<'_> {
             (_, true) => Some(false),
             _ => None,
         };
-        let parts =
-            self.preds.iter().enumerate().filter_map(|(number, pred)| {
-                Some(Condition::from_pred(pred, truth(number)?, &self.named.net))
-            });
+        let parts = self
+            .preds
+            .iter()
+            .enumerate()
+            .filter_map(|(number, pred)| Condition::from_pred(pred, truth(number)?, &self.named.net));
         Condition::All(parts.collect())
     }
 
@@ -149,7 +168,7 @@ impl Exclusion<'_> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let is_refuted = self.refute(self.condition(edge), prover, limits);
+        let is_refuted = self.is_possible(&[edge]) && self.refute(self.condition(edge), prover, limits);
         self.known.insert(key, is_refuted);
         is_refuted
     }
@@ -157,8 +176,12 @@ impl Exclusion<'_> {
     /// Whether each run ends that takes these edges only.
     fn ends(&mut self, edges: &[&Edge], prover: &mut Prover<'_>, limits: &Limits<'_>) -> bool {
         let net = &self.named.net;
+        if !self.is_possible(edges) {
+            return false;
+        }
         let labels = Condition::One(edges.iter().map(|edge| self.condition(edge)).collect());
-        let dead = Condition::All(vec![labels.clone(), Condition::from_pred(&Pred::Dead, true, net)]);
+        let Some(dead) = Condition::from_pred(&Pred::Dead, true, net) else { return false };
+        let dead = Condition::All(vec![labels.clone(), dead]);
         let transitions: Vec<u32> = (0..net.transitions() as u32).collect();
         let mut can_fire = transitions.clone();
         if self.can_repeat(&transitions, limits) {
@@ -167,7 +190,9 @@ impl Exclusion<'_> {
             }
             can_fire.retain(|transition| {
                 let enabled = Condition::enabled(*transition, net);
-                !self.refute(Condition::All(vec![labels.clone(), enabled]), prover, limits)
+                // The copy is not made for nothing.
+                limits.check().is_err()
+                    || !self.refute(Condition::All(vec![labels.clone(), enabled]), prover, limits)
             });
             if self.can_repeat(&can_fire, limits) {
                 return false;
@@ -175,5 +200,34 @@ impl Exclusion<'_> {
             self.refuted += 1;
         }
         self.refute(dead, prover, limits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::formula::Sum;
+    use crate::net::{Arcs, Compiled};
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    #[test]
+    fn edges_with_too_large_conditions_are_left_out() {
+        let arcs = Arcs { inputs: vec![(0, 1)], outputs: vec![(1, 1)] };
+        let named = Named { net: Compiled::new(vec![1, 0], &[arcs]), ..Named::default() };
+        let structure = Structure::from_net(&named);
+        let cancel = AtomicBool::new(false);
+        let (time, steps) = (Duration::from_secs(60), u64::MAX);
+        let limits = Limits::new(&Budget { time, steps, memory_bytes: 1 << 30, cancel: &cancel });
+        let edge = Edge { true_preds: 1, false_preds: 0, to: 0, accepts: 0 };
+        // Each run ends, and where place 0 has a token no marking is dead.
+        for (size, edges, ends) in [(10, 9, true), (700_000, 3, true), (700_000, 9, false)] {
+            let sum = |places, constant| Sum { places, constant };
+            let preds = [Pred::Le(sum(Vec::new(), 1), sum(vec![0; size], 0))];
+            let mut prover = Prover::new(&structure, limits.end());
+            let mut exclusion = Exclusion::new(&named, &structure, &preds);
+            assert_eq!(exclusion.ends(&vec![&edge; edges], &mut prover, &limits), ends);
+        }
     }
 }

@@ -60,6 +60,18 @@ impl Pred {
         }
     }
 
+    /// The numbers of its condition.
+    pub(crate) fn condition_numbers(&self, net: &Compiled) -> u64 {
+        match self {
+            Self::Not(inner) => inner.condition_numbers(net),
+            Self::And(parts) | Self::Or(parts) => {
+                parts.iter().map(|part| part.condition_numbers(net) + 1).sum()
+            }
+            Self::Dead => (net.input_arcs() + net.transitions()) as u64,
+            Self::True | Self::Le(..) | Self::Fireable(_) => self.size(net),
+        }
+    }
+
     /// Whether it is true in a marking.
     pub(crate) fn holds(&self, net: &Compiled, tokens: &[u64]) -> bool {
         match self {

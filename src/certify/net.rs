@@ -117,6 +117,11 @@ impl Compiled {
         self.changes.get(transition as usize)
     }
 
+    /// The number of arcs from places to transitions.
+    pub(crate) fn input_arcs(&self) -> usize {
+        self.inputs.items.len()
+    }
+
     /// The transitions that need tokens on a place.
     pub(crate) fn consumers(&self, place: u32) -> &[u32] {
         self.consumers.get(place as usize)

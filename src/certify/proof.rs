@@ -8,7 +8,7 @@
 use crate::budget::Limits;
 use crate::formula::Pred;
 use crate::net::{Compiled, Named};
-use crate::proof_lp::{Linear, Refutation, Solution, Structure};
+use crate::proof_lp::{Linear, MAX_CONDITION_NUMBERS, Refutation, Solution, Structure};
 use mcc_base::random::SplitMix;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -36,12 +36,18 @@ pub(crate) enum Condition {
 
 impl Condition {
     /// The condition that a predicate has this truth. The order of its parts is that of the checker's format.
-    pub(crate) fn from_pred(pred: &Pred, truth: bool, net: &Compiled) -> Self {
-        let parts = |parts: &[Pred]| parts.iter().map(|part| Self::from_pred(part, truth, net)).collect();
+    /// None: it is too large for proofs, which copy it.
+    pub(crate) fn from_pred(pred: &Pred, truth: bool, net: &Compiled) -> Option<Self> {
+        let is_possible = pred.condition_numbers(net) <= MAX_CONDITION_NUMBERS as u64;
+        is_possible.then(|| Self::unlimited(pred, truth, net))
+    }
+
+    fn unlimited(pred: &Pred, truth: bool, net: &Compiled) -> Self {
+        let parts = |parts: &[Pred]| parts.iter().map(|part| Self::unlimited(part, truth, net)).collect();
         match (pred, truth) {
             (Pred::True, true) => Self::All(Vec::new()),
             (Pred::True, false) => Self::One(Vec::new()),
-            (Pred::Not(inner), truth) => Self::from_pred(inner, !truth, net),
+            (Pred::Not(inner), truth) => Self::unlimited(inner, !truth, net),
             (Pred::And(inner), true) | (Pred::Or(inner), false) => Self::All(parts(inner)),
             (Pred::And(inner), false) | (Pred::Or(inner), true) => Self::One(parts(inner)),
             (Pred::Le(left, right), truth) => {
@@ -276,7 +282,10 @@ impl<'a> Prover<'a> {
             }
             self.traps.push(trap);
         };
-        if known.split.len() >= MAX_DEPTH {
+        // Each case inside of cases keeps a copy of what is known.
+        let copied = known.assumptions.iter().map(|assumption| assumption.terms.len()).sum::<usize>();
+        let depth = known.split.len();
+        if depth >= MAX_DEPTH || copied * depth > 4 * MAX_CONDITION_NUMBERS {
             return None;
         }
         let open = known.disjunctions.iter().enumerate().filter(|(number, _)| !known.split.contains(number));
@@ -392,6 +401,7 @@ impl<'a> Prover<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formula::Sum;
     use crate::net::Arcs;
     use std::time::Duration;
 
@@ -425,7 +435,7 @@ mod tests {
             Condition::Linear(Linear::new([(4, 1)], 1)),
         ]);
         assert!(matches!(prover.refute(both, soon()), Some(Tree::Contradiction(..))));
-        let dead = Condition::from_pred(&Pred::Dead, true, &named.net);
+        let dead = Condition::from_pred(&Pred::Dead, true, &named.net).unwrap();
         assert!(prover.refute(dead, soon()).is_some());
         let critical = Condition::Linear(Linear::new([(1, 1)], 1));
         assert_eq!(prover.refute(critical, soon()), None);
@@ -457,8 +467,20 @@ mod tests {
         let named = mutex();
         let structure = Structure::from_net(&named);
         let mut prover = Prover::new(&structure, soon());
-        let never = Condition::from_pred(&Pred::Fireable(Vec::new()), true, &named.net);
+        let never = Condition::from_pred(&Pred::Fireable(Vec::new()), true, &named.net).unwrap();
         assert_eq!(prover.refute(never, soon()), Some(Tree::Cases(0, Vec::new())));
         assert_eq!(prover.refute(Condition::All(Vec::new()), soon()), None);
+    }
+
+    #[test]
+    fn a_predicate_that_names_very_many_places_has_no_condition() {
+        let net = mutex().net;
+        let sum = |count| Sum { places: vec![0; count], constant: 0 };
+        let le = |count| Pred::Le(sum(count), sum(0));
+        let condition = |pred: &Pred| Condition::from_pred(pred, true, &net);
+        assert!(condition(&le(3_000_000)).is_some());
+        assert_eq!(condition(&Pred::And(vec![le(3_000_000), le(3_000_000).not()])), None);
+        assert_eq!(condition(&Pred::Or(vec![Pred::Dead; 1_000_000])), None);
+        assert_eq!(Linear::sum(&sum(6_000_000).places), None);
     }
 }

@@ -117,7 +117,7 @@ impl Task<'_> {
                 if pred.holds(net, &net.initial) {
                     return None;
                 }
-                let condition = Condition::from_pred(pred, true, net);
+                let condition = Condition::from_pred(pred, true, net)?;
                 let tree = self.refute(condition, prover, self.until);
                 let tree =
                     tree.or_else(|| if *pred == Pred::Dead { self.siphons(false, prover) } else { None });
@@ -188,7 +188,7 @@ impl Task<'_> {
     }
 
     fn bound(&self, sum: &Sum, prover: &mut Prover<'_>) -> Option<Shown> {
-        let sum = Linear::new(sum.places.iter().map(|place| (*place, 1)), 0);
+        let sum = Linear::sum(&sum.places)?;
         let (bound, tree) = match prover.upper_bound(&sum, self.until) {
             Some(bound) => bound,
             None => {
@@ -218,9 +218,9 @@ impl Task<'_> {
     fn dead_transition(&self, prover: &mut Prover<'_>) -> Option<Shown> {
         for (range, id) in self.named.transitions.iter().zip(&self.named.transition_ids) {
             let tried = self.share(self.named.transitions.len())?;
-            let condition =
-                Condition::from_pred(&Pred::Fireable(range.clone().collect()), true, &self.named.net);
-            if let Some(tree) = self.refute(condition, prover, tried) {
+            let pred = Pred::Fireable(range.clone().collect());
+            let condition = Condition::from_pred(&pred, true, &self.named.net);
+            if let Some(tree) = condition.and_then(|condition| self.refute(condition, prover, tried)) {
                 return Some((Value::Truth(false), Some(id.clone()), tree));
             }
         }
@@ -436,7 +436,7 @@ mod tests {
         let questions = questions::read(&archive, "ReachabilityCardinality", &Names::new(&named)).unwrap();
         for question in questions.questions {
             let Kind::Reach { pred, found } = question.kind else { panic!("a formula of reachability") };
-            let condition = Condition::from_pred(&pred, true, &named.net);
+            let condition = Condition::from_pred(&pred, true, &named.net).unwrap();
             let by_exclusion = exclusions.refute(condition.clone(), until);
             let by_set =
                 closed_sets::exclude(&named.net, &condition, until).map(|fact| (fact, Tree::Closed(0)));

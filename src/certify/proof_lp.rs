@@ -10,11 +10,16 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{FromPrimitive, One, Signed, ToPrimitive, Zero};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 /// Largest number of numbers in a linear program. Larger ones take minutes.
 const MAX_PROGRAM_NUMBERS: usize = 400_000;
+/// Most numbers of conditions, and of the rows that a linear program has for them beside those of the net: some hundreds of MB
+/// with their copies. The conditions of formulas of the contest have some hundreds of thousands at most.
+pub(crate) const MAX_CONDITION_NUMBERS: usize = 5_000_000;
+/// Most products from which these rows are made: some seconds.
+const MAX_PRODUCTS: usize = 100_000_000;
 /// Least float that counts as more than 0, relative to the largest number of the solution.
 const MIN_RELATIVE: f64 = 1e-9;
 /// Largest common denominator of a solution, in bits.
@@ -49,6 +54,12 @@ impl Linear {
             *sums.entry(place).or_default() += weight;
         }
         Self { terms: sums.into_iter().filter(|(_, weight)| *weight != 0).collect(), bound }
+    }
+
+    /// The sum of the tokens on places, with the bound 0. None: they are too many.
+    pub(crate) fn sum(places: &[u32]) -> Option<Self> {
+        let is_possible = places.len() <= MAX_CONDITION_NUMBERS;
+        is_possible.then(|| Self::new(places.iter().map(|place| (*place, 1)), 0))
     }
 
     /// The weighted sum in the initial marking.
@@ -104,6 +115,39 @@ impl Structure {
         weights.iter().map(|(place, weight)| weight * self.initial[*place as usize]).sum()
     }
 
+    /// By transition: the numbers of the conditions whose sums it changes, with the changes. None: they are too many.
+    fn changes(&self, conditions: &[Linear]) -> Option<Vec<Vec<(usize, f64)>>> {
+        let mut weights: Vec<Vec<(u32, i128)>> = vec![Vec::new(); self.initial.len()];
+        for (number, condition) in (0..).zip(conditions) {
+            condition.terms.iter().for_each(|term| weights[term.0 as usize].push((number, term.1)));
+        }
+        let products = self.effects.iter().flatten().map(|(place, _)| weights[*place as usize].len());
+        if products.sum::<usize>() > MAX_PRODUCTS {
+            return None;
+        }
+        let mut left = MAX_CONDITION_NUMBERS;
+        let changes = |effect: &Vec<(u32, i128)>| {
+            let products = effect.iter().flat_map(|(place, change)| {
+                weights[*place as usize].iter().map(move |(number, weight)| (*number, weight * change))
+            });
+            let changes = Linear::new(products, 0).terms;
+            left = left.checked_sub(changes.len())?;
+            Some(changes.into_iter().map(|(number, change)| (number as usize, change as f64)).collect())
+        };
+        self.effects.iter().map(changes).collect()
+    }
+
+    /// The same as `refute`, with equal conditions as one.
+    fn refute_different(&self, conditions: &[Linear], until: Instant) -> Option<Refutation> {
+        let (firsts, different) = different(conditions)?;
+        let refutation = self.refute(&different, until)?;
+        let mut multipliers = vec![BigInt::zero(); conditions.len()];
+        for (first, multiplier) in firsts.into_iter().zip(refutation.multipliers) {
+            multipliers[first] = multiplier;
+        }
+        Some(Refutation { multipliers, weights: refutation.weights })
+    }
+
     /// Proves that no reachable marking satisfies all conditions. None: there is no such proof, or it was not found in
     /// time.
     pub(crate) fn refute(&self, conditions: &[Linear], until: Instant) -> Option<Refutation> {
@@ -127,6 +171,9 @@ impl Structure {
             .chain(self.initial.iter().map(|tokens| (*tokens).into()));
         let size = size.max().unwrap_or(1).max(1) as f64;
         let mut program = Program::new(OptimizationDirection::Maximize, self, until)?;
+        let Some(changes) = self.changes(conditions) else {
+            return self.refute_different(conditions, until);
+        };
         let multipliers: Vec<usize> =
             gain.iter().map(|gain| program.variable(*gain as f64 / size, 1.0)).collect();
         let slacks: Vec<usize> = self
@@ -134,18 +181,10 @@ impl Structure {
             .iter()
             .map(|tokens| program.variable(-(*tokens as f64) / size, f64::INFINITY))
             .collect();
-        for effect in &self.effects {
+        for (effect, changes) in self.effects.iter().zip(changes) {
             let mut row: Vec<(usize, f64)> =
                 effect.iter().map(|(place, change)| (slacks[*place as usize], *change as f64)).collect();
-            let changes = conditions
-                .iter()
-                .zip(&multipliers)
-                .map(|(condition, variable)| (*variable, condition.change(effect)));
-            row.extend(
-                changes
-                    .filter(|(_, change)| *change != 0)
-                    .map(|(variable, change)| (variable, change as f64)),
-            );
+            row.extend(changes.into_iter().map(|(condition, change)| (multipliers[condition], change)));
             program.at_most(row, 0.0);
         }
         let sum: Vec<(usize, f64)> = multipliers.iter().map(|variable| (*variable, 1.0)).collect();
@@ -224,6 +263,9 @@ impl Structure {
     /// there is none, or it was not found in time.
     pub(crate) fn solution(&self, conditions: &[Linear], until: Instant) -> Option<Solution> {
         let mut program = Program::new(OptimizationDirection::Minimize, self, until)?;
+        let Some(changes) = self.changes(conditions) else {
+            return self.solution(&different(conditions)?.1, until);
+        };
         let counts: Vec<usize> = self.effects.iter().map(|_| program.variable(1.0, f64::INFINITY)).collect();
         let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.initial.len()];
         for (effect, count) in self.effects.iter().zip(&counts) {
@@ -231,12 +273,12 @@ impl Structure {
                 rows[*place as usize].push((*count, *change as f64));
             }
         }
-        for condition in conditions {
-            let changes =
-                self.effects.iter().zip(&counts).map(|(effect, count)| (*count, condition.change(effect)));
-            let row =
-                changes.filter(|(_, change)| *change != 0).map(|(count, change)| (count, change as f64));
-            program.at_least(row.collect(), (condition.bound - condition.initially(self)) as f64);
+        let mut sums: Vec<Vec<(usize, f64)>> = vec![Vec::new(); conditions.len()];
+        for (changes, count) in changes.into_iter().zip(&counts) {
+            changes.into_iter().for_each(|(condition, change)| sums[condition].push((*count, change)));
+        }
+        for (condition, row) in conditions.iter().zip(sums) {
+            program.at_least(row, (condition.bound - condition.initially(self)) as f64);
         }
         for (row, tokens) in rows.into_iter().zip(&self.initial) {
             program.at_least(row, -(*tokens as f64));
@@ -295,6 +337,15 @@ pub(crate) struct Solution {
     pub(crate) tokens: Vec<f64>,
     /// By transition: how often it fires.
     pub(crate) firings: Vec<f64>,
+}
+
+/// The numbers of the conditions that differ from all before, and these conditions. None: all differ.
+fn different(conditions: &[Linear]) -> Option<(Vec<usize>, Vec<Linear>)> {
+    let mut known = BTreeSet::new();
+    let firsts: Vec<usize> =
+        (0..conditions.len()).filter(|number| known.insert(&conditions[*number])).collect();
+    let different = || firsts.iter().map(|number| conditions[*number].clone()).collect();
+    (firsts.len() < conditions.len()).then(|| (firsts.clone(), different()))
 }
 
 fn weights_of(slacks: &[BigInt]) -> BTreeMap<u32, BigInt> {
@@ -542,6 +593,20 @@ mod tests {
         assert!(net.refute(&[at_least(0, 3_900_000_000), at_least(1, 43_000_000)], soon()).is_some());
         assert_eq!(net.refute(&[at_least(0, 1)], soon()), None);
         assert!(net.refute(&[Linear::new([], 1)], soon()).is_some());
+    }
+
+    #[test]
+    fn conditions_that_are_changed_by_too_many_transitions_are_left_out() {
+        let transition: Arcs = (&[(0, 1)], &[(1, 1)]);
+        let net = structure(&[1, 0], &vec![transition; 3000]);
+        let more = |bound| Linear::new([(1, 1)], bound);
+        let least = |count: i128, bound: i128| (0..count).map(|less| more(bound - less)).collect::<Vec<_>>();
+        assert!(net.refute(&least(10, 2), soon()).is_some());
+        assert!(net.refute(&vec![more(2); 3000], soon()).is_some());
+        assert_eq!(net.refute(&least(3000, 2), soon()), None);
+        assert!(net.solution(&least(10, 1), soon()).is_some());
+        assert!(net.solution(&vec![more(1); 3000], soon()).is_some());
+        assert!(net.solution(&least(3000, 1), soon()).is_none());
     }
 
     #[test]

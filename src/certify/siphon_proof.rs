@@ -1,7 +1,7 @@
 //! Proofs that each siphon has a marked trap, by linear programs over vectors of 0 and 1.
 
 use crate::proof::{Fact, Tree};
-use crate::proof_lp::{Linear, Structure};
+use crate::proof_lp::{Linear, MAX_CONDITION_NUMBERS, Structure};
 use num_bigint::BigInt;
 use std::time::Instant;
 
@@ -16,21 +16,7 @@ pub(crate) fn prove(structure: &Structure, live: bool, until: Instant) -> Option
     if !takes_one || live && !is_asymmetric_choice(structure) {
         return None;
     }
-    let mut conditions: Vec<Linear> = (0..places).map(|place| Linear::new([(place, -1)], -1)).collect();
-    if live {
-        conditions.push(Linear::new((0..places).map(|place| (place, 1)), 1));
-    }
-    for (inputs, outputs) in structure.inputs.iter().zip(&structure.outputs) {
-        let inputs = || inputs.iter().map(|(place, _)| (*place, 1));
-        if live {
-            let mut outputs = outputs.clone();
-            outputs.sort_unstable();
-            conditions
-                .extend(outputs.into_iter().map(|output| Linear::new(inputs().chain([(output, -1)]), 0)));
-        } else {
-            conditions.push(Linear::new(inputs(), 1));
-        }
-    }
+    let mut conditions = siphons(structure, live)?;
     // Vectors without a restriction but that they are not negative.
     let free = Structure {
         initial: vec![0; places as usize],
@@ -54,6 +40,34 @@ pub(crate) fn prove(structure: &Structure, live: bool, until: Instant) -> Option
         }
     }
     None
+}
+
+/// The conditions of a siphon. None: they are too many, as each output of a transition may need all inputs.
+fn siphons(structure: &Structure, live: bool) -> Option<Vec<Linear>> {
+    let arcs = structure.inputs.iter().zip(&structure.outputs);
+    if live
+        && arcs.map(|(inputs, outputs)| (inputs.len() + 1) * outputs.len()).sum::<usize>()
+            > MAX_CONDITION_NUMBERS
+    {
+        return None;
+    }
+    let places = structure.initial.len() as u32;
+    let mut conditions: Vec<Linear> = (0..places).map(|place| Linear::new([(place, -1)], -1)).collect();
+    if live {
+        conditions.push(Linear::new((0..places).map(|place| (place, 1)), 1));
+    }
+    for (inputs, outputs) in structure.inputs.iter().zip(&structure.outputs) {
+        let inputs = || inputs.iter().map(|(place, _)| (*place, 1));
+        if live {
+            let mut outputs = outputs.clone();
+            outputs.sort_unstable();
+            conditions
+                .extend(outputs.into_iter().map(|output| Linear::new(inputs().chain([(output, -1)]), 0)));
+        } else {
+            conditions.push(Linear::new(inputs(), 1));
+        }
+    }
+    Some(conditions)
 }
 
 enum Found {
@@ -109,4 +123,22 @@ fn is_asymmetric_choice(structure: &Structure) -> bool {
         of_inputs.sort_by_key(|outputs| outputs.len());
         of_inputs.windows(2).all(|pair| pair[0].iter().all(|output| pair[1].binary_search(output).is_ok()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transition_with_too_many_inputs_and_outputs_is_left_out() {
+        let net = |places: u32| Structure {
+            initial: vec![1; places as usize],
+            inputs: vec![(0..places).map(|place| (place, 1)).collect()],
+            outputs: vec![(0..places).collect()],
+            effects: vec![Vec::new()],
+        };
+        assert!(siphons(&net(10), true).is_some());
+        assert!(siphons(&net(2300), false).is_some());
+        assert_eq!(siphons(&net(2300), true), None);
+    }
 }

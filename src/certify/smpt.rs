@@ -12,7 +12,7 @@ pub(crate) const MAX_BYTES: usize = 64 << 20;
 const MAX_DEPTH: usize = 200;
 /// Most inequalities of all clauses.
 const MAX_LITERALS: usize = 5_000;
-/// Most words and parentheses of one part of the file. Each needs about 100 bytes of memory.
+/// Most words and parentheses of one part of the file, and of all declarations together. Each needs about 100 bytes of memory.
 const MAX_WORDS: usize = 4_000_000;
 
 /// A problem of a file.
@@ -53,6 +53,8 @@ impl Part {
 struct Words<'a> {
     text: &'a str,
     line: usize,
+    /// Number of words and parentheses of the last part.
+    in_part: usize,
 }
 
 impl<'a> Words<'a> {
@@ -92,10 +94,10 @@ impl<'a> Words<'a> {
     /// The next part; None at the end of the text.
     fn part(&mut self) -> Result<Option<Part>> {
         let mut open: Vec<(Vec<Part>, usize)> = Vec::new();
-        let mut words = 0;
+        self.in_part = 0;
         while let Some((word, line)) = self.next()? {
-            words += 1;
-            if words > MAX_WORDS {
+            self.in_part += 1;
+            if self.in_part > MAX_WORDS {
                 return Err(Problem { line, what: format!("a part has more than {MAX_WORDS} words") });
             }
             let part = match word {
@@ -161,8 +163,13 @@ impl Invariant {
 /// Reads the invariant as clauses. `place` finds a place by its name as in `spelled`. Parts of the invariant with firing
 /// counts of transitions (bound by `exists`) are left out: proofs have the state equation anyway.
 pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<Invariant> {
-    let mut words = Words { text, line: 1 };
-    let mut declared = Vec::new();
+    read_within(text, place, MAX_WORDS)
+}
+
+/// `read` with the most words of all declarations.
+fn read_within(text: &str, place: impl Fn(&str) -> Option<u32>, most: usize) -> Result<Invariant> {
+    let mut words = Words { text, line: 1, in_part: 0 };
+    let (mut declared, mut in_declared) = (Vec::new(), 0);
     let mut asserted = None;
     let (parameters, body, truth) = loop {
         let Some(part) = words.part()? else {
@@ -186,7 +193,9 @@ pub(crate) fn read(text: &str, place: impl Fn(&str) -> Option<u32>) -> Result<In
                 return Err(Problem { line, what: what.into() });
             }
             // Of more constants none is known, so a formula with one is refused.
-            Err(mut parts) if first == "declare-const" && declared.len() < MAX_WORDS / 4 => {
+            Err(mut parts) if first == "declare-const" && in_declared + words.in_part - 1 <= most => {
+                // All but the word declare-const.
+                in_declared += words.in_part - 1;
                 declared.push(Part::List(parts.split_off(1), line));
             }
             Err(mut parts) if first == "assert" && parts.len() == 2 => asserted = parts.pop(),
@@ -500,5 +509,9 @@ mod tests {
             read(&pdr.replace("p@0 Int", "x@0 Int")).unwrap_err().what.starts_with("\"x@0\" is not a place")
         );
         assert!(read(&pdr.replace("p@0 5", "q 5")).unwrap_err().what.starts_with("\"q\" is neither"));
+        // Declarations beyond the limit are not kept: the second one has 9 words beside declare-const.
+        let long = format!("(declare-const p@0 Int)(declare-const p a b c d e f)\n{pdr}");
+        let within = |most| read_within(&long, |name| (name == "p").then_some(0), most).map(|_| ());
+        assert!(within(12).is_ok() && within(13).unwrap_err().what.starts_with("a variable of another form"));
     }
 }

@@ -15,8 +15,7 @@ pub fn read_scn(text: &str, transitions: &NodeNames) -> Result<Run, FileError> {
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(FileError::TooLong);
     }
-    let mut run = Run::default();
-    let mut all_timed = None;
+    let (mut run, mut all_timed, mut id_bytes) = (Run::default(), None, 0);
     for (line, content) in (1..).zip(text.lines()) {
         let at = |problem: String| FileError::Syntax { line, problem };
         if content.trim_start().starts_with('#') {
@@ -32,7 +31,12 @@ pub fn read_scn(text: &str, transitions: &NodeNames) -> Result<Run, FileError> {
                 ));
             }
             let unknown = || at(format!("the net has no transition \"{name}\", or several with this name"));
-            run.steps.push(Step::from(transitions.id(&name).ok_or_else(unknown)?));
+            let id = transitions.id(&name).ok_or_else(unknown)?;
+            id_bytes += id.len();
+            if id_bytes > (1 << 20) + 64 * text.len() {
+                return Err(at("the ids of the transitions are much longer than the file".into()));
+            }
+            run.steps.push(Step::from(id));
         }
     }
     Ok(run)
@@ -92,15 +96,15 @@ mod tests {
     use mcc_model::Archive;
     use std::path::Path;
 
-    /// A net with the transitions t-1 (name "one"), t.2 (name "t-1"), t3 and t4 (both with the name "same").
+    /// A net with the transitions t-1 (name "one"), t.2 (name "t-1"), t3 and t4 (both with the name "same"), tt... (name "a").
     fn names() -> (tempfile::TempDir, NodeNames) {
         let folder = tempfile::tempdir().unwrap();
         let instance = folder.path().join("Named-PT-1");
         std::fs::create_dir(&instance).unwrap();
         let transition =
             |(id, name)| format!("<transition id='{id}'><name><text>{name}</text></name></transition>");
-        let nodes: String =
-            [("t-1", "one"), ("t.2", "t-1"), ("t3", "same"), ("t4", "same")].map(transition).concat();
+        let all = [("t-1", "one"), ("t.2", "t-1"), ("t3", "same"), ("t4", "same"), (&"t".repeat(999), "a")];
+        let nodes = all.map(transition).concat();
         let net = format!("<pnml><net id='Named-PT-1' type='ptnet'><page id='g'>{nodes}</page></net></pnml>");
         std::fs::write(instance.join("model.pnml"), net).unwrap();
         let names =
@@ -125,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_not_a_firing_sequence_is_refused_with_its_line() {
         let (_folder, names) = names();
-        let nested = "{".repeat(100_000);
+        let (nested, copied) = ("{".repeat(100_000), "a ".repeat(2000));
         for (text, message) in [
             ("t3\nt9", "line 2: the net has no transition \"t9\""),
             ("t3 same", "line 1: the net has no transition \"same\", or several"),
@@ -138,6 +142,7 @@ mod tests {
             ("{t3\n}", "line 1: a name that begins with '{' has no end"),
             ("{t\\3}", "line 1: a name that begins with '{' has no end, or '\\'"),
             (&nested, "line 1: '{' within a name"),
+            (&copied, "line 1: the ids of the transitions are much longer"),
             ("<trace>", "line 1: '<' is in a name"),
         ] {
             let error = read_scn(text, &names).unwrap_err().to_string();

@@ -89,6 +89,8 @@ fn model(folder: &Path, instance: &str, examinations: &[String]) -> Result<Optio
             if let Some(properties) = archive.properties(examination)? {
                 let texts = properties.iter().map(|property| property.formula.to_string());
                 model.formulas.insert(examination.clone(), texts.collect());
+                let ids = properties.into_iter().map(|property| property.id);
+                model.ids.insert(examination.clone(), ids.collect());
             }
         }
         Ok(model)

@@ -54,6 +54,8 @@ pub struct Model {
     pub unread_colours: Option<String>,
     /// The formulas of each examination, by position, as text.
     pub formulas: BTreeMap<String, Vec<String>>,
+    /// The ids of the formulas in the same form.
+    pub ids: BTreeMap<String, Vec<String>>,
 }
 
 /// A judgement with what pages look up in it.

@@ -225,21 +225,25 @@ fn block_data(
 ) -> Result<BlockData, ReportError> {
     let judgement = contest.judgement;
     let name = &judgement.instances[block.instance].instance;
-    let prefix = format!("{name}-{}-", judgement.examinations[block.examination]);
-    let is_plain = |(position, trusted): (usize, &Trusted)| {
-        let number = trusted.id.strip_prefix(&prefix).filter(|number| number.len() == 2);
+    let examination = &judgement.examinations[block.examination];
+    let mut ids: Vec<String> = block.trusted.iter().map(|trusted| trusted.id.clone()).collect();
+    // A table has no ids, but the formulas of the archive, which are shown in their order, do.
+    if ids.iter().all(String::is_empty) {
+        let known = model.ids.get(examination).filter(|known| known.len() == ids.len());
+        ids = known.cloned().unwrap_or_default();
+    }
+    let prefix = format!("{name}-{examination}-");
+    let is_plain = |(position, id): (usize, &String)| {
+        let number = id.strip_prefix(&prefix).filter(|number| number.len() == 2);
         number.and_then(|number| number.parse().ok()) == Some(position)
     };
-    let plain = block.trusted.iter().enumerate().all(is_plain) && *name == visible(name);
-    let mut ids: Vec<String> = block.trusted.iter().map(|trusted| visible(&trusted.id)).collect();
-    if ids.iter().all(String::is_empty) {
-        ids.clear();
-    }
+    let plain = !ids.is_empty() && ids.iter().enumerate().all(is_plain) && *name == visible(name);
+    let ids = ids.iter().map(|id| visible(id)).collect();
     let weak = |(position, trusted): (usize, &Trusted)| trusted.weak.map(|weak| (position, weak));
     let reasons = |(position, trusted): (usize, &Trusted)| {
         (!trusted.reason.is_empty()).then(|| (position, visible(&trusted.reason)))
     };
-    let formulas = model.formulas.get(&judgement.examinations[block.examination]);
+    let formulas = model.formulas.get(examination);
     // Of a model with other properties than the judged ones no position is known.
     let formulas = formulas.filter(|formulas| formulas.len() == block.trusted.len());
     let formula = |text: &String| match text.char_indices().nth(MAX_FORMULA) {

@@ -7,7 +7,7 @@ use mcc_archive::{ArchiveError, ArchiveLimits, ArchivePaths, DiskFinder, own_fol
 use mcc_base::files::{self, ARCHIVES};
 use mcc_base::temporary::folder_beside;
 use mcc_base::{FileError, OnFile, digest, text};
-use mcc_campaign::{Campaign, CampaignError, Publication};
+use mcc_campaign::{Campaign, CampaignError, InstanceFacts, Publication};
 use mcc_edition::Edition;
 use mcc_judge::record::{RecordError, edition_of};
 use mcc_judge::schema::{ENTRIES, INSTANCES, NAMES, OVERRIDES};
@@ -309,11 +309,9 @@ impl NewCampaign<'_> {
 
     /// Writes `models.csv`, with family and status of each instance.
     fn models(&self) -> Result<(), ImportError> {
-        let mut table = "instance,family,status\n".to_owned();
-        for instance in &self.facts.instances {
-            let _ = writeln!(table, "{},{},{}", instance.name, instance.family, instance.status);
-        }
-        self.text("models.csv", &table)
+        let path = self.folder.join("models.csv");
+        let file = File::create_new(&path).on("create", &path)?;
+        Ok(models_table(&self.facts.instances, file).on("write", path)?)
     }
 
     /// The disk of a role, such as `kernel`, of an entry.
@@ -530,6 +528,17 @@ impl NewCampaign<'_> {
     }
 }
 
+/// Writes the table with family and status of each instance.
+fn models_table(instances: &[InstanceFacts], to: impl io::Write) -> csv::Result<()> {
+    // A status can have commas and quotes.
+    let mut table = csv::Writer::from_writer(to);
+    table.write_record(["instance", "family", "status"])?;
+    for InstanceFacts { name, family, status, .. } in instances {
+        table.write_record([name.as_str(), family, status])?;
+    }
+    Ok(table.flush()?)
+}
+
 /// The entries of a table with these keys.
 fn taken(table: &Table, keys: &[&str]) -> Table {
     table
@@ -549,4 +558,24 @@ fn copy(from: &Path, to: &Path) -> Result<String, ImportError> {
     let mut file = File::create_new(to).on("create", to)?;
     io::copy(&mut reader, &mut file).on("write", to)?;
     Ok(reader.digest())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_with_a_comma_and_quotes_is_read_from_the_table_of_models_as_it_was() {
+        let status = r#"known, "old""#;
+        let instance = serde_json::json!({
+            "name": "A-PT-1", "family": "A", "status": status, "sha256": "0".repeat(64), "questions": {},
+        });
+        let instances = [serde_json::from_value(instance).unwrap()];
+        let mut written = Vec::new();
+        models_table(&instances, &mut written).unwrap();
+        let mut table = csv::Reader::from_reader(written.as_slice());
+        assert_eq!(table.headers().unwrap(), vec!["instance", "family", "status"]);
+        let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+        assert_eq!(rows, [vec!["A-PT-1", "A", status]]);
+    }
 }

@@ -161,13 +161,18 @@ pub(super) fn format_of(db: &Connection, path: &Path) -> Result<Option<i64>, Sto
 /// Rows that no version writes, each with the formats that have its columns: listings, summaries and counts would treat them
 /// differently. Facts that are no JSON are refused where they are read. Facts of attempts, by far the largest part of a record,
 /// are read once.
-const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 11] = [
+const INVALID_ROWS: [(RangeInclusive<i64>, &str, &str); 12] = [
     (1..=FORMAT, "SELECT 1 FROM pragma_foreign_key_check", "an attempt or a rerun is of no run"),
     (1..=FORMAT, "SELECT 1 FROM runs WHERE position < 1", "the position of a run is less than 1"),
     (
         1..=FORMAT,
         "SELECT 1 FROM runs WHERE recorded NOT IN (0, 1)",
         "the column `recorded` of a run is neither 0 nor 1",
+    ),
+    (
+        1..=FORMAT,
+        "SELECT 1 FROM runs WHERE recorded = 1 AND NOT EXISTS (SELECT 1 FROM attempts WHERE run = position)",
+        "a recorded run has no attempt",
     ),
     (
         1..=FORMAT,
@@ -389,6 +394,28 @@ mod tests {
         let error = db.query_row(endless, [], |row| row.get::<_, i64>(0)).unwrap_err();
         let error = StoreError::database(file.path(), error);
         assert!(matches!(error, StoreError::Endless { .. }) && error.is_usage(), "{error}");
+    }
+
+    /// It would be neither open nor recorded: no listing has it.
+    #[test]
+    fn a_recorded_run_without_an_attempt_is_refused_in_every_format() {
+        let path = Path::new("record.db");
+        for format in 1..=FORMAT {
+            let db = Connection::open_in_memory().unwrap();
+            for (_, statements) in STATEMENTS.iter().filter(|(since, _)| *since <= format) {
+                db.execute_batch(statements).unwrap();
+            }
+            db.pragma_update(None, "user_version", format).unwrap();
+            db.execute_batch(
+                "INSERT INTO runs (position, id, facts, recorded) VALUES (1, 'a', '{}', 1), (2, 'b', '{}', 0);
+                 INSERT INTO attempts (run, number, outcome, facts) VALUES (1, 1, 'finished', '{\"outcome\":\"finished\"}')",
+            )
+            .unwrap();
+            check_rows(&db, path).unwrap();
+            db.execute("DELETE FROM attempts", []).unwrap();
+            let error = check_rows(&db, path).unwrap_err().to_string();
+            assert!(error.contains("a recorded run has no attempt"), "{format}: {error}");
+        }
     }
 
     #[test]

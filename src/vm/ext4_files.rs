@@ -40,8 +40,8 @@ struct Extent {
 const SUPERBLOCK: (u64, usize) = (1024, 1024);
 /// The inode of the root folder.
 const ROOT: u64 = 2;
-/// Largest size of the root folder: of a million files with long names.
-const MAX_FOLDER_BYTES: u64 = 256 << 20;
+/// Largest size of the root folder: of a quarter of a million files with the longest names.
+const MAX_FOLDER_BYTES: u64 = 64 << 20;
 /// Largest length of a tree of extents, in levels.
 const MAX_LEVELS: u16 = 5;
 /// Bytes of a file that are read at once.
@@ -166,7 +166,12 @@ impl Ext4Files {
         for block in entries.chunks(self.block_bytes as usize) {
             names_in(block, &mut names).ok_or_else(|| self.damaged())?;
         }
-        Ok(names)
+        // `image inputs` makes no hard links. The content of a file with many names would be read for each of them.
+        let is_archive = |name: &str| name != "." && name != "..";
+        let inodes = names.iter().filter(|(name, _)| is_archive(name)).map(|(_, inode)| *inode);
+        let mut inodes: Vec<u64> = inodes.collect();
+        inodes.sort_unstable();
+        if inodes.is_sorted_by(|one, next| one < next) { Ok(names) } else { Err(self.damaged()) }
     }
 
     /// Length and extents of the file with an inode, which must be of this kind.
@@ -189,12 +194,18 @@ impl Ext4Files {
         };
         let (length, root) = parts().ok_or_else(|| self.damaged())?;
         let mut extents = Vec::new();
-        self.extents(root, MAX_LEVELS, &mut extents)?;
+        self.extents(root, MAX_LEVELS, length.div_ceil(self.block_bytes), &mut extents)?;
         Ok(Content { bytes: length, extents })
     }
 
-    /// Adds the extents below a node of a tree, in the order of the file.
-    fn extents(&self, node: &[u8], levels: u16, extents: &mut Vec<Extent>) -> Result<(), DiskError> {
+    /// Adds the extents below a node of a tree, in the order of the file, which has a length of `all` blocks.
+    fn extents(
+        &self,
+        node: &[u8],
+        levels: u16,
+        all: u64,
+        extents: &mut Vec<Extent>,
+    ) -> Result<(), DiskError> {
         const MAGIC: u16 = 0xf30a;
         // The length of an extent without content, which no inputs disk has, is above this number.
         const MAX_EXTENT_BLOCKS: u16 = 0x8000;
@@ -213,17 +224,14 @@ impl Ext4Files {
                 let place = block.checked_mul(self.block_bytes).ok_or_else(|| self.damaged())?;
                 let child = read(&self.disk, place, self.block_bytes as usize, &self.path)?;
                 // The depth of a child is less, so that a forged tree ends.
-                self.extents(&child, depth - 1, extents)?;
+                self.extents(&child, depth - 1, all, extents)?;
                 continue;
             }
             let (first, blocks) = (u64::from(long(at)?), short(at + 4)?);
             let start = u64::from(short(at + 6)?) << 32 | u64::from(long(at + 8)?);
             let after = extents.last().map_or(0, |last| last.first + last.blocks);
-            // In order and without overlaps, so there are no more than the blocks of the disk.
-            if blocks > MAX_EXTENT_BLOCKS
-                || first < after
-                || extents.len() as u64 >= self.disk_bytes / self.block_bytes
-            {
+            // In order, without overlaps and within the length, so there are no more than the blocks of the file.
+            if !(1..=MAX_EXTENT_BLOCKS).contains(&blocks) || first < after || first >= all {
                 return Err(self.damaged());
             }
             extents.push(Extent { first, blocks: blocks.into(), at: start });
@@ -278,13 +286,17 @@ fn names_in(block: &[u8], names: &mut BTreeMap<String, u64>) -> Option<()> {
         let inode = bytes(block, at).map(u32::from_le_bytes)?;
         let length = usize::from(bytes(block, at + 4).map(u16::from_le_bytes)?);
         let [name_bytes] = bytes(block, at + 6)?;
-        let next = at.checked_add(length.max(8))?;
+        // Names that overlap would need more memory than the folder has bytes.
+        let end = at + 8 + usize::from(name_bytes);
+        if end > at + length {
+            return None;
+        }
         // An entry without an inode is free, or a part of the index.
         if inode != 0 {
-            let name = block.get(at + 8..at + 8 + usize::from(name_bytes))?;
-            names.insert(String::from_utf8_lossy(name).into_owned(), inode.into());
+            let name = str::from_utf8(block.get(at + 8..end)?).ok()?;
+            names.insert(name.to_owned(), inode.into());
         }
-        at = next;
+        at += length;
     }
     Some(())
 }
@@ -365,6 +377,72 @@ mod tests {
             files.copy("lost+found", &mut Vec::new()).is_err() || !files.names.contains_key("lost+found")
         );
         assert!(files.copy("..", &mut Vec::new()).is_err());
+    }
+
+    /// Opens a disk with blocks of 1 KiB. Its root folder has these entries: inode, length, bytes of the name, start of the
+    /// name. The inodes 3 and 4 have this length, and an extent: its first block and number of blocks.
+    fn forged(
+        entries: &[(u32, u16, u8, &[u8])],
+        length: u32,
+        (first, blocks): (u32, u16),
+    ) -> Result<Ext4Files, DiskError> {
+        let mut disk = vec![0; 16 << 10];
+        let mut put = |at: usize, value: &[u8]| disk[at..at + value.len()].copy_from_slice(value);
+        for (at, value) in [(0x0, 16), (0x14, 1), (0x28, 16), (0x38, 0xef53), (0x58, 128)] {
+            put(1024 + at, &u32::to_le_bytes(value));
+        }
+        let table = 4 << 10;
+        put((2 << 10) + 8, &4_u32.to_le_bytes());
+        let file = (REGULAR, length, first, blocks);
+        for (inode, (mode, length, first, blocks)) in [(2, (FOLDER, 1024, 0, 1)), (3, file), (4, file)] {
+            let at = table + (inode - 1) * 128;
+            put(at, &mode.to_le_bytes());
+            put(at + 0x4, &length.to_le_bytes());
+            put(at + 0x20, &0x8_0000_u32.to_le_bytes());
+            put(at + 0x28, &[0x0a, 0xf3, 1, 0, 4, 0, 0, 0]);
+            put(at + 0x34, &first.to_le_bytes());
+            put(at + 0x38, &blocks.to_le_bytes());
+            put(at + 0x3c, &8_u32.to_le_bytes());
+        }
+        let (mut at, end) = (8 << 10, 9 << 10);
+        for (inode, length, name_bytes, name) in entries {
+            put(at, &inode.to_le_bytes());
+            put(at + 4, &length.to_le_bytes());
+            put(at + 6, &[*name_bytes, 1]);
+            put(at + 8, name);
+            at += usize::from(*length);
+        }
+        // The rest is a free entry.
+        put(at + 4, &((end - at) as u16).to_le_bytes());
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&path, disk).unwrap();
+        Ext4Files::open(path.path())
+    }
+
+    #[test]
+    fn names_that_overlap_or_are_not_text_are_refused() {
+        let names = |length, bytes, name: &[u8]| forged(&[(3, length, bytes, name)], 0, (0, 1)).is_ok();
+        assert!(names(16, 5, b"A.tgz") && names(13, 5, b"A.tgz"));
+        for (length, bytes) in [(12, 5), (8, 255), (8, 1), (4, 0)] {
+            assert!(!names(length, bytes, b"A.tgz"), "{length} {bytes}");
+        }
+        assert!(!names(16, 5, b"A\xff.tg"));
+    }
+
+    #[test]
+    fn files_that_share_an_inode_or_have_useless_extents_are_refused() {
+        let names = |[a, b]: [u32; 2]| {
+            let folders: [(_, _, _, &[u8]); 2] = [(2, 12, 1, b"."), (2, 12, 2, b"..")];
+            let files: [(_, _, _, &[u8]); 2] = [(a, 16, 5, b"A.tgz"), (b, 16, 5, b"B.tgz")];
+            forged(&[folders, files].concat(), 1025, (1, 1))
+        };
+        assert_eq!(copied(&names([3, 4]).unwrap(), "A.tgz").unwrap().len(), 1025);
+        assert!(names([3, 3]).is_err());
+        // Many inodes could share a tree of such extents.
+        for (length, first, blocks) in [(1025, 0, 0), (1025, 2, 1), (0, 0, 1)] {
+            let files = forged(&[(3, 16, 5, b"A.tgz")], length, (first, blocks)).unwrap();
+            assert!(files.bytes_of("A.tgz").is_err(), "{length} {first} {blocks}");
+        }
     }
 
     #[test]

@@ -231,16 +231,22 @@ fn a_forged_campaign_file_gives_no_path_and_no_other_runs() {
     assert!(said.contains("its limits are not those of its runs") && !new.exists(), "{said}");
 }
 
-/// A million instances could share one file, and an import of a small archive would fill the disk.
+/// A million instances could share one file or have no blocks, and an import of a small archive would fill the disk.
 #[test]
-fn archives_on_an_inputs_disk_that_share_a_file_are_refused() {
+fn archives_on_an_inputs_disk_that_share_a_file_or_are_larger_than_it_are_refused() {
+    refuses_archives(|first, other| fs::hard_link(first, other), "it is not a complete ext4 file system");
+    let sparse = |_: &Path, other: &Path| fs::File::create_new(other)?.set_len(3 << 20);
+    refuses_archives(sparse, "the archives on inputs.ext4 are larger than it");
+}
+
+fn refuses_archives(make: impl Fn(&Path, &Path) -> std::io::Result<()>, problem: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (shared, disk) = (folder.path().join("shared"), folder.path().join("disk"));
     fs::create_dir(&shared).unwrap();
     let first = shared.join("DiningTable-PT-05.tgz");
     fs::write(&first, vec![7; 3 << 20]).unwrap();
     for other in ["TokenLoop-PT-05.tgz", "SwitchBoard-PT-0040.tgz"] {
-        fs::hard_link(&first, shared.join(other)).unwrap();
+        make(&first, &shared.join(other)).unwrap();
     }
     let mut made = std::process::Command::new("mke2fs");
     made.args(["-q", "-t", "ext4", "-O", "^has_journal", "-d"]).arg(&shared).arg(&disk).arg("6M");
@@ -259,7 +265,7 @@ fn archives_on_an_inputs_disk_that_share_a_file_are_refused() {
     forge_sums(forged.path());
     let out = folder.path().join("again");
     let said = printed(&["import", text(forged.path()), "--disk", text(&disk), "--out", text(&out)], 2);
-    assert!(said.contains("the archives on inputs.ext4 are larger than it") && !out.exists(), "{said}");
+    assert!(said.contains(problem) && !out.exists(), "{said}");
 }
 
 #[test]

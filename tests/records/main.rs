@@ -3,6 +3,7 @@
 mod archive_grammar;
 mod archives;
 mod executor;
+mod forged_rows;
 mod hostile;
 mod import;
 mod judgements;

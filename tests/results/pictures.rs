@@ -377,3 +377,25 @@ fn the_picture_of_a_coloured_net_has_its_sorts_and_the_names_of_their_colours() 
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert!(message.contains("it has the instance UtilityControlRoom-COL-Z2T3N04"), "{message}");
 }
+
+#[test]
+fn values_of_a_table_have_the_property_ids_of_the_archive() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[&str]| {
+        let mut program = Command::cargo_bin("mcc-harness").expect("the program");
+        program.current_dir(dir.path()).args(arguments).assert().success();
+    };
+    let answers = format!(
+        "tool,instance,examination,answers,wrong\na,GPPP-PT-C0010N1000000000,ReachabilityCardinality,{},\n",
+        "T".repeat(16)
+    );
+    fs::write(dir.path().join("answers.csv"), answers).expect("a table");
+    run(&["judge", "answers.csv", "--edition", "mcc-2025", "--out", "judged"]);
+    let models = data::published("mcc/2025/models");
+    run(&["report", "judged", "--out", "site", "--instances", models.to_str().expect("UTF-8")]);
+    let data = data_of(dir.path().join("site/instances/GPPP-PT-C0010N1000000000.js"));
+    // Positions are in the order of the ids, those of 2023 first.
+    let id = |number: &str| format!("GPPP-PT-C0010N1000000000-ReachabilityCardinality-{number}");
+    assert_eq!(data["blocks"][0]["ids"][1], id("2023-13"));
+    assert_eq!(data["blocks"][0]["ids"][4], id("2025-00"));
+}

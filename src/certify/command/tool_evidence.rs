@@ -5,6 +5,7 @@ use super::outputs::{row, table, text};
 use super::results::{InstanceResult, ResultsFolder};
 use super::{CertificationError, Input, judged_outputs};
 use mcc_base::evidence::{Kind, MAX_FILE, parse_name};
+use mcc_campaign::benchkit::STATE_SPACE;
 use mcc_checker::{Certificate, CheckError, Instance, Limits, Value, Witness};
 use mcc_judge::judgement::{Block, Cell};
 use mcc_model::Archive;
@@ -119,12 +120,15 @@ fn read_instance(archive: &Path) -> ReadInstance {
     Ok((archive, instance))
 }
 
-/// The id of a position: that of the judgement, or, if it has none, by the order of the ids in the archive; empty for an
-/// examination without a property file. None: there is no such position.
+/// The id of a position: that of the judgement, or, if it has none (a table of answers), the metric or by the order of the ids
+/// in the archive; empty for an examination without a property file. None: there is no such position.
 fn property(archive: &Archive, block: &Block, examination: &str, position: usize) -> Option<String> {
     let trusted = block.trusted.get(position)?;
     if !trusted.id.is_empty() {
         return Some(trusted.id.clone());
+    }
+    if examination == "StateSpace" {
+        return STATE_SPACE.get(position).map(ToString::to_string);
     }
     // An error of the property file is reported by the check.
     match archive.properties(examination) {
@@ -256,4 +260,48 @@ fn content(file: &RecordedOutput) -> io::Result<String> {
     file.read(|source| source.take(MAX_FILE + 1).read_to_end(&mut content))?;
     // A text that was truncated within a character is too long.
     Ok(String::from_utf8_lossy(&content).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_judge::judgement::{Basis, Trusted};
+
+    #[test]
+    fn a_position_without_an_id_in_the_judgement_has_its_metric_or_property() {
+        let folder = tempfile::tempdir().unwrap();
+        let instance = folder.path().join("Ring-PT-1");
+        std::fs::create_dir(&instance).unwrap();
+        let net = "<pnml><net id='Ring-PT-1' type='ptnet'><page id='g'/></net></pnml>";
+        std::fs::write(instance.join("model.pnml"), net).unwrap();
+        let property = |id| {
+            format!(
+                "<property><id>{id}</id><description/><formula><place-bound><place>p</place></place-bound></formula></property>"
+            )
+        };
+        let bounds = ["Ring-PT-1-UpperBounds-01", "Ring-PT-1-UpperBounds-00"].map(property).concat();
+        let bounds = format!("<property-set>{bounds}</property-set>");
+        std::fs::write(instance.join("UpperBounds.xml"), bounds).unwrap();
+        let archive = Archive::open(&instance).unwrap();
+        let trusted = || Trusted {
+            id: String::new(),
+            value: None,
+            basis: Basis::UnknownNone,
+            weak: None,
+            reason: String::new(),
+            certified: None,
+        };
+        let trusted = (0..5).map(|_| trusted()).collect();
+        let block = Block { examination: 0, instance: 0, trusted, cells: Vec::new() };
+        for (examination, ids) in [
+            ("StateSpace", ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING", "none"]),
+            ("UpperBounds", ["Ring-PT-1-UpperBounds-00", "Ring-PT-1-UpperBounds-01", "none", "none", "none"]),
+            ("OneSafe", [""; 5]),
+        ] {
+            let found: Vec<_> = (0..5)
+                .map(|at| super::property(&archive, &block, examination, at).unwrap_or("none".to_owned()))
+                .collect();
+            assert_eq!(found, ids, "{examination}");
+        }
+    }
 }

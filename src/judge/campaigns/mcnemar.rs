@@ -4,9 +4,10 @@
 //! gained with the probability 1/2, so their numbers are distributed binomially: McNemar, "Note on the sampling error of the
 //! difference between correlated proportions or percentages" (Psychometrika 12, 1947), in the exact form of Dixon and Mood, "The
 //! statistical sign test" (JASA 41, 1946). The exact form has at most as many false alarms as its level (Fagerland, Lydersen and
-//! Laake, "The McNemar test for binary matched-pairs data", BMC Medical Research Methodology 13:91, 2013). Whether a number is
-//! significant is decided with integers. Probabilities of detection are sums over the same distribution in floating point, by
-//! additions, multiplications and divisions only, so that each host computes the same.
+//! Laake, "The McNemar test for binary matched-pairs data", BMC Medical Research Methodology 13:91, 2013). The probability of
+//! counts is computed with integers, but that of large ones, for which this takes time quadratic in the counts, in floating
+//! point and rounded up, so that nothing more is significant. Probabilities of detection are sums over the same distribution in
+//! floating point. There are additions, multiplications and divisions only, so that each host computes the same.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -21,9 +22,22 @@ pub const POWER: f64 = 0.9;
 /// Probabilities below this part of the largest one are not summed.
 const NEGLIGIBLE: f64 = 1e-20;
 
-/// The two-sided probability, without a difference, of numbers at least as uneven as these. The fraction is not reduced.
+/// The largest product of both numbers for which a probability is computed with integers.
+const MAX_EXACT: u64 = 10_000 * 10_000;
+
+/// More than the relative error of sums in floating point, up to 10^11 pairs.
+const ROUNDING: f64 = 1e-9;
+
+/// The two-sided probability, without a difference, of numbers at least as uneven as these. The fraction is not reduced. Of
+/// large numbers it is up to 10^-9 of itself and 10^-19 higher.
 pub fn probability(lost: u64, gained: u64) -> BigRational {
     let (n, few) = (lost + gained, lost.min(gained));
+    if lost.saturating_mul(gained) > MAX_EXACT {
+        let (first, all) = uneven(n);
+        let known = few.checked_sub(first).and_then(|at| all.get(at as usize));
+        let p = known.map_or(2.0 * NEGLIGIBLE, |p| p.min(1.0));
+        return BigRational::from_float(p).unwrap_or_else(BigRational::one);
+    }
     let (mut sum, mut choose) = (BigInt::zero(), BigInt::one());
     for k in 0..=few {
         sum += &choose;
@@ -38,40 +52,41 @@ pub fn is_significant(probability: &BigRational, tests: u64) -> bool {
     probability.numer() * LEVEL_DIVISOR * tests <= *probability.denom()
 }
 
-/// The largest numbers on one side that are significant, by the number n of differing pairs from 0; None: n pairs are too few.
-struct Critical {
-    n: u64,
-    /// The least number on one side that is not significant, and the sum of the binomial coefficients up to it.
-    next: u64,
-    sum: BigInt,
-    choose: BigInt,
+/// The two-sided probabilities of n pairs by the smaller number, rounded up: the first number and the probabilities from there
+/// on. Those below are negligible, those above the half mean nothing.
+fn uneven(n: u64) -> (u64, Vec<f64>) {
+    let (first, mut weights) = binomial(n, 0.5);
+    // The ends that `binomial` leaves out are less than this together.
+    let mut sum = NEGLIGIBLE;
+    for weight in &mut weights {
+        sum += *weight;
+        *weight = 2.0 * sum * (1.0 + ROUNDING);
+    }
+    (first, weights)
 }
 
-impl Critical {
-    fn new() -> Self {
-        Self { n: 0, next: 0, sum: BigInt::one(), choose: BigInt::one() }
-    }
-
-    /// The largest significant number for `n`, and the step to n + 1.
-    fn step(&mut self) -> Option<u64> {
-        let critical = self.next.checked_sub(1);
-        // The sum of C(n+1, j) for j up to k is twice that of C(n, j), less C(n, k).
-        self.sum = &self.sum * 2u8 - &self.choose;
-        self.choose = &self.choose * (self.n + 1) / (self.n + 1 - self.next);
-        self.n += 1;
-        if &self.sum * (2 * LEVEL_DIVISOR) <= (BigInt::one() << self.n) {
-            self.choose = &self.choose * (self.n - self.next) / (self.next + 1);
-            self.next += 1;
-            self.sum += &self.choose;
-        }
-        critical
-    }
+/// The largest number on one side of n pairs that is significant; None: n pairs are too few.
+fn critical(n: u64) -> Option<u64> {
+    let (first, all) = uneven(n);
+    (first + all.partition_point(|p| p * LEVEL_DIVISOR as f64 <= 1.0) as u64).checked_sub(1)
 }
 
 /// The smallest number on one side that is significant with `other` on the other side; None: there are too few pairs.
 pub fn needed(pairs: u64, other: u64) -> Option<u64> {
-    let mut critical = Critical::new();
-    (0..=pairs).find(|_| critical.step().is_some_and(|few| few >= other)).map(|n| n - other)
+    smallest(pairs, other, |number| is_significant(&probability(other, number), 1))
+}
+
+/// The smallest number above `other` for which a condition holds that holds for all larger ones, if both are at most `pairs`.
+fn smallest(pairs: u64, other: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    let (mut low, mut high) = (other, pairs.saturating_sub(other));
+    if high <= low || !holds(high) {
+        return None;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
 }
 
 /// The probability that a change is found, with the sign that it has: a pair is lost with one and gained with the other
@@ -82,12 +97,8 @@ pub fn power(pairs: u64, lost: f64, gained: f64) -> f64 {
         return 0.0;
     }
     let (first, weights) = binomial(pairs, differing.min(1.0));
-    let mut critical = Critical::new();
-    for _ in 0..first {
-        critical.step();
-    }
     let found = (first..).zip(weights).map(|(n, weight)| {
-        let Some(few) = critical.step() else { return 0.0 };
+        let Some(few) = critical(n) else { return 0.0 };
         let (first, of_side) = binomial(n, lost.min(gained) / differing);
         weight * of_side.iter().take((few + 1).saturating_sub(first) as usize).sum::<f64>()
     });
@@ -98,16 +109,7 @@ pub fn power(pairs: u64, lost: f64, gained: f64) -> f64 {
 /// at the same time; None: not even if all other pairs are gained.
 pub fn detectable(pairs: u64, other: u64) -> Option<u64> {
     let share = |number: u64| number as f64 / pairs.max(1) as f64;
-    let is_found = |number: u64| number > other && power(pairs, share(other), share(number)) >= POWER;
-    let (mut low, mut high) = (other, pairs - other.min(pairs));
-    if !is_found(high) {
-        return None;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if is_found(middle) { high = middle } else { low = middle }
-    }
-    Some(high)
+    smallest(pairs, other, |number| power(pairs, share(other), share(number)) >= POWER)
 }
 
 /// The binomial distribution without its negligible ends: the first number and the probabilities from there on.
@@ -202,6 +204,26 @@ mod tests {
         assert!((30 + 20..30 + 60).contains(&found), "{found}");
         // A count whose fraction has 100,000 digits.
         assert!(decimal(&probability(1000, 100_000)) < 1e-300);
+    }
+
+    #[test]
+    fn large_counts_have_the_same_results_without_integers_of_their_size() {
+        // With integers: 8,000,000 products and divisions of 2 MB.
+        assert_eq!(probability(8_000_000, 8_000_000), BigRational::one());
+        assert!(!is_significant(&probability(7_996_080, 8_003_920), 1));
+        assert!(is_significant(&probability(7_996_079, 8_003_921), 1));
+        assert!(is_significant(&probability(100_000, 8_000_000), 1_000_000));
+        assert_eq!((needed(16_000_000, 7_000_000), needed(3_000_000, 1_499_000)), (Some(7_007_337), None));
+        for (few, many) in [(0, 6), (40, 60), (900, 1000), (4200, 4800)] {
+            let (first, all) = uneven(few + many);
+            let (rounded, exact) = (all[(few - first) as usize], decimal(&probability(few, many)));
+            assert!((exact..exact * (1.0 + 1e-8) + 1e-18).contains(&rounded), "{few} {many}");
+        }
+        for n in (0..300).chain([9999]) {
+            let is = |few: u64| few <= n / 2 && is_significant(&probability(few, n - few), 1);
+            let few = critical(n);
+            assert!(few.is_none_or(is) && !is(few.map_or(0, |few| few + 1)), "{n}");
+        }
     }
 
     proptest! {

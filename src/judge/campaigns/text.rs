@@ -112,7 +112,7 @@ impl EntryComparison {
             shown(p_values)
         )?;
         let other = runs_lost.min(runs_gained);
-        let changing = if other == 1 { "1 run changes".to_owned() } else { format!("{other} runs change") };
+        let others = if other == 1 { "1 run".to_owned() } else { format!("{other} runs") };
         let percent = POWER * 100.0;
         match (needed, detectable) {
             (None, _) => writeln!(
@@ -122,12 +122,12 @@ impl EntryComparison {
             )?,
             (Some(needed), None) => writeln!(
                 out,
-                "  if {changing} in the other direction, at least {needed} lost or gained runs are needed for significance; no \
+                "  beside {others} in the other direction, at least {needed} runs in one direction are needed for significance; no \
                  number of them is found in {percent} % of such comparisons"
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  if {changing} in the other direction, at least {needed} lost or gained runs are needed for significance; if \
+                "  beside {others} in the other direction, at least {needed} runs in one direction are needed for significance; if \
                  {detectable} runs really differ, the test finds the difference with a probability of {percent} %"
             )?,
         }

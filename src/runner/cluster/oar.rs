@@ -39,6 +39,9 @@ struct Job {
     message: Option<String>,
     #[serde(default)]
     events: Vec<Event>,
+    /// The command that submitted it. OAR leaves it empty for users other than that of the job, whom it alone knows: it may
+    /// have another name for a user than the host.
+    initial_request: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +130,13 @@ fn jobs(condition: String) -> Result<Vec<Job>, ClusterError> {
     read_json("oarstat", &["--full".into(), "--json".into(), "--sql".into(), condition])
 }
 
+/// The tasks of jobs that have not ended, without those of other users: the names of batches are no secret, so others could
+/// submit jobs with them.
+fn live_tasks(live: Vec<Job>, alive: &BTreeSet<String>) -> Vec<(String, Task, TaskState)> {
+    let own = live.into_iter().filter(|job| job.initial_request.as_deref() != Some(""));
+    own.filter_map(|job| Some((job.name.clone()?, job.task(), job.live_state(alive)))).collect()
+}
+
 /// The nodes that run jobs, now or after their present ones.
 fn alive_nodes() -> Result<BTreeSet<String>, ClusterError> {
     let resources: Vec<Resource> = read_json("oarnodes", &["--json".into()])?;
@@ -186,8 +196,7 @@ impl BatchSystem for Oar {
             live.extend(jobs(format!("job_name IN ({}) AND {UNFINISHED}", names.join(", ")))?);
         }
         let alive = if live.is_empty() { BTreeSet::new() } else { alive_nodes()? };
-        let state = |job: Job| Some((job.name.clone()?, job.task(), job.live_state(&alive)));
-        Ok(live.into_iter().filter_map(state).collect())
+        Ok(live_tasks(live, &alive))
     }
 
     fn ends(&self, tasks: &[Task]) -> Result<BTreeMap<Task, TaskEnd>, ClusterError> {
@@ -284,6 +293,18 @@ mod tests {
         let waiting = job(r#""state": "Waiting", "message": "R=2,W=1:0:0""#);
         let reason = "Waiting R=2,W=1:0:0".into();
         assert_eq!(waiting.live_state(&BTreeSet::new()), TaskState::Pending { reason });
+    }
+
+    #[test]
+    fn a_job_of_another_user_is_none_of_the_batch_with_its_name() {
+        let is_own = |more: &str| {
+            let tasks = live_tasks(vec![job(&format!(r#""state": "Waiting"{more}"#))], &BTreeSet::new());
+            !tasks.is_empty()
+        };
+        assert!(is_own(r#", "initial_request": "oarsub --name=b""#));
+        assert!(!is_own(r#", "initial_request": """#));
+        // Jobs of which OAR does not state it are known by their numbers.
+        assert!(is_own("") && is_own(r#", "initial_request": null"#));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use mcc_judge::oracle;
 use mcc_model::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Known values: `trusted.csv` of a judgement, or a folder with tables `INSTANCE.csv` (the same columns without
@@ -15,11 +17,14 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     /// By instance and examination, with the table that they are from.
-    rows: BTreeMap<(String, String), (PathBuf, BTreeMap<ValueKey, Value>)>,
+    rows: BTreeMap<(String, String), (PathBuf, Rows)>,
     folder: Option<PathBuf>,
     /// One text for each table with bad rows.
     pub unread: Vec<String>,
 }
+
+/// The values of an examination on an instance. None: rows contradict each other.
+type Rows = BTreeMap<ValueKey, Option<Value>>;
 
 /// The known values of one examination on an instance.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +42,15 @@ pub struct Known {
 enum ValueKey {
     Id(String),
     Position(usize),
+}
+
+impl fmt::Display for ValueKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => out.write_str(id),
+            Self::Position(position) => write!(out, "position {position}"),
+        }
+    }
 }
 
 /// Why an oracle cannot be used.
@@ -86,8 +100,12 @@ impl Oracle {
         }
         let mut oracle = Self { folder: Some(path.to_owned()), ..Self::default() };
         let mut is_empty = true;
-        for item in path.read_dir().on("read", path)? {
-            let file = item.on("read", path)?.path();
+        let files: io::Result<Vec<PathBuf>> =
+            path.read_dir().on("read", path)?.map(|item| Ok(item?.path())).collect();
+        let mut files = files.on("read", path)?;
+        // The texts about bad rows are the same on each host.
+        files.sort_unstable();
+        for file in files {
             let extension = file.extension().unwrap_or_default();
             is_empty &= extension != "csv" && extension != "out";
             if extension == "csv" {
@@ -140,7 +158,18 @@ impl Oracle {
                     _ => ValueKey::Id(id),
                 };
                 let known = self.rows.entry((instance, examination));
-                known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1.insert(place, value);
+                let known = &mut known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1;
+                match known.get_mut(&place) {
+                    Some(earlier) if earlier.as_ref() != Some(&value) => {
+                        let message = format!("{place}: {value} contradicts an earlier row; it is unknown");
+                        bad.push((line, message));
+                        *earlier = None;
+                    }
+                    Some(_) => {}
+                    None => {
+                        known.insert(place, Some(value));
+                    }
+                }
             }
         }
         if let Some((line, message)) = bad.first() {
@@ -167,14 +196,23 @@ impl Oracle {
         let ids = questions.ids.as_deref().unwrap_or_default();
         let key = (instance.to_owned(), questions.examination.clone());
         if let Some((file, known)) = self.rows.get(&key) {
+            let mut bad = vec![];
             let value = |(position, id): (usize, &String)| {
-                known
-                    .get(&ValueKey::Id(id.clone()))
-                    .or_else(|| known.get(&ValueKey::Position(position)))
-                    .cloned()
+                let keys = [ValueKey::Id(id.clone()), ValueKey::Position(position)];
+                match keys.each_ref().map(|key| known.get(key)) {
+                    [Some(one), Some(other)] if one != other => {
+                        bad.push(keys);
+                        None
+                    }
+                    [one, other] => one.or(other).cloned().flatten(),
+                }
             };
             let values = ids.iter().enumerate().map(value).collect();
-            return Ok(Known { values, file: Some(file.clone()), unread: None });
+            let unread = bad.first().map(|[id, position]| {
+                let first = format!("{}: {id}: its value contradicts that of {position}", file.display());
+                unread(&first, bad.len())
+            });
+            return Ok(Known { values, file: Some(file.clone()), unread });
         }
         let nothing = || Known { values: vec![None; ids.len()], ..Known::default() };
         let Some(folder) = &self.folder else { return Ok(nothing()) };
@@ -207,5 +245,49 @@ fn unread(first: &str, lines: usize) -> String {
     match lines {
         1 => first.to_owned(),
         lines => format!("{first}; and {}", counted(lines - 1, "more bad line")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_edition::Edition;
+
+    #[test]
+    fn values_that_contradict_each_other_are_unknown_in_each_order() {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let examination = edition.examinations.iter().find(|e| e.name == "CTLCardinality").unwrap();
+        let ids = Some(vec!["A".to_owned(), "B".to_owned()]);
+        let questions = Questions { ids, ..Questions::as_printed(examination) };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().display();
+        let read = |rows: &str| {
+            let header = "instance,examination,position,id,value";
+            let rows = rows.split(' ').map(|row| format!("I,CTLCardinality,{row}"));
+            let text: Vec<String> = std::iter::once(header.to_owned()).chain(rows).collect();
+            std::fs::write(&file, text.join("\n")).unwrap();
+            let oracle = Oracle::open(file.path()).unwrap();
+            let known = oracle.known("I", &questions).unwrap();
+            (known.values, oracle.unread.into_iter().chain(known.unread).collect::<Vec<String>>())
+        };
+        let certain = (vec![Some(Value::True), Some(Value::False)], vec![]);
+        assert_eq!(read("0,A,T 1,B,F 0,A,T 0,,T"), certain);
+        let unknown = |text: &str| (vec![None, Some(Value::False)], vec![format!("{path}:{text}")]);
+        assert_eq!(read("0,A,T 1,B,F 0,A,F"), unknown("4: A: F contradicts an earlier row; it is unknown"));
+        assert_eq!(read("0,A,F 1,B,F 0,A,T"), unknown("4: A: T contradicts an earlier row; it is unknown"));
+        let more = "3: position 0: F contradicts an earlier row; it is unknown; and 1 more bad line";
+        assert_eq!(read("0,,T 0,,F 0,,T 1,B,F"), unknown(more));
+        assert_eq!(read("0,A,T 1,B,F 0,,F"), unknown(" A: its value contradicts that of position 0"));
+    }
+
+    #[test]
+    fn tables_of_a_folder_are_read_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..30 {
+            let path = folder.path().join(format!("A-{:02}.csv", number * 7 % 30));
+            std::fs::write(path, "examination,id,value\nStateSpace,STATES,many\n").unwrap();
+        }
+        let unread = Oracle::open(folder.path()).unwrap().unread;
+        assert!(unread.len() == 30 && unread.is_sorted(), "{unread:#?}");
     }
 }
