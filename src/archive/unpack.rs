@@ -69,7 +69,7 @@ pub fn unpack_part(
     };
     let file = files::open(archive).on("read", archive)?;
     let length = file.metadata().on("read", archive)?.len();
-    let most = bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_BYTES));
+    let most = bounds.bytes.min(files::most_unpacked(length, bounds.ratio, ALWAYS_ALLOWED_BYTES));
     // Of one frame, as `pack` writes it: a decoder leaves out frames that are to be skipped.
     let plain = zstd::Decoder::with_buffer(BufReader::new(file)).map_err(no_archive)?.single_frame();
     let mut tar = tar::Archive::new(plain);
@@ -111,7 +111,7 @@ pub fn unpack_part(
             )));
         }
         let most_in_memory =
-            bounds.bytes.min(length.saturating_mul(bounds.ratio).max(ALWAYS_ALLOWED_IN_MEMORY));
+            bounds.bytes.min(files::most_unpacked(length, bounds.ratio, ALWAYS_ALLOWED_IN_MEMORY));
         if IN_MEMORY.contains(&part.file) && size > most_in_memory {
             return Err(unsafe_entry(format!(
                 "of {size} bytes is larger than {most_in_memory} bytes, and the archive has only {length}"

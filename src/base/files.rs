@@ -86,6 +86,12 @@ pub fn is_wrong_path(error: &std::io::Error) -> bool {
     )
 }
 
+/// Returns how many bytes an archive of `length` bytes may have when it is unpacked: `ratio` times its length, but at least
+/// `always`.
+pub fn most_unpacked(length: u64, ratio: u64, always: u64) -> u64 {
+    length.saturating_mul(ratio).max(always)
+}
+
 /// Returns the last `most` bytes of a file.
 ///
 /// # Errors

@@ -127,7 +127,7 @@ impl<'a> Exclusion<'a> {
         edges.iter().map(size).sum::<u64>() <= MAX_CONDITION_NUMBERS as u64
     }
 
-    /// The condition that a marking has the predicates of an edge.
+    /// The condition that a marking has the predicates of an edge that `is_possible`.
     fn condition(&self, edge: &Edge) -> Condition {
         let has = |preds: u64, number: usize| preds >> number & 1 == 1;
         let truth = |number: usize| match (has(edge.true_preds, number), has(edge.false_preds, number)) {
@@ -135,11 +135,10 @@ impl<'a> Exclusion<'a> {
             (_, true) => Some(false),
             _ => None,
         };
-        let parts = self
-            .preds
-            .iter()
-            .enumerate()
-            .filter_map(|(number, pred)| Condition::from_pred(pred, truth(number)?, &self.named.net));
+        let parts =
+            self.preds.iter().enumerate().filter_map(|(number, pred)| {
+                Some(Condition::unlimited(pred, truth(number)?, &self.named.net))
+            });
         Condition::All(parts.collect())
     }
 

@@ -42,7 +42,8 @@ impl Condition {
         is_possible.then(|| Self::unlimited(pred, truth, net))
     }
 
-    fn unlimited(pred: &Pred, truth: bool, net: &Compiled) -> Self {
+    /// The same of any size, for predicates whose size was compared with the limit before.
+    pub(crate) fn unlimited(pred: &Pred, truth: bool, net: &Compiled) -> Self {
         let parts = |parts: &[Pred]| parts.iter().map(|part| Self::unlimited(part, truth, net)).collect();
         match (pred, truth) {
             (Pred::True, true) => Self::All(Vec::new()),

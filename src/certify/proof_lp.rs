@@ -344,8 +344,11 @@ fn different(conditions: &[Linear]) -> Option<(Vec<usize>, Vec<Linear>)> {
     let mut known = BTreeSet::new();
     let firsts: Vec<usize> =
         (0..conditions.len()).filter(|number| known.insert(&conditions[*number])).collect();
-    let different = || firsts.iter().map(|number| conditions[*number].clone()).collect();
-    (firsts.len() < conditions.len()).then(|| (firsts.clone(), different()))
+    if firsts.len() == conditions.len() {
+        return None;
+    }
+    let different = firsts.iter().map(|number| conditions[*number].clone()).collect();
+    Some((firsts, different))
 }
 
 fn weights_of(slacks: &[BigInt]) -> BTreeMap<u32, BigInt> {

@@ -131,6 +131,9 @@ pub struct Certified {
     pub detail: String,
 }
 
+/// What `certify` writes in `detail` after the number of conditions that it decided without exploration.
+pub const CONDITIONS: &str = " conditions decided without exploration";
+
 /// Checks that all files of evidence are in the folder of `certify`.
 ///
 /// # Errors

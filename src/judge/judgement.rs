@@ -272,6 +272,20 @@ pub struct Trusted {
     pub certified: Option<Box<Certified>>,
 }
 
+impl Trusted {
+    /// A position without an id and a value.
+    pub fn unknown() -> Self {
+        Self {
+            id: String::new(),
+            value: None,
+            basis: Basis::UnknownNone,
+            weak: None,
+            reason: String::new(),
+            certified: None,
+        }
+    }
+}
+
 mcc_base::words! {
     /// The case of E-3.1 that decided a trusted value, or why the value is unknown.
     #[derive(PartialOrd, Ord)]

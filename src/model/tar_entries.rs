@@ -24,7 +24,7 @@ pub(super) fn each_entry<T>(
 ) -> Result<Option<T>, ArchiveError> {
     let file = files::open(path).on("read", path)?;
     let length = file.metadata().on("read", path)?.len();
-    let most = MAX_ARCHIVE_BYTES.min(length.saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED_BYTES));
+    let most = MAX_ARCHIVE_BYTES.min(files::most_unpacked(length, MAX_RATIO, ALWAYS_ALLOWED_BYTES));
     let bytes = GzDecoder::new(BufReader::new(file));
     let mut tar = tar::Archive::new(bytes.take(MAX_ARCHIVE_BYTES));
     let mut long_name: Option<PathBuf> = None;

@@ -11,6 +11,7 @@ mod mcc_years;
 mod pictures;
 mod rate;
 mod report;
+mod report_certified;
 mod scale;
 mod site_places;
 mod sources;

@@ -61,9 +61,7 @@ pub fn trusted(instance: &str, examination: &str, values: &[&str]) -> Vec<Truste
             id: format!("{instance}-{examination}-{position:02}"),
             basis: if value.is_some() { Basis::Unanimous } else { Basis::UnknownTie },
             value,
-            weak: None,
-            reason: String::new(),
-            certified: None,
+            ..Trusted::unknown()
         }
     };
     values.iter().enumerate().map(position).collect()

@@ -6,7 +6,7 @@ use super::{CertificationError, Input};
 use crate::{Accepted, Finding, Known, Statistics, Value};
 use mcc_base::text::counted;
 use mcc_campaign::benchkit::Value as Answer;
-use mcc_judge::certified::{CertifiedValue, Method};
+use mcc_judge::certified::{CONDITIONS, CertifiedValue, Method};
 use mcc_judge::judgement::Block;
 use mcc_model::Archive;
 use std::path::Path;
@@ -244,7 +244,7 @@ pub(super) fn keep(
             details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
         }
         if conditions > 0 {
-            details.push(format!("{conditions} conditions decided without exploration"));
+            details.push(format!("{conditions}{CONDITIONS}"));
         }
     }
     result.method = Some(match (certificate, explored, re_explored) {

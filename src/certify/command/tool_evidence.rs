@@ -265,7 +265,7 @@ fn content(file: &RecordedOutput) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcc_judge::judgement::{Basis, Trusted};
+    use mcc_judge::judgement::Trusted;
 
     #[test]
     fn a_position_without_an_id_in_the_judgement_has_its_metric_or_property() {
@@ -283,15 +283,7 @@ mod tests {
         let bounds = format!("<property-set>{bounds}</property-set>");
         std::fs::write(instance.join("UpperBounds.xml"), bounds).unwrap();
         let archive = Archive::open(&instance).unwrap();
-        let trusted = || Trusted {
-            id: String::new(),
-            value: None,
-            basis: Basis::UnknownNone,
-            weak: None,
-            reason: String::new(),
-            certified: None,
-        };
-        let trusted = (0..5).map(|_| trusted()).collect();
+        let trusted = (0..5).map(|_| Trusted::unknown()).collect();
         let block = Block { examination: 0, instance: 0, trusted, cells: Vec::new() };
         for (examination, ids) in [
             ("StateSpace", ["STATES", "TRANSITIONS", "MAX_TOKEN_IN_PLACE", "MAX_TOKEN_PER_MARKING", "none"]),

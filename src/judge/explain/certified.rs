@@ -1,6 +1,6 @@
 //! How the value of a position is certified, for its explanation.
 
-use crate::certified::{Certified, CertifiedValue, Method, REFUTED, VOTES};
+use crate::certified::{CONDITIONS, Certified, CertifiedValue, Method, REFUTED, VOTES};
 use crate::judgement::Trusted;
 use crate::show::short;
 use mcc_base::text::counted;
@@ -88,9 +88,6 @@ impl Certified {
     }
 }
 
-/// What `certify` writes after the number of conditions.
-const CONDITIONS: &str = " conditions decided without exploration";
-
 impl fmt::Display for CertifiedPosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let no =
@@ -134,10 +131,8 @@ mod tests {
                 evidence: "x.json".to_owned(),
                 detail: detail.to_owned(),
             })),
-            id: String::new(),
             basis: Basis::Unanimous,
-            weak: None,
-            reason: String::new(),
+            ..Trusted::unknown()
         };
         let position = CertifiedPosition::from_trusted(&trusted);
         let file = ", file x.json, which judge did not check on the net";
@@ -172,7 +167,7 @@ mod tests {
             .1,
             "Certified: the value is TRUE by one exploration: all 7 markings explored, 9 firings; 1 condition decided without exploration"
         );
-        // A name of a transition is no statement of certify.
+        // The name of a transition is not a statement of certify.
         assert!(said(Method::Witness, only).1.ends_with(&format!("a witness: {only}")));
     }
 

@@ -270,18 +270,10 @@ impl Judge {
     pub fn excluded_blocks(&self) -> impl Iterator<Item = Block> {
         blocks(&self.excluded_rows).into_iter().map(|block| {
             let rows = &self.excluded_rows[block];
-            let unknown = || Trusted {
-                id: String::new(),
-                value: None,
-                basis: Basis::UnknownNone,
-                weak: None,
-                reason: String::new(),
-                certified: None,
-            };
             Block {
                 examination: rows[0].examination as usize,
                 instance: rows[0].instance as usize,
-                trusted: (0..self.value_count(rows)).map(|_| unknown()).collect(),
+                trusted: (0..self.value_count(rows)).map(|_| Trusted::unknown()).collect(),
                 cells: rows.iter().map(|row| self.excluded_cell(row)).collect(),
             }
         })

@@ -8,7 +8,8 @@ use mcc_vm::{GuestEnd, VmError};
 /// The mark of a run that the guest ended with this error (`VmError::is_by_guest`, or a crash that counts for the tool).
 pub(super) fn mark_of_end(error: &VmError) -> Mark {
     match error {
-        VmError::Crashed(_) | VmError::InternalError | VmError::MemoryLimit(_) => Mark::QEMU_CRASH,
+        _ if error.is_crash() => Mark::QEMU_CRASH,
+        VmError::MemoryLimit(_) => Mark::QEMU_CRASH,
         VmError::Disk { .. } => Mark::DISK_ERROR,
         VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
         VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
