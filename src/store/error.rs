@@ -167,7 +167,8 @@ pub enum StoreError {
     },
     /// The record has no such run.
     #[error(
-        "run {run} is not planned in this record; `mcc-harness export RECORD --classes FILE` lists its runs"
+        "run {run} is not planned in this record; `mcc-harness export RECORD --classes FILE` lists its runs \
+         with an output"
     )]
     UnknownRun {
         /// The id of the run, or its position.

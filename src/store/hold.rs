@@ -3,6 +3,7 @@
 use super::{Record, StoreError};
 use mcc_base::names::{EntryName, RunId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An entry whose open runs are not started, because its runs seem to fail for one reason on this host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +55,24 @@ impl Record {
             })?;
         }
         Ok(())
+    }
+
+    /// The bytes of the files that the attempts of each entry left in this record.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn kept_bytes(&self) -> Result<BTreeMap<EntryName, u64>, StoreError> {
+        let query =
+            "SELECT substr(runs.id, 1, instr(runs.id, '/') - 1), json_extract(output.value, '$.bytes')
+                     FROM attempts JOIN runs ON run = position,
+                          json_each(attempts.facts, '$.outputs') AS output";
+        let mut kept = BTreeMap::new();
+        for (entry, bytes) in self.rows::<(String, i64)>(query, [])? {
+            let bad = |bad| StoreError::content(&self.path, "an entry", serde::de::Error::custom(bad));
+            let sum: &mut u64 = kept.entry(entry.parse().map_err(bad)?).or_default();
+            *sum = sum.saturating_add(u64::try_from(bytes).unwrap_or_default());
+        }
+        Ok(kept)
     }
 
     /// The attempts that were superseded for a reason with this prefix: run, the reason, and the CPU of the host.

@@ -29,7 +29,7 @@ use std::sync::{Mutex, MutexGuard};
 /// The record of a campaign. Threads may share it.
 pub struct Record {
     dir: PathBuf,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     db: Mutex<Connection>,
     format: i64,
     facts: CampaignFacts,

@@ -82,12 +82,21 @@ pub(super) fn check_open_disk(disk: &DiskFile, file: &File) -> Result<u64, DiskE
     let refused = |problem| DiskError::Refused { path: disk.path.clone(), problem };
     match disk.format.as_str() {
         "raw" => Ok(length(file, &disk.path)?),
-        "qcow2" => qcow2(&read(file, 0, MAX_HEADER, &disk.path)?).map_err(refused),
-        "vmdk" => vmdk(file, &disk.path)?.map_err(refused),
+        "qcow2" => qcow2(&read(file, 0, MAX_HEADER, &disk.path)?).and_then(check_size).map_err(refused),
+        "vmdk" => vmdk(file, &disk.path)?.and_then(check_size).map_err(refused),
         other => {
             Err(refused(format!("format {other} is not supported; convert it: qemu-img convert -O qcow2")))
         }
     }
+}
+
+/// Returns the virtual size of a disk if QEMU can open an overlay of it: its first-level table has at most 32 MiB.
+fn check_size(bytes: u64) -> Result<u64, Problem> {
+    const MAX: u64 = 1 << 50;
+    if bytes > MAX {
+        return Err(format!("its virtual size of {bytes} bytes is above {MAX}; give a smaller disk"));
+    }
+    Ok(bytes)
 }
 
 /// Returns QEMU's name of the format of a disk: `qcow2`, `vmdk` or `raw`.
@@ -349,6 +358,10 @@ mod tests {
         assert!(with(32, &[0, 0, 0, 2]).contains("encrypted"));
         assert!(with(20, &[0, 0, 0, 40]).contains("damaged"));
         assert!(with(112, &[0x44, 0x41, 0x54, 0x41, 0, 0, 0, 1, b'x']).contains("the data file \"x\""));
+        let mut large = whole.clone();
+        large[24..32].copy_from_slice(&((1_u64 << 50) + 512).to_be_bytes());
+        std::fs::write(folder.path().join("large"), large).unwrap();
+        assert!(checked(&folder.path().join("large"), "qcow2").unwrap_err().contains("virtual size"));
         for at in 0..whole.len().min(600) {
             let mut forged = whole.clone();
             forged[at] ^= 0xff;

@@ -167,9 +167,10 @@ impl VmError {
         )
     }
 
-    /// Whether a fault of QEMU itself or of its accelerator ended the machine.
+    /// Whether a fault of QEMU itself or of its accelerator ended the machine, or no other cause is known. Under libvirt
+    /// the cause is never known.
     pub fn is_crash(&self) -> bool {
-        matches!(self, Self::Crashed(_) | Self::InternalError)
+        matches!(self, Self::Crashed(_) | Self::InternalError | Self::Gone(_))
     }
 
     /// Whether a signal from outside the controller ended the machine.

@@ -320,15 +320,16 @@ impl Machine {
     /// QEMU ended or does not answer within ten seconds, or the output cannot be kept.
     pub fn read_handed_over(&mut self) -> Result<(), VmError> {
         // QEMU's loop can answer before it passes output on that was ready at the same time, so one answer is not enough.
+        // Another process could write without end in the place of QEMU.
+        let deadline = Instant::now() + Duration::from_secs(10);
         let mut answers_without_output = 0;
         while answers_without_output < 2 {
             let before = self.received();
-            let deadline = Instant::now() + Duration::from_secs(10);
             self.qmp.execute("query-status", deadline).map_err(|error| self.with_cause(error))?;
             let mut read = before;
             loop {
                 self.read_available()?;
-                if self.received() == read {
+                if self.received() == read || Instant::now() >= deadline {
                     break;
                 }
                 read = self.received();

@@ -82,15 +82,15 @@ impl Process {
         }
     }
 
-    /// Whether a fault of QEMU itself ended it: an invalid access or instruction, or a failed assertion; to be called
-    /// after `wait`. SIGBUS is none of these, because the storage of the host causes it.
+    /// Whether a fault of QEMU itself ended it: an invalid access or instruction, a failed assertion, or a system
+    /// call that its sandbox refuses; to be called after `wait`. SIGBUS is none of these, because the storage of the host causes it.
     pub fn has_crashed(&mut self) -> bool {
-        use nix::libc::{SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+        use nix::libc::{SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
         match self {
             Self::Child(child) => child.try_wait().is_ok_and(|status| {
-                status
-                    .and_then(|status| status.signal())
-                    .is_some_and(|signal| [SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGTRAP].contains(&signal))
+                status.and_then(|status| status.signal()).is_some_and(|signal| {
+                    [SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP].contains(&signal)
+                })
             }),
             #[cfg(feature = "libvirt")]
             Self::Domain(_) => false,

@@ -19,7 +19,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -514,7 +514,9 @@ fn signal_of(ssh: &mut Child) -> Option<i32> {
 
 /// Connects to a port of 127.0.0.1 in this network, or else in that of the controller.
 fn connect(port: u16, network: Option<&File>) -> io::Result<TcpStream> {
-    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+    // It waits if another user of the host filled the queue of the port.
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(1));
     let Some(network) = network else { return connect() };
     // A thread of its own, because a network is that of a thread.
     let inside =

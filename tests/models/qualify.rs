@@ -92,7 +92,7 @@ fn qualify_finds_all_mistakes_of_a_faulty_tool() {
     images::with_tool(&tool, &folder.path().join("image"));
     let oracle = root().join("pnml-fixtures/expected");
     let arguments =
-        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "12", "--oracle"];
+        ["qualify", "image", "--tool", "planted", "--instances", "models", "--limit", "30", "--oracle"];
     let arguments = [&arguments[..], &[oracle.to_str().unwrap(), "--examinations", EXAMINATIONS]].concat();
     let edition = "base = \"mcc-2018\"\nname = \"small\"\n[machine]\nmemory_mib = 2048\n";
     std::fs::write(folder.path().join("small.toml"), edition).unwrap();
@@ -103,7 +103,7 @@ fn qualify_finds_all_mistakes_of_a_faulty_tool() {
     assert_eq!(output.status.code(), Some(1), "{report:#}");
     assert_findings(&report, "/home/mcc", 9);
     assert!(report["disks"]["disk planted"].as_str().unwrap().len() == 64, "{report:#}");
-    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "12");
+    assert_eq!(report["environment"]["BK_TIME_CONFINEMENT"], "30");
     for expected in ["guest kernel ", "CPU flags", "booted 1 time,", "restored 8 times ", "accelerator "] {
         let lines = report["machine"].as_array().unwrap();
         assert!(

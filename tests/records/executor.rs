@@ -407,6 +407,41 @@ fn runs_that_end_alike_hold_their_entry_and_cannot_compute_does_not() {
 }
 
 #[test]
+fn an_entry_whose_outputs_take_more_than_is_left_is_held() {
+    const FREE: u64 = 20_000;
+    let edition = Edition::load("mcc-2018").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let record = empty_record(folder.path(), &edition, &ENTRIES);
+    record.plan_runs(campaign()).unwrap();
+    let run_attempt = |spec: AttemptSpec, _: &mut dyn FnMut(State)| {
+        let bytes = if spec.job.env["BK_TOOL"] == "broken" { 1000 } else { 0 };
+        let text = format!("FORMULA x TRUE TECHNIQUES A\n{}", "x".repeat(bytes));
+        ended(&spec, Outcome::Finished { exit_code: 0 }, 50, &text)
+    };
+    let stop = AtomicBool::new(false);
+    let execute = |record: &Record, free: &(dyn Fn() -> u64 + Sync)| {
+        execute_with_disk(record, &edition, &run_attempt, &Hosts::default(), &stop, (0, free));
+    };
+    execute(&record, &|| FREE);
+    let kept = record.kept_bytes().unwrap();
+    let [broken, good] = ["broken", "good"].map(|entry| kept[entry]);
+    assert!((FREE..FREE + 3000).contains(&broken) && good < FREE / 5, "{kept:?}");
+    assert_eq!(recorded(&record)["good"], 51);
+    let holds = record.holds().unwrap();
+    let [hold] = &holds[..] else { panic!("one entry is held: {holds:?}") };
+    assert!(hold.entry.as_str() == "broken" && hold.reason.contains("outputs"), "{hold:?}");
+
+    // Without the hold, what the record keeps counts again.
+    record.remove_holds(|_| true).unwrap();
+    let before = recorded(&record)["broken"];
+    execute(&record, &|| FREE);
+    assert!(recorded(&record)["broken"] - before <= 2, "at most two runs at once");
+    assert_eq!(release(&record, "broken").unwrap(), 1);
+    execute(&record, &|| FREE);
+    assert_eq!(recorded(&record)["broken"], 51);
+}
+
+#[test]
 fn failure_classes_of_runs_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let edition = Edition::load("mcc-2018").unwrap();

@@ -9,7 +9,7 @@ use mcc_harness::judge::judgement::*;
 use mcc_harness::other_contests;
 use mcc_harness::store::{Attempt, CampaignFacts, Disk, Environment, HostFacts, Outcome, Record, RunFacts};
 use num_rational::BigRational;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -386,9 +386,12 @@ pub fn attempt(run: &RunId, number: u32, outcome: Outcome) -> Attempt {
 /// A record with a run for every cell of the judgement. `outputs` returns the stdout of a run; None stands for the default
 /// output.
 pub fn record(judgement: &Judgement, dir: &Path, outputs: impl Fn(&str) -> Option<Vec<u8>>) -> Record {
+    let examinations: BTreeSet<&str> =
+        judgement.blocks.iter().map(|block| judgement.examinations[block.examination].as_str()).collect();
+    let examinations = examinations.into_iter().collect::<Vec<_>>().join(" ");
     let campaign = CampaignFacts {
         campaign: "edition = \"mcc-2018\"\n".into(),
-        settings: BTreeMap::new(),
+        settings: BTreeMap::from([("examinations".into(), examinations)]),
         edition: serde_json::to_string(&judgement.edition).expect("an edition is JSON"),
         disks: vec![],
         entries: judgement

@@ -12,7 +12,10 @@ pub fn campaign() -> CampaignFacts {
     let ids = (0..16).map(|n| format!("Philosophers-PT-000005-UpperBounds-{n:02}")).collect();
     CampaignFacts {
         campaign: "edition = \"mcc-2018\"\n".into(),
-        settings: BTreeMap::from([("tool LoLA".into(), "lola.qcow2 sequential".into())]),
+        settings: BTreeMap::from([
+            ("examinations".into(), "UpperBounds".into()),
+            ("tool LoLA".into(), "lola.qcow2 sequential".into()),
+        ]),
         edition: "{}".into(),
         disks: vec![Disk { role: "inputs".into(), sha256: "11".repeat(32), bytes: 4096 }],
         entries: vec![EntryFacts {

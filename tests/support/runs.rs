@@ -70,9 +70,13 @@ pub fn record(
         unpacked.insert(name, tool::unpack(path));
     }
     let kind = |entry: &str| if entry == "depth" { Kind::Concurrent } else { Kind::Sequential };
+    let not_competing = ENTRIES.iter().filter(|(_, args)| args.is_none());
+    let mut settings: BTreeMap<String, String> =
+        not_competing.map(|(entry, _)| (format!("not_competing of {entry}"), "*".to_owned())).collect();
+    settings.insert("examinations".to_owned(), examinations.join(" "));
     let facts = CampaignFacts {
         campaign: "edition = \"mcc-2018\"\n".into(),
-        settings: BTreeMap::new(),
+        settings,
         edition: serde_json::to_string(&edition).unwrap(),
         disks: vec![],
         entries: ENTRIES

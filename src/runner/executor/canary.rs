@@ -65,7 +65,7 @@ impl Scheduler<'_> {
     }
 
     /// Holds an entry, unless an organizer released it.
-    fn hold(&self, run: &Run, reason: String) -> Result<(), ExecutorError> {
+    pub(super) fn hold(&self, run: &Run, reason: String) -> Result<(), ExecutorError> {
         let settings = &self.executor.settings;
         let host = settings.host.survey.name.clone();
         let hold = Hold { entry: run.entry.clone(), host, reason, released: false };

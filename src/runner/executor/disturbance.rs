@@ -20,7 +20,7 @@ pub fn reasons(load: &HostLoad, thresholds: &Disturbance) -> Vec<String> {
 /// system time of the kernel on its cores, and, with work that is timed to the ticks of the host's clock, user time that
 /// `/proc/stat` attributes to others. So user time of others counts only if vCPUs also waited. Where machines share
 /// cores, the threads of QEMU are among the others. A guest can heat its cores, so they count as slower after the run only
-/// if they were not throttled, and during the run they do not count.
+/// if it is known that they were not throttled, and during the run they do not count.
 pub fn repeat_reasons(load: &HostLoad, marks: &[Mark], thresholds: &Disturbance) -> Vec<String> {
     let of_time = |what: &str, ms: Option<u64>, percent: u64| {
         let ms = ms.filter(|ms| exceeds(*ms, percent, load.wall_ms))?;
@@ -31,7 +31,7 @@ pub fn repeat_reasons(load: &HostLoad, marks: &[Mark], thresholds: &Disturbance)
     let foreign = of_time("others used the cores", load.foreign_user_ms, thresholds.foreign_percent);
     let foreign = foreign.filter(|_| waited.is_some() && !marks.contains(&Mark::SHARED_CORES));
     let steal = "the hypervisor below the host took time of the cores";
-    let after = calibration.after.filter(|_| load.throttled.unwrap_or(0) == 0);
+    let after = calibration.after.filter(|_| load.throttled == Some(0));
     [
         of_time(steal, load.steal_ms, thresholds.steal_percent),
         foreign,
@@ -150,7 +150,8 @@ mod tests {
         assert!(!repeats(&by_ticks), "work timed to the ticks of the host");
         assert!(!repeats(&with_speed(1000, 3000, 1000)), "its own load may slow the core during the run");
         assert!(
-            !repeats(&HostLoad { throttled: Some(1), ..with_speed(1000, 1000, 3000) }),
+            !repeats(&HostLoad { throttled: Some(1), ..with_speed(1000, 1000, 3000) })
+                && !repeats(&HostLoad { throttled: None, ..with_speed(1000, 1000, 3000) }),
             "it heated the core"
         );
     }

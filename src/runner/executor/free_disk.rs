@@ -2,11 +2,14 @@
 //! machine and of all that run must be free: no guest can then take the space of another one. How much of its share a
 //! running machine has taken is not known, so it counts as nothing.
 
-use super::{Executor, ExecutorError, RunSettings};
+use super::{Executor, ExecutorError, RunSettings, Scheduler};
 use mcc_base::names::EntryName;
 use mcc_base::{OnFile, budgets};
-use mcc_campaign::EVIDENCE_SETTING;
+use mcc_campaign::{EVIDENCE_SETTING, Run};
+use mcc_store::AttemptDir;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fs, io};
 
 /// The disk limits of a campaign and the free space for them in the folder of its record.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -71,6 +74,37 @@ impl Executor<'_> {
             _ => Ok(false),
         }
     }
+}
+
+impl Scheduler<'_> {
+    /// Holds the entry of an attempt if the files that its attempts left take more than what is still free: the other entries
+    /// need the rest.
+    pub(super) fn watch_kept_bytes(&self, run: &Run, dir: &AttemptDir) -> Result<(), ExecutorError> {
+        let left = files_bytes(&dir.outputs()).on("read the files in", dir.outputs())?;
+        let kept = {
+            let mut shared = self.shared();
+            let kept = shared.kept_bytes.entry(run.entry.clone()).or_default();
+            *kept = kept.saturating_add(left);
+            *kept
+        };
+        let free = self.executor.free_bytes()?;
+        let has_others = self.executor.settings.record.facts().entries.len() > 1;
+        if !has_others || kept <= free {
+            return Ok(());
+        }
+        let (kept, free) = (kept >> 20, free >> 20);
+        self.hold(
+            run,
+            format!(
+                "the outputs of its runs take {kept} MiB, more than the {free} MiB that are still free for all entries; \
+                 free some space before you release it"
+            ),
+        )
+    }
+}
+
+fn files_bytes(folder: &Path) -> io::Result<u64> {
+    fs::read_dir(folder)?.try_fold(0, |sum: u64, file| Ok(sum.saturating_add(file?.metadata()?.len())))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ use mcc_vm::host::{Lease, Leases, Policy};
 use mcc_vm::{Guest, MachineSpec, SavedError, SavedStates, Start};
 use queue::QueuedRun;
 use std::any::Any;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -126,6 +126,8 @@ struct SchedulerState {
     /// The entries that are held or released.
     holds: Vec<Hold>,
     streaks: Streaks,
+    /// Bytes of the files that the attempts of each entry left in the record.
+    kept_bytes: BTreeMap<EntryName, u64>,
     error: Option<ExecutorError>,
 }
 
@@ -185,6 +187,7 @@ impl<'a> Executor<'a> {
             without_flags: BTreeSet::new(),
             holds: record.holds()?,
             streaks: Streaks::default(),
+            kept_bytes: record.kept_bytes()?,
             error: None,
         };
         let mut scheduler = Scheduler {
@@ -437,6 +440,7 @@ impl Scheduler<'_> {
                 [marks.clone(), host.marks.clone(), host.accelerator.marks(), leased, ended.marks].concat();
             attempt.machine = spec.description();
         }
+        self.watch_kept_bytes(run, &dir)?;
         let superseded_for = if self.canary {
             Some(self.canary_result(run, &attempt, &dir, is_last)?)
         } else {

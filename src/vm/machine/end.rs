@@ -2,6 +2,7 @@
 
 use super::Machine;
 use crate::error::{GuestEnd, VmError};
+use crate::free_space::free_bytes_of_folder;
 use crate::qmp::{MachineEnd, parse, text};
 use mcc_base::files::tail;
 use mcc_base::guest_kernel_log;
@@ -22,9 +23,16 @@ impl Machine {
                 device: disk_name(event),
                 operation: text(event["operation"].as_str()),
                 reason,
-                full: event["nospace"] == true,
+                // A QEMU that a guest controls could send the event without a cause, and end the campaign.
+                full: event["nospace"] == true && self.has_full_disk(),
             },
         }
+    }
+
+    /// Whether the disk of the overlays is nearly full: others can free some space after QEMU had none.
+    fn has_full_disk(&self) -> bool {
+        const NEARLY: u64 = 1 << 30;
+        free_bytes_of_folder(&self.folder).is_ok_and(|free| free < NEARLY)
     }
 
     /// Whether the guest's console states that its memory was exhausted.
@@ -55,7 +63,8 @@ impl Machine {
         let _ = self.drain();
         let log = self.last_lines("qemu.log", "warning:");
         // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
-        let by_signal = self.qemu.was_signalled()
+        // A QEMU that did not end was killed here.
+        let by_signal = has_ended && self.qemu.was_signalled()
             || self.end == Some(MachineEnd::Host("host-signal".to_owned()))
             || log.as_ref().is_some_and(|log| log.contains(": terminating on signal "));
         let guest_end = match &self.end {
