@@ -6,10 +6,11 @@ use super::paths::{ArchiveFacts, ArchivePaths, cores, is_archive};
 use super::stage;
 use mcc_base::names::{ExaminationName, RunId};
 use mcc_base::{OnFile, digest, files, temporary, text};
+use mcc_campaign::PlannedRuns;
 use mcc_campaign::benchkit::contest_table::Form;
 use mcc_judge::contest_table::{Layout, export};
 use mcc_judge::mcc::Judge;
-use mcc_judge::record::{has_output, read_record};
+use mcc_judge::record::{edition_of, has_output, read_record};
 use mcc_judge::schema::{OVERRIDES_OF_ANSWERS, TEAM_VALUES};
 use mcc_store::{Attempt, CampaignFacts, Record};
 use serde::Serialize;
@@ -147,7 +148,8 @@ impl Verified {
                     format!("row {number} has more than {MAX_ROW} bytes; download the archive again");
                 return Err(ArchiveError::Bad { path, reason });
             }
-            if !is_row.on("read", &path)? {
+            let is_row = is_row.on("read", &path)?;
+            if !is_row && number > 1 {
                 break;
             }
             let place = format!("{} line {number}", TEAM_VALUES.file);
@@ -254,10 +256,17 @@ impl Verified {
             has_open = true;
             self.differs(open?.run.id().to_string(), "is planned but not recorded");
         }
-        let (mut ids, mut examinations) = (BTreeSet::new(), BTreeSet::new());
+        let rules = PlannedRuns::from_settings(&record.facts().settings, &edition_of(record)?);
+        let rules = rules.map_err(|reason| ArchiveError::Bad { path: record.dir().to_owned(), reason })?;
+        let mut ids = BTreeSet::new();
+        let mut examinations: BTreeSet<ExaminationName> = rules.examinations().cloned().collect();
         for run in record.records() {
             let run = run?;
             self.runs += 1;
+            if run.run.competes != rules.competes(&run.run) {
+                let what = "has another setting than its campaign in whether its entry competes";
+                self.differs(run.run.id().to_string(), what);
+            }
             for attempt in record.attempts(&run.run.id())? {
                 self.outputs(record, &attempt, |path| {
                     outputs.insert(hashes.hash_one(path));

@@ -25,7 +25,7 @@ pub use instances::archives_in;
 pub use jobs::{CampaignFromJobFile, JobFileOptions, JobsError};
 pub use load::{CampaignError, has_key};
 pub use models::ModelRow;
-pub use plan::{Plan, Run, RunFilter};
+pub use plan::{Plan, PlannedRuns, Run, RunFilter};
 pub use publication::{EntryPublication, Licence, Publication};
 
 use mcc_base::machine::{Backend, Original};
@@ -297,6 +297,13 @@ pub const EVIDENCE_SETTING: &str = "tool_evidence";
 /// The setting of a record whose attempts have counts of instructions.
 pub const INSTRUCTIONS_SETTING: &str = "count_instructions";
 
+/// The setting of a record with the examinations of its campaign, separated by blanks, or `ALL`.
+const EXAMINATIONS: &str = "examinations";
+const ALL: &str = "all";
+
+/// The beginning of the settings of a record with the globs on examinations in which an entry does not compete.
+const NOT_COMPETING: &str = "not_competing of ";
+
 /// The setting of a record whose guests see the instance of their run only.
 pub const INPUTS_SETTING: &str = "inputs_visible";
 
@@ -360,13 +367,13 @@ impl Campaign {
     /// All settings on which results depend and that are not in edition, disks, entries or instances. The record
     /// compares them when a campaign is resumed.
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let examinations = self.examinations.as_ref().map_or("all".to_owned(), |names| names.join(" "));
+        let examinations = self.examinations.as_ref().map_or(ALL.to_owned(), |names| names.join(" "));
         let not_competing = self
             .tools
             .iter()
-            .map(|tool| (format!("not_competing of {}", tool.entry), tool.not_competing.join(" ")));
+            .map(|tool| (format!("{NOT_COMPETING}{}", tool.entry), tool.not_competing.join(" ")));
         let mut settings: BTreeMap<String, String> =
-            not_competing.chain([("examinations".to_owned(), examinations)]).collect();
+            not_competing.chain([(EXAMINATIONS.to_owned(), examinations)]).collect();
         // Only values that differ from the default: records without these keys stay resumable.
         if self.phase != Phase::default() {
             settings.insert("phase".to_owned(), "qualification".to_owned());

@@ -1,14 +1,14 @@
 //! The plan: every run of a campaign, in order.
 
 use super::load::check_name;
-use super::{Campaign, CampaignError, InstanceFacts, Tool};
+use super::{ALL, Campaign, CampaignError, EXAMINATIONS, InstanceFacts, NOT_COMPETING, Tool};
 use globset::{Glob, GlobMatcher, GlobSet};
 use mcc_base::names::{EntryName, ExaminationName, ModelName, RunId, text_of};
 use mcc_base::suggest;
 use mcc_edition::{Edition, Examination};
 use mcc_model::InstanceName;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 /// One entry on one instance in one examination.
@@ -33,6 +33,48 @@ impl Run {
     /// Its id: `ENTRY/INSTANCE/EXAMINATION`.
     pub fn id(&self) -> RunId {
         RunId::new(&self.entry, &self.instance, &self.examination)
+    }
+}
+
+/// The examinations of a campaign and the entries that do not compete in them, by the settings in its record
+/// (`Campaign::settings`).
+#[derive(Clone, Debug)]
+pub struct PlannedRuns {
+    examinations: Vec<ExaminationName>,
+    not_competing: BTreeMap<String, GlobSet>,
+}
+
+impl PlannedRuns {
+    /// Reads the settings. `edition` is that of the record.
+    ///
+    /// # Errors
+    /// The examinations are not stated, or a setting is not one of a campaign.
+    pub fn from_settings(settings: &BTreeMap<String, String>, edition: &Edition) -> Result<Self, String> {
+        let stated = settings.get(EXAMINATIONS).ok_or("its settings do not state the examinations")?;
+        let all = || edition.examinations.iter().map(|known| known.name.as_str()).collect();
+        let names: Vec<&str> = if stated == ALL { all() } else { stated.split(' ').collect() };
+        let name = |name: &str| name.parse().map_err(|bad| format!("its examination \"{name}\" {bad}"));
+        let examinations = names.into_iter().map(name).collect::<Result<_, String>>()?;
+        let mut not_competing = BTreeMap::new();
+        for (key, globs) in settings {
+            if let Some(entry) = key.strip_prefix(NOT_COMPETING) {
+                let globs: Vec<String> = globs.split_whitespace().map(str::to_owned).collect();
+                let globs = glob_set(&globs).map_err(|bad| format!("its setting \"{key}\": {bad}"))?;
+                not_competing.insert(entry.to_owned(), globs);
+            }
+        }
+        Ok(Self { examinations, not_competing })
+    }
+
+    /// The examinations.
+    pub fn examinations(&self) -> impl Iterator<Item = &ExaminationName> {
+        self.examinations.iter()
+    }
+
+    /// Whether the entry of a run competes in it.
+    pub fn competes(&self, run: &Run) -> bool {
+        let globs = self.not_competing.get(run.entry.as_str());
+        globs.is_none_or(|globs| !globs.is_match(run.examination.as_str()))
     }
 }
 
@@ -237,14 +279,15 @@ fn not_competing(campaign: &Campaign, edition: &Edition, tool: &Tool) -> Result<
 }
 
 fn compiled(campaign: &Campaign, key: &str, globs: &[String]) -> Result<GlobSet, CampaignError> {
-    let build = || {
-        let mut set = GlobSet::builder();
-        for glob in globs {
-            set.add(Glob::new(glob)?);
-        }
-        set.build()
-    };
     // Each glob was checked by itself.
     let problem = "the globs are too large together, or braces are too deep in each other; write the names";
-    build().map_err(|_| campaign.wrong(key, format!("{key}: {problem}")))
+    glob_set(globs).map_err(|_| campaign.wrong(key, format!("{key}: {problem}")))
+}
+
+fn glob_set(globs: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSet::builder();
+    for glob in globs {
+        set.add(Glob::new(glob)?);
+    }
+    set.build()
 }

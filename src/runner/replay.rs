@@ -35,6 +35,13 @@ impl<'a> Replay<'a> {
     pub fn from_record(record: &'a Record, id: &RunId, given: &[PathBuf]) -> Result<Self, RunnerError> {
         let edition = edition_of(record)?;
         let original = recorded(record, id)?;
+        let examination = &original.run.examination;
+        if edition.examination(examination).is_none() {
+            return Err(RunnerError::Refused(format!(
+                "the edition in the record does not have the examination {examination}, so no answers can be compared; \
+                 use the original archive"
+            )));
+        }
         let answers = answers_of(&edition, record, &original)?;
         let disks = find_disks(given, record.dir(), &original)?;
         Ok(Self { record, edition, original, answers, disks })
@@ -111,7 +118,7 @@ fn recorded(record: &Record, id: &RunId) -> Result<RunRecord, RunnerError> {
         let hint = run_hint_of(record, id)?;
         return Err(RunnerError::Refused(format!(
             "no run {id} is recorded; give ENTRY/INSTANCE/EXAMINATION; `mcc-harness export RECORD --classes FILE` lists the \
-             runs{hint}"
+             runs with an output{hint}"
         )));
     };
     let reason = if !run.run.competes {

@@ -247,6 +247,38 @@ fn a_removed_run_is_reported() {
     forge_sums(&unpacked);
     let said = found(folder.path(), "unpacked");
     assert!(said.contains(&format!("{RUN} is missing: the campaign has it")), "{said}");
+    // A whole examination is missing too.
+    let examination = RUN.rsplit('/').next().unwrap();
+    let db = rusqlite::Connection::open(unpacked.join("record.db")).unwrap();
+    let runs = format!("SELECT position FROM runs WHERE id GLOB '*/{examination}'");
+    db.execute(&format!("DELETE FROM attempts WHERE run IN ({runs})"), []).unwrap();
+    db.execute(&format!("DELETE FROM runs WHERE position IN ({runs})"), []).unwrap();
+    drop(db);
+    forge_sums(&unpacked);
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains(&format!("{RUN} is missing: the campaign has it")), "{said}");
+}
+
+#[test]
+fn a_run_that_is_said_not_to_compete_is_reported() {
+    let folder = published();
+    let unpacked = folder.path().join("unpacked");
+    let db = rusqlite::Connection::open(unpacked.join("record.db")).unwrap();
+    let changed = "UPDATE runs SET facts = json_set(facts, '$.competes', json('false')) WHERE id = ?1";
+    assert_eq!(db.execute(changed, [RUN]).unwrap(), 1);
+    let facts =
+        "'$.outcome', 'not-competing', '$.facts', null, '$.outputs', json('[]'), '$.marks', json('[]')";
+    let changed = format!(
+        "UPDATE attempts SET outcome = 'not-competing', ms = NULL,
+            facts = json_remove(json_set(facts, {facts}), '$.exit_code', '$.arrivals')
+         WHERE run = (SELECT position FROM runs WHERE id = ?1)"
+    );
+    assert_eq!(db.execute(&changed, [RUN]).unwrap(), 1);
+    drop(db);
+    fs::remove_dir_all(unpacked.join("outputs").join(RUN)).unwrap();
+    forge_sums(&unpacked);
+    let said = found(folder.path(), "unpacked");
+    assert!(said.contains("in whether its entry competes"), "{said}");
 }
 
 #[test]
