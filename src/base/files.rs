@@ -126,17 +126,22 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     open_with(path, libc::O_NONBLOCK | libc::O_NOFOLLOW)
 }
 
+/// Returns whether a relative name does not lead out of its folder.
+pub fn is_below(name: &Path) -> bool {
+    name.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
 /// Opens a file below a folder that others wrote: its name does not lead out of the folder, and none of its parts is a symbolic
 /// link.
 ///
 /// # Errors
 /// As `open_own`; or the name is not one of a file below the folder; or the file has more than `most` bytes.
 pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
+    if !is_below(name) {
+        return Err(io::Error::other("its name leads out of the folder"));
+    }
     let mut path = folder.to_owned();
     for part in name.components() {
-        if !matches!(part, Component::Normal(_)) {
-            return Err(io::Error::other("its name leads out of the folder"));
-        }
         path.push(part);
         if path.is_symlink() {
             return Err(io::Error::other(format!("{} is a symbolic link", path.display())));

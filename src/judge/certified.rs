@@ -3,12 +3,13 @@
 //! They label trusted values and show which votes contradict evidence. They change no trusted value and no points.
 
 use crate::judgement::{InputDigest, Judgement, Trusted};
+use mcc_base::files::is_below;
 use mcc_campaign::benchkit::Value;
 use num_bigint::BigUint;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::str::FromStr;
 
 mcc_base::words! {
@@ -139,9 +140,8 @@ pub const CONDITIONS: &str = " conditions decided without exploration";
 /// # Errors
 /// One is not.
 pub(crate) fn check_evidence(evidence: &str) -> Result<(), String> {
-    let is_inside =
-        |file: &str| Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
-    let Some(file) = evidence.split(' ').find(|file| !is_inside(file)) else { return Ok(()) };
+    let mut files = evidence.split(' ');
+    let Some(file) = files.find(|file| !is_below(Path::new(file))) else { return Ok(()) };
     let shown: String = file.chars().take(60).collect();
     Err(format!("`{shown}` is not a file in the folder of `certify`; certify again"))
 }

@@ -69,7 +69,13 @@ impl JudgementError {
             Some(_) => Self::File(FileError { action: "read", path, source: error.into() }),
             None => {
                 let (line, column) = (error.line(), error.column());
-                Self::Syntax { path, line, column, reason: error.to_string() }
+                let reason = if error.is_eof() {
+                    "the file ends before its JSON is complete".to_owned()
+                } else {
+                    let reason = error.to_string();
+                    reason.rsplit_once(" at line ").map_or(reason.as_str(), |(start, _)| start).to_owned()
+                };
+                Self::Syntax { path, line, column, reason }
             }
         }
     }
@@ -475,6 +481,13 @@ pub struct Podium {
     pub category: String,
     /// The places in order. Ties share a rank: 1, 1, 3. Other variants and unranked entries follow with `rank` None.
     pub places: Vec<PodiumPlace>,
+}
+
+impl Podium {
+    /// The places with a rank up to 3.
+    pub fn holders(&self) -> impl Iterator<Item = &PodiumPlace> {
+        self.places.iter().filter(|place| place.rank.is_some_and(|rank| rank <= 3))
+    }
 }
 
 /// An entry on a podium.

@@ -1,6 +1,7 @@
 //! Checks a judgement that was read, because anyone can write its file.
 
 use super::judgement::{Block, Cost, Judgement, JudgementError, MAX_ENTRIES, Podium, Score};
+use crate::mcc::sensitivity::examinations_of_podiums;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
@@ -11,6 +12,8 @@ use std::collections::BTreeSet;
 const MAX_COUNTED: usize = 10_000_000;
 /// Largest product of the numbers of entries and blocks: pages have a cell for each.
 const MAX_CELLS: usize = 50_000_000;
+/// Largest sum over podiums of the blocks that are compared for each pair of an entry with a rank up to 3 and another entry.
+const MAX_COMPARED: usize = 2_000_000_000;
 /// Most bits of a common denominator of weights or points. Sums of fractions with a longer one take hours.
 const MAX_DENOMINATOR_BITS: u64 = 20_000;
 
@@ -147,6 +150,18 @@ impl Judgement {
                 classes.len(),
                 self.blocks.len()
             )));
+        }
+        let mut blocks = vec![0_usize; self.examinations.len()];
+        self.blocks.iter().for_each(|block| blocks[block.examination] += 1);
+        let compared = self.podiums.iter().zip(examinations_of_podiums(&self.edition));
+        let compared = compared.map(|(podium, examinations)| {
+            let blocks: usize = examinations.iter().map(|examination| blocks[*examination]).sum();
+            (podium.holders().count() * podium.places.len()).saturating_mul(blocks.max(1))
+        });
+        if compared.fold(0, usize::saturating_add) > MAX_COMPARED {
+            return Err(JudgementError::Broken(
+                "too many of its entries share the first three ranks".to_owned(),
+            ));
         }
         let weights = self.instances.iter().map(|instance| &instance.weight);
         let scores = self.scores.iter().flat_map(|score| [&score.points, &score.normalized]);

@@ -211,18 +211,10 @@ impl<'j> Places<'j> {
         let within = examinations_of_podiums(edition);
         let weights: Vec<BigRational> = self.classes.iter().map(|class| class.weight.clone()).collect();
         let class_of = |block: &Block| self.class_of[block.instance];
-        let mut pairs = holders_and_rivals(&judgement.podiums, &judgement.entries);
-        pairs.retain(|pair| pair.podium < within.len());
-        // Holder by holder: with many ties the gains of all pairs need too much memory.
         let mut nearest = Vec::new();
-        let mut pairs = pairs.into_iter().peekable();
-        while let Some(first) = pairs.next() {
-            let (podium, holder) = (first.podium, first.holder.entry);
-            let mut of_holder = vec![first];
-            while let Some(next) = pairs.next_if(|next| (next.podium, next.holder.entry) == (podium, holder))
-            {
-                of_holder.push(next);
-            }
+        for mut of_holder in holders_and_rivals(&judgement.podiums, &judgement.entries) {
+            let podium = of_holder.first().map(|pair| pair.podium);
+            let Some(podium) = podium.filter(|podium| *podium < within.len()) else { continue };
             let wanted = |block: &&Block| within[podium].contains(&block.examination);
             for block in judgement.blocks.iter().filter(wanted) {
                 of_holder.iter_mut().for_each(|pair| pair.count_gains(block, class_of(block) as u32));

@@ -17,6 +17,9 @@ use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
+/// Largest number of pairs of an entry with a rank up to 3 and another entry in `sensitivity`: each has some kilobytes.
+pub(super) const MAX_PAIRS: usize = 100_000;
+
 /// Why results cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
@@ -42,6 +45,15 @@ pub enum JudgeError {
     #[error("there are {count} entries, and at most {MAX_ENTRIES} are judged together; judge fewer of them")]
     TooManyEntries {
         /// Number of entries.
+        count: usize,
+    },
+    /// Too many entries have a rank up to 3 for `sensitivity`.
+    #[error(
+        "{count} pairs of an entry with a rank up to 3 and another entry, and at most {MAX_PAIRS} are compared; leave \
+         out --sensitivity, or judge fewer entries"
+    )]
+    TooManyPairs {
+        /// Number of pairs.
         count: usize,
     },
     /// There are too many flags of absent runs.

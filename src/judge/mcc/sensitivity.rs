@@ -1,6 +1,6 @@
 //! Sensitivity of podiums: how they change without one tool, and how many trusted values decide a place.
 
-use super::judge::{Judge, JudgeError, JudgementTotals};
+use super::judge::{Judge, JudgeError, JudgementTotals, MAX_PAIRS};
 use super::podium;
 use super::points::ValuePoints;
 use crate::judgement::{Block, Cell, Entry, Podium, PodiumPlace, Status, ValueVerdict};
@@ -123,8 +123,12 @@ impl fmt::Display for Sensitivity {
 /// bonuses do not change.
 ///
 /// # Errors
-/// As `Judge::new`.
+/// As `Judge::new`; or too many entries share ranks.
 pub fn sensitivity(judge: &Judge, totals: &JudgementTotals, few: u64) -> Result<Sensitivity, JudgeError> {
+    let count = totals.podiums.iter().map(|podium| podium.holders().count() * podium.places.len()).sum();
+    if count > MAX_PAIRS {
+        return Err(JudgeError::TooManyPairs { count });
+    }
     let entries = &judge.header.entries;
     let mut tools: Vec<&str> =
         entries.iter().filter(|entry| entry.status == Status::Competing).map(|e| e.tool.as_str()).collect();
@@ -200,27 +204,25 @@ pub(crate) struct HolderAndRival<'v> {
     gains: BTreeMap<(usize, u32, i8, i8), u64>,
 }
 
-/// Returns every entry with a rank up to 3, each with all its rivals in one sequence.
-pub(crate) fn holders_and_rivals<'v>(podiums: &'v [Podium], entries: &[Entry]) -> Vec<HolderAndRival<'v>> {
-    let mut pairs = Vec::new();
-    for (number, podium) in podiums.iter().enumerate() {
+/// Returns for every entry with a rank up to 3 the pairs with its rivals. They are made when they are asked for: with many
+/// ties the pairs of all need too much memory.
+pub(crate) fn holders_and_rivals<'v>(
+    podiums: &'v [Podium],
+    entries: &'v [Entry],
+) -> impl Iterator<Item = Vec<HolderAndRival<'v>>> {
+    podiums.iter().enumerate().flat_map(move |(number, podium)| {
         let rank_of_tool = ranked(podium, |entry| &entries[entry].tool);
-        for holder in podium.places.iter().filter(|place| place.rank.is_some_and(|rank| rank <= 3)) {
+        podium.holders().map(move |holder| {
             let rivals = podium.places.iter().filter(|place| {
                 let tool = entries[place.entry].tool.as_str();
                 entries[place.entry].status == Status::Competing
                     && tool != entries[holder.entry].tool
                     && rank_of_tool.get(tool).is_some_and(|best| best.rank >= holder.rank)
             });
-            pairs.extend(rivals.map(|rival| HolderAndRival {
-                podium: number,
-                holder,
-                rival,
-                gains: BTreeMap::new(),
-            }));
-        }
-    }
-    pairs
+            let pair = |rival| HolderAndRival { podium: number, holder, rival, gains: BTreeMap::new() };
+            rivals.map(pair).collect()
+        })
+    })
 }
 
 /// Returns of each holder the pair with its nearest rival, and the least number of changed values with which the rival
@@ -257,7 +259,7 @@ pub(crate) fn examinations_of_podiums(edition: &Edition) -> Vec<Vec<usize>> {
 fn margins(judge: &Judge, totals: &JudgementTotals, few: u64) -> Vec<Margin> {
     let entries = &judge.header.entries;
     let edition = &judge.header.edition;
-    let mut pairs = holders_and_rivals(&totals.podiums, entries);
+    let mut pairs: Vec<_> = holders_and_rivals(&totals.podiums, entries).flatten().collect();
     let within = examinations_of_podiums(edition);
     let counted = judge.judge_blocks(|block| {
         let class = judge.weight_class[block.instance];
