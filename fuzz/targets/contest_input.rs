@@ -74,7 +74,7 @@ fn decided(rules: &Edition, results: RunResults) -> Option<String> {
 /// A PNML model and its NUPN section.
 pub fn pnml(data: &[u8]) {
     let net = Net::read(data, "model.pnml");
-    let nupn = Nupn::read(data, "model.pnml");
+    let nupn = Nupn::read(data, "model.pnml", data.len());
     let coloured = SymmetricNet::read(data, "model.pnml");
     assert!(coloured.is_err() || net.is_ok(), "a coloured net has a graph");
     if let (Ok(net), Ok(Some(nupn))) = (net, nupn) {

@@ -30,6 +30,16 @@ const MAX_PLACES: usize = 2000;
 const NODE_BYTES: u64 = 128;
 const RESULT_BYTES: u64 = 32;
 
+/// The bytes of a number that are not counted already: each node has `NODE_BYTES` for its two numbers.
+fn more_bytes(number: &BigUint) -> u64 {
+    (24 + number.bits() / 8).saturating_sub(NODE_BYTES / 2)
+}
+
+/// The bytes of a number that is kept by node.
+fn kept_bytes(number: &BigUint) -> u64 {
+    RESULT_BYTES + number.bits() / 8
+}
+
 /// Orders of places that are tried.
 const ORDERS: usize = 4;
 
@@ -312,15 +322,22 @@ impl<'a> Diagram<'a> {
             self.limits.spend(1)?;
             if self.above[node] != BigUint::ZERO {
                 let above = self.above[node].clone();
-                self.nodes[node].1.iter().for_each(|(_, child)| self.above[*child as usize] += &above);
+                for (_, child) in &*self.edges(node as Node) {
+                    let number = &mut self.above[*child as usize];
+                    let before = more_bytes(number);
+                    *number += &above;
+                    let more = more_bytes(number) - before;
+                    self.take(more)?;
+                }
             }
         }
         self.below[UNIT as usize] = BigUint::from(1_u8);
         for node in UNIT as usize + 1..size {
             self.limits.spend(1)?;
             if self.above[node] != BigUint::ZERO {
-                self.below[node] =
-                    self.nodes[node].1.iter().map(|(_, child)| &self.below[*child as usize]).sum();
+                let below = self.nodes[node].1.iter().map(|(_, child)| &self.below[*child as usize]);
+                self.below[node] = below.sum();
+                self.take(more_bytes(&self.below[node]))?;
             }
         }
         Ok(())
@@ -353,9 +370,13 @@ impl<'a> Diagram<'a> {
                 continue;
             };
             let mut kept = HashMap::new();
-            for node in &by_level[*top as usize] {
-                firings += &self.above[*node as usize] * self.enabled(*node, &needs, &mut kept)?;
-            }
+            let from = |node: &Node| -> Result<BigUint, Stop> {
+                let enabled = self.enabled(*node, &needs, &mut kept)?;
+                Ok(&self.above[*node as usize] * enabled)
+            };
+            let sum: Result<BigUint, Stop> = by_level[*top as usize].iter().map(from).sum();
+            self.limits.give_back(kept.values().map(kept_bytes).sum());
+            firings += sum?;
         }
         Ok(firings)
     }
@@ -389,6 +410,7 @@ impl<'a> Diagram<'a> {
         for (_, child) in edges.iter().filter(|(tokens, _)| *tokens >= least) {
             sum += self.enabled(*child, rest, kept)?;
         }
+        self.limits.take(kept_bytes(&sum))?;
         kept.insert(node, sum.clone());
         Ok(sum)
     }
@@ -423,6 +445,7 @@ mod tests {
     use crate::budget::Budget;
     use crate::engine::read_net;
     use crate::formula::Names;
+    use crate::net::Arcs;
     use crate::questions::{self, Kind};
     use mcc_checker::{Instance, Value};
     use mcc_model::Archive;
@@ -432,6 +455,24 @@ mod tests {
 
     /// The largest number of markings that are explored one by one.
     const MARKINGS: u64 = 20_000;
+
+    #[test]
+    fn long_numbers_are_in_the_limit_of_memory() {
+        // Each of 1000 pairs of places shares 20 tokens, so that numbers have thousands of bits.
+        let pairs = 0..1000_u32;
+        let to_lower = |pair| Arcs { inputs: vec![(2 * pair + 1, 1)], outputs: vec![(2 * pair, 1)] };
+        let net = Compiled::new([0, 20].repeat(1000), &pairs.map(to_lower).collect::<Vec<_>>());
+        let order: Vec<usize> = (0..2000).collect();
+        let within = |memory_bytes| {
+            let budget = Budget { memory_bytes, ..Budget::of_time(Duration::from_secs(3600)) };
+            let limits = Limits::new(&budget);
+            let diagram = Diagram::new(&net, &order, &limits)?;
+            Ok(diagram.below.iter().chain(&diagram.above).map(|number| number.bits() / 8).sum())
+        };
+        let numbers: u64 = within(1 << 30).unwrap();
+        assert!(numbers > 10 << 20, "{numbers}");
+        assert_eq!(within(numbers), Err(Stop::Memory));
+    }
 
     #[test]
     fn decision_diagrams_have_the_values_of_an_exploration() {

@@ -3,6 +3,7 @@
 use crate::proof::{Fact, Tree};
 use crate::proof_lp::{Linear, MAX_CONDITION_NUMBERS, Structure};
 use num_bigint::BigInt;
+use std::collections::HashSet;
 use std::time::Instant;
 
 /// Most cases of a proof, and most traps.
@@ -117,11 +118,16 @@ fn is_asymmetric_choice(structure: &Structure) -> bool {
     for (number, inputs) in structure.inputs.iter().enumerate() {
         inputs.iter().for_each(|(place, _)| outputs[*place as usize].push(number));
     }
+    // Many transitions can have the same two input places.
+    let mut compared = HashSet::new();
     structure.inputs.iter().all(|inputs| {
-        let mut of_inputs: Vec<&Vec<usize>> =
-            inputs.iter().map(|(place, _)| &outputs[*place as usize]).collect();
-        of_inputs.sort_by_key(|outputs| outputs.len());
-        of_inputs.windows(2).all(|pair| pair[0].iter().all(|output| pair[1].binary_search(output).is_ok()))
+        let mut places: Vec<usize> = inputs.iter().map(|(place, _)| *place as usize).collect();
+        places.sort_by_key(|place| (outputs[*place].len(), *place));
+        places.windows(2).all(|pair| {
+            let [few, many] = [&outputs[pair[0]], &outputs[pair[1]]];
+            !compared.insert((pair[0], pair[1]))
+                || few.iter().all(|output| many.binary_search(output).is_ok())
+        })
     })
 }
 

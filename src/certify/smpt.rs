@@ -365,10 +365,11 @@ fn relate(relation: &str, left: &Sum, right: &Sum, truth: bool) -> Option<Condit
     // More minus less is at least the gap.
     let at_least = |more: &Sum, less: &Sum, gap: i128| {
         let Sum { terms, constant } = more.clone().plus(less, -1)?;
-        // So that sums with token counts do not exceed 128 bits.
-        let is_small = |number: &i128| number.unsigned_abs() <= 1 << 62;
         let bound = gap.checked_sub(constant)?;
-        (is_small(&bound) && terms.values().all(is_small))
+        let mut weights = terms.values().map(|weight| weight.unsigned_abs());
+        let all = weights.try_fold(0, u128::checked_add)?;
+        // So that sums with token counts of 64 bits do not exceed 128 bits, nor do the changes by `convert::MAX_DEPTH` firings.
+        (bound.unsigned_abs() <= 1 << 62 && all <= 1 << 61)
             .then(|| Condition::Linear(Linear::new(terms, bound)))
     };
     match (relation, truth) {
@@ -483,6 +484,11 @@ mod tests {
             ("(<= p 18446744073709551616)", "line 5: a number is too large"),
             ("(<= p -)", "line 5: a number is too large"),
             ("(<= (* p 9223372036854775807) 1)", "line 5: a number is too large"),
+            // Each is small enough alone.
+            (
+                "(>= (+ (* p 1152921504606846976) (* q -1152921504606846977)) 1)",
+                "line 5: a number is too large",
+            ),
             ("p", "line 5: \"p\" is not a formula"),
             ("()", "line 5: () is not a formula"),
             ("(<= p 1) extra", "line 5: cert is not of the form"),

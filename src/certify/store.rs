@@ -12,6 +12,9 @@ pub(crate) type State = u32;
 const BLOCK_WORDS: usize = 1 << 15;
 /// Until this number of new layouts only the place that needs more bits gets them; then all places do.
 const SINGLE_LAYOUTS: usize = 24;
+/// Words of a marking that are copied, hashed and compared in about the time of a step. Callers count one step for a firing,
+/// whose marking has fewer words in most nets.
+const WORDS_OF_STEP: usize = 1 << 10;
 
 /// The bits of each place in a packed marking.
 #[derive(Clone, Debug)]
@@ -238,6 +241,7 @@ impl<'l> Store<'l> {
     /// Fires a transition that is enabled in the marking of `start`, and inserts the successor.
     pub(crate) fn fire(&mut self, net: &Compiled, transition: u32) -> Result<Inserted, Stop> {
         'again: loop {
+            self.limits.spend((self.layout.words / WORDS_OF_STEP) as u64)?;
             self.target.copy_from_slice(&self.source);
             for change in net.changes(transition) {
                 let field = self.layout.fields[change.place as usize];
@@ -308,9 +312,7 @@ impl<'l> Store<'l> {
         let mut unpacked = Unpacked::new(widths.len());
         let mut packed = vec![0; size];
         for state in 0..self.len {
-            if state % 0x4000 == 0 {
-                self.limits.check()?;
-            }
+            self.limits.spend((size / WORDS_OF_STEP) as u64)?;
             if state % per_block == 0 {
                 blocks.push(vec![0; block].into_boxed_slice());
             }
@@ -368,6 +370,7 @@ fn table_bytes(capacity: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::budget::Budget;
+    use crate::net::Arcs;
     use proptest::prelude::*;
     use std::collections::HashMap;
     use std::sync::atomic::AtomicBool;
@@ -405,6 +408,33 @@ mod tests {
                 prop_assert_eq!(&read.marked, &Unpacked::from_tokens(marking).marked);
             }
         }
+    }
+
+    #[test]
+    fn long_markings_count_more_steps() {
+        let cancel = AtomicBool::new(false);
+        let budget = Budget { steps: 1000, ..budget(1 << 30, &cancel) };
+        // The firings of a transition that changes nothing, of 2000, that are made.
+        let firings = |places: usize| {
+            let limits = Limits::new(&budget);
+            let net = Compiled::new(vec![u64::MAX; places], &[Arcs::default()]);
+            let mut store = Store::new(&net.initial, &limits);
+            store.insert(&net.initial).unwrap();
+            store.start(0);
+            (0..2000).take_while(|_| store.fire(&net, 0) != Err(Stop::Time)).count()
+        };
+        assert_eq!([1000, 1 << 16].map(firings), [2000, 15]);
+
+        // 100 markings of 2^20 places, 16 steps each, which are packed again.
+        let limits = Limits::new(&budget);
+        let mut store = Store::new(&vec![0; 1 << 20], &limits);
+        let mut marking = vec![0; 1 << 20];
+        for place in 0..100 {
+            marking[place] = 1;
+            store.insert(&marking).unwrap();
+        }
+        marking[0] = 2;
+        assert_eq!(store.insert(&marking), Err(Stop::Time));
     }
 
     #[test]

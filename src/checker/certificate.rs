@@ -2,6 +2,7 @@
 
 use crate::{FileError, Object, Rational, Run, Value, from_json};
 use mcc_model::ColourName;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A proof that no reachable marking satisfies a condition, which shows a value.
@@ -35,11 +36,21 @@ pub struct Certificate {
 }
 
 /// What the refuted condition is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// The places of a siphon without a marked trap.
     Siphons,
+}
+
+/// A text: a derived implementation also reads `{"siphons": null}`.
+impl<'de> Deserialize<'de> for Method {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            "siphons" => Ok(Self::Siphons),
+            other => Err(D::Error::unknown_variant(other, &["siphons"])),
+        }
+    }
 }
 
 /// The truth of a part of a formula, with its evidence: a run or a proof.

@@ -17,6 +17,9 @@ pub(crate) type Truths = Vec<bool>;
 /// A predicate on the tokens by place.
 type Predicate<'a> = Box<dyn Fn(&[u64]) -> bool + 'a>;
 
+/// Places of the markings that are made between two checks of the limits.
+const PLACES_UNCHECKED: usize = 1 << 20;
+
 /// All reachable markings of an instance.
 pub struct Exploration<'a> {
     instance: &'a Instance,
@@ -79,20 +82,25 @@ impl Instance {
         cancel: &'a AtomicBool,
     ) -> Result<Exploration<'a>, CheckError> {
         let net = self.unfolded(time)?;
-        let mut all = Exploration {
+        let limits = ExploreLimits::new("the exploration", time, memory_bytes, cancel);
+        let mut all = self.empty_exploration(net, limits);
+        all.find_markings()?;
+        all.find_predecessors()?;
+        Ok(all)
+    }
+
+    fn empty_exploration<'a>(&'a self, net: &'a Unfolded, limits: ExploreLimits<'a>) -> Exploration<'a> {
+        Exploration {
             instance: self,
             net,
-            limits: ExploreLimits::new("the exploration", time, memory_bytes, cancel),
+            limits,
             bytes: Vec::new(),
             ends: Vec::new(),
             targets: Vec::new(),
             target_ends: Vec::new(),
             before: Vec::new(),
             before_ends: Vec::new(),
-        };
-        all.find_markings()?;
-        all.find_predecessors()?;
-        Ok(all)
+        }
     }
 
     /// The questions of the examinations: names and ids of properties. An examination whose file cannot be read is one question
@@ -159,6 +167,7 @@ impl Exploration<'_> {
         self.insert(&initial, &mut table)?;
         let mut marking = vec![0; net.initial.len()];
         let mut next = marking.clone();
+        let mut unchecked = 0;
         while self.target_ends.len() < self.ends.len() {
             self.check(table.len() as u64 * 4)?;
             self.read(self.target_ends.len(), &mut marking);
@@ -172,6 +181,11 @@ impl Exploration<'_> {
                 for (place, change) in &effects[*flat] {
                     let tokens = u64::try_from(i128::from(marking[*place]) + change);
                     next[*place] = tokens.map_err(|_| self.limits.too_much("tokens on a place"))?;
+                }
+                unchecked += next.len();
+                if unchecked >= PLACES_UNCHECKED {
+                    unchecked = 0;
+                    self.check(table.len() as u64 * 4)?;
                 }
                 let target = self.insert(&next, &mut table)?;
                 self.targets.push(target);
@@ -507,4 +521,69 @@ fn slot(bytes: &[u8], table: &[u32]) -> usize {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     hasher.finish() as usize & (table.len() - 1)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::path::Path;
+
+    static CANCEL: AtomicBool = AtomicBool::new(false);
+
+    pub(crate) fn limits(time: Duration, memory_bytes: u64) -> ExploreLimits<'static> {
+        ExploreLimits::new("the test", time, memory_bytes, &CANCEL)
+    }
+
+    /// An instance for explorers, which get their net from the test.
+    pub(crate) fn instance() -> Instance {
+        let file = "../../pnml-fixtures/DiningTable-PT-03.tgz";
+        let archive = mcc_model::Archive::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        Instance::read(&archive).unwrap()
+    }
+
+    /// A net of transitions that need a token on one of the places and take this number there.
+    fn net(initial: Vec<u128>, transitions: usize, takes: i128) -> Unfolded {
+        let mut net = Unfolded { changed_by: vec![Vec::new(); initial.len()], ..Unfolded::default() };
+        for number in 0..transitions {
+            let place = number % initial.len();
+            net.flats.push(Flat { needs: vec![(place, 1)], puts: Vec::new() });
+            if takes != 0 {
+                net.changed_by[place].push((number, -takes));
+            }
+        }
+        Unfolded { initial, ..net }
+    }
+
+    pub(crate) fn assert_limit<T>(result: Result<T, CheckError>, limit: &str) {
+        let why = format!("the test needs more {limit} than its limit");
+        assert!(matches!(result, Err(CheckError::NotChecked(reason)) if reason == why));
+    }
+
+    #[test]
+    fn limits_hold_between_the_firings_of_a_marking() {
+        let instance = instance();
+        // All firings lead to the same marking.
+        let same = net(vec![1; 100_000], 100_000, 0);
+        let limits_of_time = limits(Duration::from_millis(200), 1 << 30);
+        assert_limit(instance.empty_exploration(&same, limits_of_time).find_markings(), "time");
+        // Each firing leads to a new marking of 220 kB.
+        let other = net(vec![1 << 63; 20_000], 500, 1);
+        let mut all = instance.empty_exploration(&other, limits(Duration::from_secs(3600), 4 << 20));
+        assert_limit(all.find_markings(), "memory");
+        assert!(all.memory_bytes() < 32 << 20, "{}", all.memory_bytes());
+    }
+
+    #[test]
+    fn limits_hold_where_an_ltl_formula_has_many_steps() {
+        let (instance, net) = (instance(), net(vec![1], 20_000, 0));
+        let mut all = instance.empty_exploration(&net, limits(Duration::from_secs(3600), 1 << 26));
+        all.find_markings().unwrap();
+        all.limits = limits(Duration::from_secs(1), 1 << 26);
+        // Each node of the product has some millions of firings; the path has more than a hundred of them.
+        let later = vec![Expr::Next(Box::new(Expr::And(Vec::new()))); 100];
+        let always = Expr::Globally(Box::new(Expr::Or(later)));
+        let never = Expr::Finally(Box::new(Expr::Or(Vec::new())));
+        let formula = Expr::ExistsPath(Box::new(Expr::And(vec![always, never])));
+        assert_limit(all.ltl(&formula), "time");
+    }
 }

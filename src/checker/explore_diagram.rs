@@ -8,6 +8,7 @@ use crate::unfolded::{Flat, Unfolded};
 use crate::{CheckError, Value};
 use mcc_base::line_order::{greedy_order, line_order};
 use num_bigint::BigUint;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,6 +27,8 @@ const MOST_CELLS: usize = 1 << 30;
 /// About the bytes of a cell, and of a result that is kept.
 const CELL_BYTES: usize = 56;
 const RESULT_BYTES: usize = 24;
+/// About the bytes of a number by cell without those of its bits.
+const NUMBER_BYTES: u64 = 40;
 
 /// What a transition does to the place of a level: the tokens that it needs there, and the change.
 #[derive(Clone, Copy)]
@@ -58,6 +61,8 @@ pub struct Diagram<'a> {
     /// By level: the first parts of the transitions that change something and have no part before it.
     starts: Vec<Vec<usize>>,
     all: Set,
+    /// The bytes of the numbers by cell that are kept while a value is decided.
+    numbers: Cell<u64>,
 }
 
 /// By place the tokens that a transition needs there, and their change.
@@ -129,6 +134,7 @@ impl Instance {
             parts: Vec::new(),
             starts: vec![Vec::new(); net.initial.len()],
             all: UNIT,
+            numbers: Cell::new(0),
         }
     }
 }
@@ -137,7 +143,7 @@ impl Diagram<'_> {
     /// The number of cells of the result.
     #[must_use]
     pub fn cells(&self) -> usize {
-        self.ways().iter().skip(UNIT as usize + 1).filter(|ways| **ways != BigUint::ZERO).count()
+        self.used().iter().skip(UNIT as usize + 1).filter(|is_used| **is_used).count()
     }
 
     /// The time since the beginning.
@@ -294,28 +300,60 @@ impl Diagram<'_> {
         Ok(self.set(&list))
     }
 
+    /// By cell whether the result has it.
+    fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.cells.len()];
+        used[self.all as usize] = true;
+        for cell in (UNIT as usize + 1..self.cells.len()).rev() {
+            if used[cell] {
+                let (_, below, next) = self.cells[cell];
+                (used[below as usize], used[next as usize]) = (true, true);
+            }
+        }
+        used
+    }
+
+    /// Counts more bytes of numbers, and checks the limits.
+    fn keep(&self, bytes: u64) -> Result<(), CheckError> {
+        self.numbers.update(|numbers| numbers + bytes);
+        self.limits.check(self.memory_bytes() + self.numbers.get())
+    }
+
+    /// A number by cell: 0.
+    fn zeros(&self) -> Result<Vec<BigUint>, CheckError> {
+        self.keep(NUMBER_BYTES * self.cells.len() as u64)?;
+        Ok(vec![BigUint::ZERO; self.cells.len()])
+    }
+
     /// By cell the number of ways to it from the first one of the result.
-    fn ways(&self) -> Vec<BigUint> {
-        let mut ways = vec![BigUint::ZERO; self.cells.len()];
+    fn ways(&self) -> Result<Vec<BigUint>, CheckError> {
+        let mut ways = self.zeros()?;
         ways[self.all as usize] = BigUint::from(1_u8);
         for cell in (UNIT as usize + 1..self.cells.len()).rev() {
             if ways[cell] != BigUint::ZERO {
                 let (_, below, next) = self.cells[cell];
                 let here = ways[cell].clone();
-                ways[below as usize] += &here;
-                ways[next as usize] += here;
+                for child in [below, next] {
+                    let number = &mut ways[child as usize];
+                    let before = number.bits() / 8;
+                    *number += &here;
+                    self.keep(number.bits() / 8 - before)?;
+                }
             }
         }
-        ways
+        Ok(ways)
     }
 
-    /// By cell the number of markings.
-    fn counts(&self) -> Vec<BigUint> {
-        let mut counts = vec![BigUint::from(0_u8), BigUint::from(1_u8)];
-        for (_, below, next) in self.cells.iter().skip(counts.len()) {
-            counts.push(&counts[*below as usize] + &counts[*next as usize]);
+    /// By cell of the result the number of markings.
+    fn counts(&self) -> Result<Vec<BigUint>, CheckError> {
+        let (used, mut counts) = (self.used(), self.zeros()?);
+        counts[UNIT as usize] = BigUint::from(1_u8);
+        for cell in (UNIT as usize + 1..self.cells.len()).filter(|cell| used[*cell]) {
+            let (_, below, next) = self.cells[cell];
+            counts[cell] = &counts[below as usize] + &counts[next as usize];
+            self.keep(counts[cell].bits() / 8)?;
         }
-        counts
+        Ok(counts)
     }
 
     /// The number of markings of a set with the tokens that are needed, by level. `counts`: by cell without a need; `kept`: what
@@ -327,21 +365,23 @@ impl Diagram<'_> {
         needs: &[(usize, u128)],
         counts: &[BigUint],
         kept: &mut HashMap<Set, BigUint>,
-    ) -> BigUint {
-        let [(next, least), rest @ ..] = needs else { return counts[set as usize].clone() };
+    ) -> Result<BigUint, CheckError> {
+        let [(next, least), rest @ ..] = needs else { return Ok(counts[set as usize].clone()) };
         if let Some(known) = kept.get(&set) {
-            return known.clone();
+            return Ok(known.clone());
         }
         let (least, rest) = if *next == level { (*least, rest) } else { (0, needs) };
         let list = self.list(set).into_iter().filter(|(tokens, _)| u128::from(*tokens) >= least);
-        let sum: BigUint = list.map(|(_, below)| self.enabled(below, level + 1, rest, counts, kept)).sum();
+        let parts = list.map(|(_, below)| self.enabled(below, level + 1, rest, counts, kept));
+        let sum = parts.sum::<Result<BigUint, CheckError>>()?;
+        self.keep(NUMBER_BYTES + sum.bits() / 8)?;
         kept.insert(set, sum.clone());
-        sum
+        Ok(sum)
     }
 
     /// The number of pairs of a marking and a transition, with its binding, that is enabled in it.
     fn firings(&self) -> Result<BigUint, CheckError> {
-        let ways = self.ways();
+        let ways = self.ways()?;
         let mut at_level = vec![Vec::new(); self.levels.len()];
         let mut level = vec![0; self.cells.len()];
         for cell in (UNIT as usize + 1..self.cells.len()).rev().filter(|cell| ways[*cell] != BigUint::ZERO) {
@@ -349,10 +389,12 @@ impl Diagram<'_> {
             (level[below as usize], level[next as usize]) = (level[cell] + 1, level[cell]);
             at_level[level[cell]].push(cell);
         }
-        let counts = self.counts();
+        let counts = self.counts()?;
         let mut firings = BigUint::ZERO;
+        let tables = self.numbers.get();
         for flat in &self.net.flats {
             self.check()?;
+            self.numbers.set(tables);
             let mut needs: BTreeMap<usize, u128> = BTreeMap::new();
             flat.needs
                 .iter()
@@ -365,7 +407,7 @@ impl Diagram<'_> {
             for cell in &at_level[first] {
                 let (tokens, below, _) = self.cells[*cell];
                 if u128::from(tokens) >= least {
-                    firings += &ways[*cell] * self.enabled(below, first + 1, &needs, &counts, &mut kept);
+                    firings += &ways[*cell] * self.enabled(below, first + 1, &needs, &counts, &mut kept)?;
                 }
             }
         }
@@ -373,19 +415,19 @@ impl Diagram<'_> {
     }
 
     /// The largest sum of tokens, each place as often as it is listed.
-    fn largest(&self, places: impl Iterator<Item = usize>) -> BigUint {
+    fn largest(&self, places: impl Iterator<Item = usize>) -> Result<BigUint, CheckError> {
         let mut weights = vec![0_u32; self.levels.len()];
         places.for_each(|place| weights[self.levels[place]] += 1);
         // By cell its level, counted from the last one, which is 1.
         let mut height = vec![0; self.cells.len()];
-        let mut largest = vec![BigUint::ZERO; self.cells.len()];
+        let mut largest = self.zeros()?;
         for (cell, (tokens, below, next)) in self.cells.iter().enumerate().skip(UNIT as usize + 1) {
             height[cell] = height[*below as usize] + 1;
             let weight = weights[weights.len() - height[cell]];
             let sum = BigUint::from(*tokens) * weight + &largest[*below as usize];
             largest[cell] = sum.max(largest[*next as usize].clone());
         }
-        largest[self.all as usize].clone()
+        Ok(largest.swap_remove(self.all as usize))
     }
 
     /// The value of a property of StateSpace or UpperBounds.
@@ -393,9 +435,10 @@ impl Diagram<'_> {
     /// # Errors
     /// A limit is exceeded, the property is unknown, or its value is not a number.
     pub fn value(&self, examination: &str, property: &str) -> Result<Value, CheckError> {
+        self.numbers.set(0);
         match (examination, property) {
             ("StateSpace", "STATES") => {
-                return Ok(Value::Number(self.counts().swap_remove(self.all as usize)));
+                return Ok(Value::Number(self.counts()?.swap_remove(self.all as usize)));
             }
             ("StateSpace", "TRANSITIONS") => return Ok(Value::Number(self.firings()?)),
             _ => {}
@@ -404,14 +447,45 @@ impl Diagram<'_> {
         match self.instance.claim(&self.instance.name, examination, property, &any)? {
             Claim::Bound(places, _) => {
                 let places = places.iter().flat_map(|place| self.net.places[*place].clone());
-                Ok(Value::Number(self.largest(places)))
+                Ok(Value::Number(self.largest(places)?))
             }
             Claim::MostInPlace(_) => {
-                let ways = self.ways();
-                let used = (UNIT as usize + 1..self.cells.len()).filter(|cell| ways[*cell] != BigUint::ZERO);
-                Ok(Value::Number(used.map(|cell| self.cells[cell].0).max().unwrap_or_default().into()))
+                let cells = self.cells.iter().zip(self.used()).skip(UNIT as usize + 1);
+                let used = cells.filter(|(_, is_used)| *is_used);
+                Ok(Value::Number(used.map(|(cell, _)| cell.0).max().unwrap_or_default().into()))
             }
             _ => Err(CheckError::NotChecked("a decision diagram decides only numbers".to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::tests::{assert_limit, instance, limits};
+
+    #[test]
+    fn numbers_by_cell_are_in_the_limit_of_memory() {
+        // Each of 300 pairs of places shares 20 tokens, so that numbers have more than a thousand bits.
+        let mut net = Unfolded { changed_by: vec![Vec::new(); 600], ..Unfolded::default() };
+        net.initial = [20, 0].repeat(300);
+        for number in 0..300 {
+            net.flats.push(Flat { needs: vec![(2 * number, 1)], puts: Vec::new() });
+            net.changed_by[2 * number].push((number, -1));
+            net.changed_by[2 * number + 1].push((number, 1));
+        }
+        let (instance, hour) = (instance(), Duration::from_secs(3600));
+        let mut diagram = instance.empty_diagram(&net, limits(hour, 1 << 30), MOST_CELLS);
+        diagram.find_markings(&effects(&net), &Vec::from_iter(0..600)).unwrap();
+        let markings = Value::Number(BigUint::from(21_u8).pow(300));
+        assert_eq!(diagram.value("StateSpace", "STATES").unwrap(), markings);
+        let firings = Value::Number(BigUint::from(21_u8).pow(299) * 20_u16 * 300_u16);
+        assert_eq!(diagram.value("StateSpace", "TRANSITIONS").unwrap(), firings);
+        // The cells and short numbers have enough memory.
+        for (property, tables) in [("STATES", 1), ("TRANSITIONS", 2)] {
+            let bytes = diagram.memory_bytes() + tables * NUMBER_BYTES * diagram.cells.len() as u64;
+            diagram.limits = limits(hour, bytes);
+            assert_limit(diagram.value("StateSpace", property), "memory");
         }
     }
 }

@@ -44,6 +44,17 @@ impl Branch {
     }
 }
 
+/// A node of the path: a marking and a set.
+struct Visited {
+    /// Its number among the nodes of parts that are not left.
+    number: u32,
+    node: (u32, u32),
+    /// The steps of the set and the firings with the last of these that are left. They are not listed, as each firing can be
+    /// one with each step.
+    steps: usize,
+    firings: usize,
+}
+
 /// The conditions, the number of the next set, and the postponed operators.
 type NumberedStep = (Vec<(usize, bool)>, usize, u64);
 
@@ -207,21 +218,6 @@ impl Tableau<'_> {
         Ok(steps)
     }
 
-    /// The markings and sets after one, with what is postponed.
-    fn after(&self, (marking, set): (u32, u32)) -> Vec<((u32, u32), u64)> {
-        let (mut after, own) = (Vec::new(), [marking]);
-        for (now, next, postponed) in &self.steps[set as usize] {
-            if now.iter().all(|(state, truth)| self.states[*state][marking as usize] == *truth) {
-                let successors = match self.all.successors(marking as usize) {
-                    [] => &own[..],
-                    successors => successors,
-                };
-                after.extend(successors.iter().map(|target| ((*target, *next as u32), *postponed)));
-            }
-        }
-        after
-    }
-
     /// Whether a path from the initial marking satisfies a set: a strongly connected part of the product that postpones no
     /// operator in all of its firings.
     fn has_path(&self, first: usize) -> Result<bool, CheckError> {
@@ -229,40 +225,56 @@ impl Tableau<'_> {
         const LEFT: u32 = u32::MAX;
         let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
         // The nodes of parts that are not left; the parts with the first node, the firing to it, and what all firings in it
-        // postpone; the path with the nodes that are left to visit.
-        let (mut active, mut parts, mut path) = (Vec::new(), Vec::<(u32, u64, u64)>::new(), Vec::new());
+        // postpone; the path.
+        let (mut active, mut parts) = (Vec::new(), Vec::<(u32, u64, u64)>::new());
+        let mut path: Vec<Visited> = Vec::new();
         let mut entered = Some(((0, first as u32), u64::MAX));
-        // The nodes that are left to visit, with 24 bytes each.
-        let mut waiting = 0;
+        let mut work: u64 = 0;
         loop {
+            if work.is_multiple_of(1024) {
+                let bytes = 64 * numbers.len() + size_of::<Visited>() * path.len();
+                self.all.check(self.bytes.get() + bytes as u64)?;
+            }
+            work += 1;
             if let Some((node, postponed)) = entered.take() {
-                if numbers.len().is_multiple_of(1024) {
-                    self.all.check(self.bytes.get() + 64 * numbers.len() as u64 + 24 * waiting)?;
-                }
                 let number = active.len() as u32;
                 numbers.insert(node, number);
                 active.push(node);
                 parts.push((number, postponed, u64::MAX >> 1));
-                let after = self.after(node);
-                waiting += after.len() as u64;
-                path.push((number, after));
+                path.push(Visited { number, node, steps: self.steps[node.1 as usize].len(), firings: 0 });
             }
-            let Some((number, after)) = path.last_mut() else { return Ok(false) };
-            let number = *number;
-            let Some((target, postponed)) = after.pop() else {
+            let Some(last) = path.last_mut() else { return Ok(false) };
+            let (marking, set) = last.node;
+            let (own, steps) = ([marking], &self.steps[set as usize]);
+            let successors = match self.all.successors(marking as usize) {
+                [] => &own[..],
+                successors => successors,
+            };
+            if last.firings == 0 && last.steps == 0 {
+                let number = last.number;
                 path.pop();
                 if parts.last().is_some_and(|part| part.0 == number) {
                     parts.pop();
                     numbers.extend(active.drain(number as usize..).map(|node| (node, LEFT)));
                 }
                 continue;
-            };
-            waiting -= 1;
+            }
+            if last.firings == 0 {
+                last.steps -= 1;
+                let mut now = steps[last.steps].0.iter();
+                if now.all(|(state, truth)| self.states[*state][marking as usize] == *truth) {
+                    last.firings = successors.len();
+                }
+                continue;
+            }
+            last.firings -= 1;
+            let (_, next, postponed) = &steps[last.steps];
+            let target = (successors[last.firings], *next as u32);
             match numbers.get(&target) {
-                None => entered = Some((target, postponed)),
+                None => entered = Some((target, *postponed)),
                 Some(&LEFT) => {}
                 Some(&known) => {
-                    let mut all = postponed;
+                    let mut all = *postponed;
                     while let Some((_, firing, inside)) = parts.pop_if(|part| part.0 > known) {
                         all &= firing & inside;
                     }

@@ -44,6 +44,7 @@ pub use witness::{Run, Step, Witness};
 
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -159,7 +160,11 @@ fn from_json<T: serde::de::DeserializeOwned>(
         let problem = error.to_string();
         let problem =
             problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();
-        let problem = if error.is_syntax() { format!("not JSON: {problem}") } else { problem };
+        let problem = match error.classify() {
+            Category::Eof => "the file ends before its JSON is complete".to_owned(),
+            Category::Syntax => format!("not JSON: {problem}"),
+            Category::Data | Category::Io => problem,
+        };
         FileError::Syntax { line: error.line(), problem }
     })?;
     match version(&parsed) {

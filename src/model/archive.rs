@@ -173,12 +173,14 @@ impl Archive {
         Ok(self.with_model(|model, file| SymmetricNet::read(model, file))??)
     }
 
-    /// Reads the NUPN section of the model; None if it has none.
+    /// Reads the NUPN section of the model, whose net is `net`; None if it has none.
     ///
     /// # Errors
-    /// The archive cannot be read, or the section is not valid.
-    pub fn nupn(&self) -> Result<Option<Nupn>, ArchiveError> {
-        Ok(self.with_model(|model, file| Nupn::read(model, file))??)
+    /// The archive cannot be read, or the section is not valid, or much too large for the net.
+    pub fn nupn(&self, net: &Net) -> Result<Option<Nupn>, ArchiveError> {
+        // A tree of units has each place once, and each unit twice. More units than places are rare, but permitted.
+        let most_ids = 10 * net.places.len() + 1000;
+        Ok(self.with_model(|model, file| Nupn::read(model, file, most_ids))??)
     }
 
     /// Reads the properties of an examination by position (`position_order`); None if the archive has no file for it
@@ -472,7 +474,7 @@ mod tests {
         for archive in [packed, unpacked] {
             assert_eq!(archive.instance.as_str(), "N-PT-1");
             assert_eq!(archive.net().unwrap().places[0].id, "p");
-            assert_eq!(archive.nupn().unwrap(), None);
+            assert_eq!(archive.nupn(&archive.net().unwrap()).unwrap(), None);
             let markers = archive.markers();
             assert_eq!(markers.coloured.as_deref(), Some("FALSE"));
             assert!(markers.new_model && !markers.large_marking && !markers.infinite);

@@ -39,6 +39,9 @@ pub enum Problem {
     /// The file has more elements and texts, or its tuples of sums copy more terms, than allowed.
     #[error("the file has more than {0} elements and texts, or copied terms in tuples of sums")]
     TooMany(u32),
+    /// The NUPN section has more ids than are permitted for its net.
+    #[error("the NUPN section has more than {0} units and ids in them")]
+    TooManyIds(usize),
     /// An element is not allowed at its place.
     #[error("<{found}> where {expected} is expected")]
     Unexpected {
@@ -153,9 +156,11 @@ impl Problem {
             Problem::Io(_) => "check the file, or unpack the archive again",
             Problem::Malformed(_) => "check it with an XML validator, or unpack the archive again",
             Problem::DocumentType => "remove it; entities are not expanded here",
-            Problem::ItemTooLong(_) | Problem::IdTooLong(_) | Problem::TooDeep(_) | Problem::TooMany(_) => {
-                "contest files are far below this limit; check how the file was made"
-            }
+            Problem::ItemTooLong(_)
+            | Problem::IdTooLong(_)
+            | Problem::TooDeep(_)
+            | Problem::TooMany(_)
+            | Problem::TooManyIds(_) => "contest files are far below this limit; check how the file was made",
             Problem::Unexpected { .. } => "see the grammar of the contest's files (rule E-1.8)",
             Problem::Missing { .. } => "add it",
             Problem::Repeated { .. } => "keep one",

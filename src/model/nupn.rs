@@ -1,7 +1,7 @@
 //! NUPN: the nested units of a P/T net, in an element `<toolspecific tool="nupn">` of its model.
 
 use super::pnml::natural;
-use super::xml::{Item, Xml, attribute, check_id, element_name};
+use super::xml::{Item, MAX_ITEM_BYTES, Xml, attribute, check_id, element_name};
 use super::{ModelError, Net, Problem};
 use quick_xml::events::BytesStart;
 use std::collections::{HashMap, HashSet};
@@ -47,10 +47,11 @@ pub struct Unit {
 
 impl Nupn {
     /// Reads the section from a PNML document as a stream; None if there is none. `file` is the name in errors.
+    /// `most_ids`: as many units, and ids in their lists, are read; each takes many times the memory of its text.
     ///
     /// # Errors
-    /// The document is not well-formed, or the section is repeated or incomplete.
-    pub fn read(source: impl BufRead, file: &str) -> Result<Option<Nupn>, ModelError> {
+    /// The document is not well-formed, or the section is repeated or incomplete, or has more ids.
+    pub fn read(source: impl BufRead, file: &str, most_ids: usize) -> Result<Option<Nupn>, ModelError> {
         let mut xml = Xml::new(source, file);
         let mut found: Option<Nupn> = None;
         let mut depth = 0;
@@ -58,7 +59,15 @@ impl Nupn {
         let mut section = None;
         let mut list: Option<(usize, bool)> = None;
         let mut text = String::new();
+        let mut ids = 0;
         loop {
+            if ids > most_ids {
+                return Err(xml.error(Problem::TooManyIds(most_ids)));
+            }
+            // A text in several parts.
+            if text.len() > MAX_ITEM_BYTES {
+                return Err(xml.error(Problem::ItemTooLong(MAX_ITEM_BYTES as u64)));
+            }
             match xml.next_item()? {
                 Item::Start(start) => {
                     depth += 1;
@@ -88,6 +97,7 @@ impl Nupn {
                         }
                         (Some(_), "unit", Some(nupn)) => {
                             let (id, line) = (required(&xml, &start, "id")?, xml.line());
+                            ids += 1;
                             nupn.units.push(Unit { id, line, places: Vec::new(), subunits: Vec::new() });
                         }
                         (Some(_), "places" | "subunits", _) if list.is_none() => {
@@ -103,7 +113,10 @@ impl Nupn {
                         && at == depth
                     {
                         list = None;
-                        if let Some(unit) = nupn.units.last_mut() {
+                        ids += text.split_ascii_whitespace().count();
+                        if ids <= most_ids
+                            && let Some(unit) = nupn.units.last_mut()
+                        {
                             let ids = text.split_ascii_whitespace().map(str::to_owned);
                             if places { unit.places.extend(ids) } else { unit.subunits.extend(ids) }
                         }
@@ -226,6 +239,9 @@ mod tests {
         )
     }
 
+    /// More ids than a section of these tests has.
+    const MANY: usize = 10_000;
+
     const GOOD: &str =
         "<size places='2' transitions='1' arcs='2'/><structure units='2' root='u0' safe='true'>
 <unit id='u0'><places/><subunits>u1</subunits></unit>
@@ -234,18 +250,18 @@ mod tests {
     fn faults(section: &str) -> Vec<String> {
         let text = model(section);
         let net = Net::read(text.as_bytes(), "m").unwrap();
-        let nupn = Nupn::read(text.as_bytes(), "m").unwrap().unwrap();
+        let nupn = Nupn::read(text.as_bytes(), "m", MANY).unwrap().unwrap();
         nupn.faults(&net).into_iter().map(|(line, what)| format!("{line}: {what}")).collect()
     }
 
     #[test]
     fn units_are_read_and_agree_with_their_net() {
-        let nupn = Nupn::read(model(GOOD).as_bytes(), "m").unwrap().unwrap();
+        let nupn = Nupn::read(model(GOOD).as_bytes(), "m", MANY).unwrap().unwrap();
         assert_eq!((nupn.places, nupn.unit_count, nupn.root.as_str(), nupn.safe), (2, 2, "u0", true));
         assert_eq!(nupn.units[0].subunits, ["u1"]);
         assert_eq!(nupn.units[1].places, ["p", "q"]);
         assert_eq!(faults(GOOD), Vec::<String>::new());
-        assert_eq!(Nupn::read(&b"<pnml><net/></pnml>"[..], "m").unwrap(), None);
+        assert_eq!(Nupn::read(&b"<pnml><net/></pnml>"[..], "m", MANY).unwrap(), None);
     }
 
     #[test]
@@ -270,10 +286,30 @@ mod tests {
     }
 
     #[test]
+    fn more_ids_than_the_net_permits_are_refused() {
+        let read = |section: &str, most_ids| Nupn::read(model(section).as_bytes(), "m", most_ids);
+        // Two units, one subunit and two places.
+        assert!(read(GOOD, 5).is_ok());
+        let error = read(GOOD, 4).unwrap_err().to_string();
+        assert!(error.starts_with("m:5: the NUPN section has more than 4 units and ids in them;"), "{error}");
+        assert!(read(&"<unit id='u'/>".repeat(5), 5).is_ok());
+        assert!(read(&"<unit id='u'/>".repeat(6), 5).is_err());
+    }
+
+    #[test]
+    fn a_text_in_parts_is_refused_as_one_text_is() {
+        let half = "x".repeat(MAX_ITEM_BYTES / 2);
+        let section = format!("<unit id='u'><places>{half}<a/>{half}<a/>x");
+        let read = Nupn::read(model(&section).as_bytes(), "m", MANY);
+        assert!(matches!(read.unwrap_err().problem, Problem::ItemTooLong(_)));
+    }
+
+    #[test]
     fn a_long_id_is_refused_and_others_are_not_repeated_for_each_fault() {
         let places = format!("<places>{}", "x ".repeat(1000));
         let with = |id: &str| GOOD.replace("'u1'", &format!("'{id}'")).replace("<places>", &places);
-        let error = Nupn::read(model(&with(&"u".repeat(4097))).as_bytes(), "m").unwrap_err().to_string();
+        let error =
+            Nupn::read(model(&with(&"u".repeat(4097))).as_bytes(), "m", MANY).unwrap_err().to_string();
         assert!(
             error.starts_with("m:5: the attribute id is longer than 1024 bytes; contest files"),
             "{error}"

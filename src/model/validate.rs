@@ -177,7 +177,7 @@ impl Check<'_> {
     }
 
     fn nupn(&mut self, net: &Net) {
-        let nupn: Nupn = match self.archive.nupn() {
+        let nupn: Nupn = match self.archive.nupn(net) {
             Ok(Some(nupn)) => nupn,
             Ok(None) => return,
             Err(error) => return self.archive_error(error),

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 /// Greatest length of a tag or text in bytes, which limits the memory for untrusted input.
-const MAX_ITEM_BYTES: usize = 64 << 20;
+pub(super) const MAX_ITEM_BYTES: usize = 64 << 20;
 /// Greatest length of an id in bytes: messages, runs and names of colours repeat ids. In 73 instances of the contest the
 /// longest has 60.
 pub(super) const MAX_ID_BYTES: usize = 1024;

@@ -36,7 +36,7 @@ fn every_instance_of_the_contest_is_read_as_its_manifest_states() {
         assert_eq!(net.places.len().to_string(), column("places"), "{instance}");
         assert_eq!(net.transitions.len().to_string(), column("transitions"), "{instance}");
         assert_eq!(arcs().count().to_string(), column("arcs"), "{instance}");
-        assert_eq!(archive.nupn().unwrap().is_some(), column("nupn") == "yes", "{instance}");
+        assert_eq!(archive.nupn(&net).unwrap().is_some(), column("nupn") == "yes", "{instance}");
         if net.kind == NetKind::PlaceTransition {
             let tokens = || net.places.iter().map(|place| place.initial);
             assert_eq!(tokens().max().unwrap().to_string(), column("max_initial_tokens"), "{instance}");

@@ -120,6 +120,28 @@ fn an_open_bound_has_the_last_interval() {
 }
 
 #[test]
+fn a_number_that_takes_long_to_convert_is_refused_in_each_form() {
+    let folder = TempDir::new().unwrap();
+    let questions = questions(folder.path(), "UpperBoundsAll");
+    let (most, long) = ("9".repeat(1000), "9".repeat(1001));
+    let answers = read(
+        &questions,
+        &format!(
+            "BOUND p0 {most} X\nBOUND p1 ? 0 {most}\nBOUND p2 {long} X\nFORMULA p3 {long} TECHNIQUES X\nBOUND p4 ? 0 {long}\n\
+             BOUND p1 +{long} X\n"
+        ),
+    );
+    assert_eq!(answers.values.iter().flatten().count(), 1);
+    assert_eq!(answers.intervals.iter().flatten().count(), 1);
+    let found = problems(&answers);
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert!(
+        found.iter().all(|problem| problem.ends_with("has more than 1000 digits: the line is ignored")),
+        "{found:#?}"
+    );
+}
+
+#[test]
 fn only_an_edition_without_points_for_it_has_a_total_examination() {
     let folder = TempDir::new().unwrap();
     let path = edition(folder.path());

@@ -277,6 +277,16 @@ fn results_that_nearly_follow_the_protocol_are_reported() {
 }
 
 #[test]
+fn a_misspelt_keyword_is_searched_before_64_results_of_a_line() {
+    let state_space = questions("StateSpace", &["STATES"]);
+    for (results, reported) in [(60, 1), (70, 0)] {
+        let output = "STATES 1 ".repeat(results) + "STATESPACE STATES 14";
+        let found = anomalies(&read_as(output.as_bytes(), &state_space, Reading::default()));
+        assert_eq!(found.len(), reported, "{found:?}");
+    }
+}
+
+#[test]
 fn a_declaration_beside_values_is_reported_at_its_line() {
     let output = "\n\nCANNOT_COMPUTE\nFORMULA x-00 TRUE TECHNIQUES A\nFORMULA x-01\nlast\n";
     let found = anomalies(&ctl(output));

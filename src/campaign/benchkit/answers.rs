@@ -466,13 +466,14 @@ impl<'a> Reader<'a> {
             self.find(subject).is_some()
                 && (has_techniques || rest.first().is_some_and(|word| is_result(word)))
         };
+        let mut compared = 0;
         let found = (0..words.len()).find_map(|at| match &words[at..] {
             [b"STATE", b"SPACE", rest @ ..] if has_result(rest) => Some(("STATE SPACE".into(), STATE_SPACE)),
-            [word, rest @ ..] => {
-                let keyword = misspelt(word, &RESULTS).filter(|_| has_result(rest))?;
-                Some((cut(word), keyword))
+            [word, rest @ ..] if compared < MAX_COMPARED && has_result(rest) => {
+                compared += 1;
+                Some((cut(word), misspelt(word, &RESULTS)?))
             }
-            [] => None,
+            _ => None,
         });
         if let Some((found, keyword)) = found {
             self.error(
@@ -613,11 +614,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Most words of a line that are compared with the keywords: one takes a microsecond, and a line can have 100,000.
+const MAX_COMPARED: usize = 64;
+
 /// The keyword of which a word is a misspelling: other case, `-` for `_`, or a few letters added, missing or different.
 fn misspelt(word: &[u8], keywords: &[&'static str]) -> Option<&'static str> {
     let written = str::from_utf8(word).ok().filter(|word| (5..20).contains(&word.len()))?;
     let plain = written.to_ascii_uppercase().replace('-', "_");
-    let near = |keyword: &&&str| strsim::damerau_levenshtein(&plain, keyword) <= keyword.len() / 5;
+    let letters = plain.chars().count();
+    let near = |keyword: &&&str| {
+        let most = keyword.len() / 5;
+        letters.abs_diff(keyword.len()) <= most && strsim::damerau_levenshtein(&plain, keyword) <= most
+    };
     keywords.iter().find(near).copied().filter(|keyword| written != *keyword)
 }
 

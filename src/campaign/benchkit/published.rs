@@ -36,6 +36,14 @@ pub enum TableError {
         /// The cause.
         source: csv::Error,
     },
+    /// The file is not text.
+    #[error("{path}:{line}: not text in UTF-8; give comma-separated text in UTF-8, plain, gzip or bzip2")]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
     /// The header is not the expected one.
     #[error("{path}:1: header `{found}`: expected {expected}")]
     Header {
@@ -70,7 +78,13 @@ struct Unpacked<R> {
 
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.source.read(into)?;
+        let read = self.source.read(into).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                let problem = "the compressed file is incomplete; copy or download it again";
+                io::Error::new(io::ErrorKind::UnexpectedEof, problem)
+            }
+            _ => error,
+        })?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             io::Error::other("unpacked, it is far longer than a table can be; unpack it, and give that file")
         })?;
@@ -281,10 +295,8 @@ impl Table {
             let line = self.first_line_of(&bytes);
             let mut position = self.rows.position().clone();
             bytes.set_position(Some(position.set_line(line).clone()));
-            let row = csv::StringRecord::from_byte_record(bytes).map_err(|error| {
-                let source = std::io::Error::other(error.to_string()).into();
-                TableError::Csv { path: self.path.clone(), line, source }
-            })?;
+            let row = csv::StringRecord::from_byte_record(bytes)
+                .map_err(|_| TableError::NoText { path: self.path.clone(), line })?;
             let checked = self.closed().and_then(|()| match (row.len(), self.header.len()) {
                 (found, expected) if found == expected => each(&row),
                 (found, expected) => {
@@ -311,7 +323,14 @@ impl Table {
 /// The error for a table that is not well-formed. `line` is the first line of the row, for causes without a line.
 fn unreadable(path: &Path, line: u64, source: csv::Error) -> TableError {
     let line = source.position().map_or(line, csv::Position::line);
-    TableError::Csv { path: path.to_owned(), line, source }
+    let path = path.to_owned();
+    match source.kind() {
+        csv::ErrorKind::Utf8 { .. } => TableError::NoText { path, line },
+        csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            TableError::Row { path, line, message: error.to_string() }
+        }
+        _ => TableError::Csv { path, line, source },
+    }
 }
 
 /// The words of the column `answers`, position 00 first.
@@ -330,7 +349,8 @@ pub fn cells(answers: &str, kind: AnswerKind) -> impl Iterator<Item = &str> {
 /// # Errors
 /// A word is no such position.
 pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
-    let fits = |word: &str| word.len() == 2 && word.parse::<usize>().is_ok_and(|position| position < values);
+    let is_number = |word: &str| word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = |word: &str| is_number(word) && word.parse::<usize>().is_ok_and(|position| position < values);
     match wrong.split(' ').find(|word| !word.is_empty() && !fits(word)) {
         None => Ok(()),
         Some(word) => Err(format!(
@@ -382,6 +402,11 @@ mod tests {
             assert_eq!(read(&pack(numbers.as_bytes())).unwrap(), numbers.len() as u64);
             let error = read(&pack(&long)).unwrap_err().to_string();
             assert!(error.contains("far longer than a table can be"), "{error}");
+            let packed = pack(numbers.as_bytes());
+            std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+            let error = Table::open(&path).and_then(|mut table| table.each_row(|_| Ok(()))).unwrap_err();
+            let expected = ": the compressed file is incomplete; copy or download it again";
+            assert!(error.to_string().ends_with(expected), "{error}");
         }
     }
 
@@ -443,7 +468,7 @@ mod tests {
                     .unwrap();
                 let read = Table::open(file.path()).unwrap().each_row(|_| Ok(()));
                 let error = read.unwrap_err().to_string();
-                assert!(error.contains(":3: ") && error.contains("UTF-8"), "{error}");
+                assert!(error.contains(":3: not text in UTF-8; "), "{error}");
             }
         }
     }
@@ -465,5 +490,6 @@ mod tests {
         assert_eq!(check_wrong("00 15", 16), Ok(()));
         assert!(check_wrong("16", 16).unwrap_err().contains("00 to 15"));
         assert!(check_wrong("0", 1).unwrap_err().contains("`0`"));
+        assert!(check_wrong("+1", 16).unwrap_err().contains("`+1`"));
     }
 }

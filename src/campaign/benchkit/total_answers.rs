@@ -10,17 +10,30 @@
 //!
 //! The keyword is the first word of its line.
 
-use super::Interval;
 use super::answers::{Reader, cut};
 use super::keywords::FORMULA;
 use super::keywords::bytes::TECHNIQUES;
+use super::{Interval, Value};
 use mcc_model::Total;
+
+/// Most digits of a number: markings have less than 2^64 tokens on a place. There can be a number for each object, and
+/// converting one takes time in the square of its length.
+const MAX_DIGITS: usize = 1000;
 
 impl Reader<'_> {
     /// The words of a line in the usual form, in which `QLIVE t17 TRUE X` is `FORMULA t17 TRUE TECHNIQUES X`. A line that says
     /// something else about a total examination is processed here, and has no words.
     pub(super) fn usual_form<'w>(&mut self, words: Vec<&'w [u8]>) -> Vec<&'w [u8]> {
         let Some(total) = self.questions.total else { return words };
+        let is_long =
+            |word: &&&[u8]| word.len() > MAX_DIGITS && word.iter().all(|byte| b"+0123456789".contains(byte));
+        if let Some(number) = words.iter().find(is_long) {
+            self.error(
+                format!("`{}` has more than {MAX_DIGITS} digits: the line is ignored", cut(number)),
+                "print the number in plain decimal digits, nothing else",
+            );
+            return Vec::new();
+        }
         match words.as_slice() {
             [b"TOTAL", name, number] if *name == total.examination.as_bytes() => {
                 if self.is_other_number(number) {
@@ -37,10 +50,11 @@ impl Reader<'_> {
                 Vec::new()
             }
             [keyword, id, value, rest @ ..] if *keyword == total.keyword.as_bytes() => {
-                let given =
-                    str::from_utf8(value).ok().and_then(|value| value.trim_start_matches('+').parse().ok());
                 let interval = self.find(id).and_then(|position| self.positions[position].interval.as_ref());
-                let both = given.zip(interval).filter(|(given, interval)| !interval.contains(given));
+                let both = interval.and_then(|interval| {
+                    let given: Value = str::from_utf8(value).ok()?.trim_start_matches('+').parse().ok()?;
+                    (!interval.contains(&given)).then_some((given, interval))
+                });
                 if let Some((given, interval)) = both {
                     let (id, line) = (cut(id), interval.line);
                     let problem =

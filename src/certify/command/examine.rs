@@ -235,13 +235,13 @@ pub(super) fn keep(
             "re_explored_memory_bytes": re_explored,
         });
         write("explored", json(&file)?)?;
-        let all = if complete { "all" } else { "a deciding part: " };
+        let (all, enough) = if complete { ("all ", "") } else { ("", " (enough to decide)") };
         let again = if re_explored.is_some() { "; explored again by the checker" } else { "" };
         if nodes > 0 {
             details.push(format!("a decision diagram of all markings with {nodes} nodes{again}"));
         }
         if states > 0 {
-            details.push(format!("{all} {states} markings explored, {firings} firings{again}"));
+            details.push(format!("{all}{states} markings explored{enough}, {firings} firings{again}"));
         }
         if conditions > 0 {
             details.push(format!("{conditions}{CONDITIONS}"));

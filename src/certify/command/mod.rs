@@ -24,6 +24,7 @@ use results::{InstanceResult, ResultsFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -54,6 +55,11 @@ pub enum CertificationError {
     /// It was stopped.
     #[error("stopped; the same command continues")]
     Stopped,
+    /// The work on an instance panicked.
+    #[error(
+        "a bug of mcc-harness ended the work on this instance; please report it with the message on standard error"
+    )]
+    Panic,
 }
 
 impl CertificationError {
@@ -66,7 +72,7 @@ impl CertificationError {
 
     /// Whether only the values of one instance cannot be certified.
     fn is_of_instance(&self) -> bool {
-        matches!(self, Self::Archive(_) | Self::WrongArchive(_))
+        matches!(self, Self::Archive(_) | Self::WrongArchive(_) | Self::Panic)
     }
 }
 
@@ -182,7 +188,8 @@ const STACK: usize = 64 << 20;
 /// Certifies the values of a judgement and writes all files to `out`. A killed certification is continued: instances that
 /// have a result in `out` are not certified again.
 ///
-/// An instance whose archive cannot be read, or is not the judged one, is skipped; the summary names it.
+/// An instance whose archive cannot be read, or is not the judged one, or that finds a bug of this program, is skipped; the
+/// summary names it.
 ///
 /// # Errors
 /// The record cannot be read, `out` cannot be written or was begun with other settings, or `stop` was set.
@@ -216,7 +223,7 @@ pub fn certify(
         while !stop.load(Ordering::Relaxed) {
             let Some(task) = lock(&queue).pop_front() else { return };
             let Some(path) = archive_of(task.instance) else { continue };
-            let (result, kept) = match instance(input, &folder, &task, path, stop) {
+            let (result, kept) = match unless_panic(|| instance(input, &folder, &task, path, stop)) {
                 Ok((result, kept)) => (Ok(result), kept),
                 Err(error) if error.is_of_instance() => (Err(error.to_string()), false),
                 Err(error) => {
@@ -274,6 +281,11 @@ fn with_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
+/// The result of the work on an instance. A panic in it is an error of this instance, so that the others are certified.
+fn unless_panic<T>(work: impl FnOnce() -> Result<T, CertificationError>) -> Result<T, CertificationError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(CertificationError::Panic))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -302,4 +314,18 @@ fn instance(
     let result = examine::examine(input, folder, task, path, &sha256, stop)?;
     folder.keep(&result)?;
     Ok((result, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_of_its_instance_only() {
+        let error = unless_panic::<()>(|| panic!("expected by this test")).unwrap_err();
+        assert!(error.is_of_instance(), "{error}");
+        let error = unless_panic::<()>(|| Err(CertificationError::Stopped)).unwrap_err();
+        assert!(!error.is_of_instance(), "{error}");
+        assert_eq!(unless_panic(|| Ok(1)).unwrap(), 1);
+    }
 }

@@ -50,7 +50,8 @@ pub struct Skipped {
 pub struct Summary {
     /// What should be checked before the results are used: examinations of which evidence contradicts many trusted values.
     pub warnings: Vec<String>,
-    /// Instances whose archive cannot be read or is not the judged one; their values are in no table.
+    /// Instances whose archive cannot be read or is not the judged one, or that find a bug of this program; their values are in
+    /// no table.
     pub skipped: Vec<Skipped>,
     /// Instances without property ids in the judgement; their positions were matched by the order of the ids.
     pub matched_by_order: usize,

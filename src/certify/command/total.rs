@@ -4,7 +4,9 @@
 use super::examine::keep;
 use super::outputs::{Share, Skipped, row, table, text};
 use super::results::{ExaminationResult, InstanceResult, ResultsFolder, ValueResult};
-use super::{CertificationError, ExaminationBudget, Only, Settings, archives, with_large_stack};
+use super::{
+    CertificationError, ExaminationBudget, Only, Settings, archives, unless_panic, with_large_stack,
+};
 use crate::Finding;
 use mcc_base::{OnFile, digest};
 use mcc_judge::certified::Method;
@@ -35,7 +37,7 @@ pub struct TotalSummary {
     pub examinations: Vec<Share>,
     /// Instances that are coloured, and therefore not examined.
     pub coloured: usize,
-    /// Instances whose archive cannot be read.
+    /// Instances whose archive cannot be read, or that find a bug of this program.
     pub skipped: Vec<Skipped>,
 }
 
@@ -69,14 +71,14 @@ pub fn certify_total(
         if stop.load(Ordering::Relaxed) {
             return Err(CertificationError::Stopped);
         }
-        let work = || instance(input, &names, &folder, path, stop);
+        let work = || unless_panic(|| instance(input, &names, &folder, path, stop));
         let result = match with_large_stack(work).on("write", out)? {
             Ok(None) => {
                 coloured += 1;
                 continue;
             }
             Ok(Some(result)) => result,
-            Err(CertificationError::Archive(error)) => {
+            Err(error) if error.is_of_instance() => {
                 skipped.push(Skipped { instance: name.clone(), reason: error.to_string() });
                 continue;
             }

@@ -280,6 +280,8 @@ fn files_of_another_form_are_errors_with_their_line() {
         assert!(error.contains(message), "{error}\nexpected: {message}");
     }
     assert!(Witness::read("{}").unwrap_err().to_string().contains("missing field"));
+    let cut = Witness::read("{").unwrap_err().to_string();
+    assert!(cut.starts_with("line 1: the file ends before its JSON is complete; "), "{cut}");
 }
 
 /// Why a certificate is not checked within these limits; None: it is accepted or refused.
