@@ -1024,7 +1024,7 @@ def siphons():
     add("siphons-class-deadlock", file("Both-PT-1", [trap("p"), trap("q")], [closed([], [3, 5])], "ReachabilityDeadlock", "FALSE"), "accepted", "deadlocks need no class")
     add("siphons-binding", {**turn, "instance": "Never-COL-1"}, "refused", "a transition has no binding")
     add("siphons-parts", changed(json.loads(FILES["parts-conjunction"][4]), (["method"], "siphons")), "refused", "parts have no method")
-    for name, value, reason in [("text", "traps", "an unknown method"), ("number", 1, "no text"), ("list", ["siphons"], "no text")]:
+    for name, value, reason in [("text", "traps", "an unknown method"), ("number", 1, "no text"), ("list", ["siphons"], "no text"), ("object", {"siphons": None}, "no text")]:
         add(f"siphons-form-{name}", changed(live, (["method"], value)), "unreadable", reason)
     add("siphons-null", changed(json.loads(FILES["switch-exclusion"][4]), (["method"], None)), "accepted", "null means that it is absent")
 
@@ -1139,6 +1139,8 @@ def headers():
             ("cut", text[:-9], "the file is cut"), ("empty", "", "an empty file"), ("two", text + text, "two objects"), ("comma", text[:-1] + ",}", "no JSON"),
             ("twice", text[:-1] + ", \"version\": 1}", "a field twice"), ("list", f"[{text}]", "no object"),
             ("float", text.replace("\"version\": 1,", "\"version\": 1.0,"), "a number with a fraction"),
+            ("minus-zero", text.replace("\"version\": 1,", "\"version\": -0,"), "a number with a sign"),
+            ("deep", f"{text[:-1]}, \"more\": {'[' * 900}{']' * 900}}}", "an unknown field"),
         ]:
             add(f"{kind}-text-{what}", good, "unreadable", reason, changed_text)
         add(f"{kind}-text-spaces", good, "accepted", "white space between tokens", json.dumps(good, indent=1) + "\n")
