@@ -37,6 +37,9 @@ pub fn at_line(text: &str, line: usize, message: &str) -> String {
     let message = with_suggestion(message);
     let source = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
     let source: String = source.chars().take(100).collect();
+    // The parser takes the missing value for a string without quotes.
+    let has_no_value = source.ends_with('=') && message.starts_with("string values must be quoted");
+    let message = if has_no_value { "no value follows `=`".to_owned() } else { message };
     let is_of_file =
         message.starts_with("missing field ") && !source.starts_with('[') && !source.contains('{');
     if source.is_empty() || is_of_file { message } else { format!("`{source}`: {message}") }
@@ -160,5 +163,8 @@ mod tests {
         let text = "# a campaign\n[[tool]]\n";
         assert_eq!(at_line(text, 1, "missing field `edition`"), "missing field `edition`");
         assert_eq!(at_line(text, 2, "missing field `kind`"), "`[[tool]]`: missing field `kind`");
+        let unquoted = "string values must be quoted, expected literal string";
+        assert_eq!(at_line("foo = \n", 1, unquoted), "`foo =`: no value follows `=`");
+        assert_eq!(at_line("foo = bar\n", 1, unquoted), format!("`foo = bar`: {unquoted}"));
     }
 }

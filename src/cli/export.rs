@@ -1,6 +1,7 @@
 use super::judge_inputs::JudgeInputs;
 use super::outputs::refuse_inputs;
 use super::qualify::KINDS;
+use super::record_source::{no_disk, open_part};
 use super::terminal::{argument, next, note};
 use super::{Exit, Failure, print, word_of};
 use anyhow::anyhow;
@@ -68,8 +69,8 @@ pub struct Args {
     /// of the answer protocol.
     #[arg(long, value_name = "FOLDER", group = "what")]
     oracle: Option<PathBuf>,
-    /// Of a record: write the failure class of each run and the values that are found in its output, by the patterns in
-    /// [[tool.failure_class]] of the campaign and by built-in ones, and print the sums.
+    /// Of a record or an archive: write the failure class of each run and the values that are found in its output, by the
+    /// patterns in [[tool.failure_class]] of the campaign and by built-in ones, and print the sums.
     #[arg(long, value_name = "FILE", group = "what")]
     classes: Option<PathBuf>,
     /// Write a BenchKit job file; the input is then campaign.toml.
@@ -190,7 +191,8 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
 /// Writes a row for each run whose output counts. A resigned entry has none (P-4).
 fn classes(args: &Args, out: &Path) -> Result<Exit, Failure> {
     refuse_inputs(&args.read_files(), [out.to_owned()])?;
-    let record = Record::open_readonly(&args.input).map_err(Failure::usage)?;
+    let source = open_part(&args.input, &no_disk)?;
+    let record = Record::open_readonly(&source.folder).map_err(Failure::usage)?;
     let edition = edition_of(&record).map_err(Failure::usage)?;
     let mut rows = String::from("tool,instance,examination,outcome,class,line,values\n");
     let mut sums: BTreeMap<(String, String), u64> = BTreeMap::new();

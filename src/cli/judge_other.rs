@@ -2,6 +2,7 @@
 
 use super::judge_print::{no_entry_competes, written};
 use super::outputs::refuse_other_judgement;
+use super::record_source::is_archive;
 use super::terminal::note;
 use super::{Exit, Failure, Format, print};
 use mcc_archive::{Description, Tables, write_metadata};
@@ -22,10 +23,12 @@ pub(super) fn judge(
     format: Format,
     edition: &OtherEdition,
 ) -> Result<Exit, Failure> {
-    if input.join("record.db").exists() {
+    let is_archive = is_archive(input);
+    if is_archive || input.join("record.db").exists() {
         return Err(Failure::usage(anyhow::anyhow!(
-            "{} is the record of a campaign of the MCC, which only an edition of the MCC can judge; leave out --edition",
-            input.display()
+            "{} is {} of a campaign of the MCC, which only an edition of the MCC can judge; leave out --edition",
+            input.display(),
+            if is_archive { "an archive" } else { "the record" }
         )));
     }
     let judgement = match edition {

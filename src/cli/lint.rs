@@ -199,8 +199,8 @@ impl Recorded {
                 Some(outcome) => format!("its outcome is {outcome}"),
             };
             return Err(Failure::usage(anyhow!(
-                "{}: {run} has no output: {outcome}; `mcc-harness export RECORD --classes FILE` lists the runs with their \
-                 outcomes",
+                "{}: {run} has no output: {outcome}; `mcc-harness export RECORD --classes FILE` lists the runs with an \
+                 output",
                 input.display()
             )));
         };

@@ -8,7 +8,7 @@ use crate::judgement::{
     ValueVerdict, display_as_in_files,
 };
 use crate::mcc::{Judge, JudgeError, JudgementTotals};
-use crate::show::{columns, decimals, short, wrapped};
+use crate::show::{self, columns, decimals, short, wrapped};
 use mcc_campaign::benchkit::Value;
 use mcc_edition::{Edition, contest_and_year, fraction};
 use num_rational::BigRational;
@@ -539,20 +539,26 @@ impl Rating {
 const SHOWN: usize = 10;
 
 impl Misses {
-    /// Returns the largest counts by family, backer, outcome and failure class of the run, as text; without empty ones.
-    pub fn most(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let outcomes = self.by_outcome.iter().map(|(outcome, count)| (outcome.to_string(), *count)).collect();
+    /// Returns the largest counts by family, backer, outcome and failure class of the run, as text, in which `number` writes
+    /// the counts; without empty ones, and without outcomes if the source states none of them.
+    pub fn most(&self, number: impl Fn(u64) -> String) -> impl Iterator<Item = (&'static str, String)> {
+        let is_stated = self.by_outcome.keys().any(|outcome| *outcome != Ending::NotStated);
+        let outcomes = self.by_outcome.iter().filter(|_| is_stated);
+        let outcomes = outcomes.map(|(outcome, count)| (show::ending(*outcome).to_owned(), *count)).collect();
         let counts = [
             ("family", self.by_family.clone()),
             ("entry that has it right", self.by_backer.clone()),
             ("ending of the run", outcomes),
             ("failure class of the run", self.by_failure_class.clone()),
         ];
-        counts.into_iter().filter(|(_, counts)| !counts.is_empty()).map(|(by, counts)| {
+        counts.into_iter().filter(|(_, counts)| !counts.is_empty()).map(move |(by, counts)| {
             let mut sorted: Vec<(String, u64)> = counts.into_iter().collect();
             sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            let mut shown: Vec<String> =
-                sorted.iter().take(SHOWN).map(|(name, count)| format!("{name} {count}")).collect();
+            let mut shown: Vec<String> = sorted
+                .iter()
+                .take(SHOWN)
+                .map(|(name, count)| format!("{name} ({})", number(*count)))
+                .collect();
             if sorted.len() > SHOWN {
                 shown.push(format!("and {} more", sorted.len() - SHOWN));
             }
@@ -627,7 +633,7 @@ impl fmt::Display for EntryRating {
             let classes = self.failure_classes.iter().map(|(class, runs)| format!("{class} {runs}"));
             writeln!(out, "  runs by failure class: {}", classes.collect::<Vec<_>>().join(", "))?;
         }
-        for (by, counts) in self.misses.most() {
+        for (by, counts) in self.misses.most(|count| count.to_string()) {
             writeln!(out, "  missed by {by}: {counts}")?;
         }
         for kind in

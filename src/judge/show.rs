@@ -2,8 +2,9 @@
 
 use crate::judgement::{Basis, Ending, Status};
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::ToPrimitive;
+use num_traits::{ToPrimitive, Zero};
 use std::fmt;
 
 /// `Inf` of a table (not `inf`) in words. Programs write it for an infinite number, too.
@@ -69,6 +70,13 @@ pub fn shown_difference(greater: &BigRational, less: &BigRational, places: u32) 
     let scale = BigRational::from_integer(BigInt::from(10u32).pow(places));
     let [greater, less] = [greater, less].map(|number| (number * &scale).round() / &scale);
     greater - less
+}
+
+/// A share of one as a percentage, truncated after the third decimal: only a share of 1 is shown as 100 %.
+pub fn percent(share: &BigRational) -> String {
+    let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
+    let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));
+    if rest.is_zero() { format!("{whole} %") } else { format!("{whole}.{rest:0>3} %") }
 }
 
 /// The singular for a count of 1, else the plural.
@@ -209,6 +217,13 @@ mod tests {
             [shown(1, 200), shown(-1, 200), shown(7, 1), shown(-1, 3)],
             ["0.01", "-0.01", "7.00", "-0.33"]
         );
+    }
+
+    #[test]
+    fn a_confidence_below_one_is_never_shown_as_100_percent() {
+        let shown = |n: i64, d: i64| percent(&BigRational::new(n.into(), d.into()));
+        assert_eq!(shown(999_999_999, 1_000_000_000), "99.999 %");
+        assert_eq!([shown(1, 1), shown(97, 100), shown(1, 200)], ["100 %", "97 %", "0.500 %"]);
     }
 
     #[test]

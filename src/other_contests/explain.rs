@@ -57,13 +57,16 @@ pub fn explain(judgement: &Judgement, instance: &str, category: &str) -> Result<
     let number = find(judgement.category_word(), category, names)?;
     let here: Vec<&Block> = judgement.blocks.iter().filter(|block| block.category == number).collect();
     if here.is_empty() {
+        let is_part = |part: &Category| part.parent == Some(number) || part.more_parents.contains(&number);
+        let is_meta = judgement.categories.iter().any(is_part);
         return Err(ExplainError::NoBlock {
             instance: instance.to_owned(),
             examination: category.to_owned(),
             why: match judgement.edition {
-                OtherEdition::Svcomp(_) => {
-                    ": it was judged by scores, without runs; or it is a meta category".to_owned()
+                OtherEdition::Svcomp(_) if is_meta && !judgement.blocks.is_empty() => {
+                    format!(": {category} is a meta category, which has no runs; give one of its parts")
                 }
+                OtherEdition::Svcomp(_) => ": the category was judged by its scores, without runs".to_owned(),
                 OtherEdition::Crv(_) => ": the track was judged by its totals, without runs".to_owned(),
             },
         });

@@ -41,6 +41,9 @@ pub struct CategorySummary {
     pub wrong: u64,
     /// Number of runs with the verdict `unjudged`.
     pub unjudged: u64,
+    /// Number of runs with another verdict; None without runs, such as of a meta category.
+    #[serde(skip)]
+    pub no_answer: Option<u64>,
     /// Its points; None if a dash is shown.
     pub points: Option<Points>,
     /// Its rank on the podium; None if it has none.
@@ -93,12 +96,17 @@ pub fn explain_tool(judgement: &Judgement, entry: &str) -> Result<ToolExplanatio
         let podiums = judgement.podiums.iter().filter(|podium| podium.category == score.category);
         let place = podiums.flat_map(|podium| &podium.places).find(|place| place.entry == number);
         let note = place.map(|place| &place.note).filter(|note| !note.is_empty()).unwrap_or(&score.note);
+        let here = judgement.blocks.iter().filter(|block| block.category == score.category);
+        let cells = here.flat_map(|block| &block.cells);
+        let runs = cells.filter(|cell| cell.entry == number).count() as u64;
+        let answers = score.right + score.unconfirmed + score.wrong + score.unjudged;
         explanation.categories.push(CategorySummary {
             category: category(score.category),
             right: score.right,
             unconfirmed: score.unconfirmed,
             wrong: score.wrong,
             unjudged: score.unjudged,
+            no_answer: (runs > 0).then(|| runs.saturating_sub(answers)),
             points: score.points.clone(),
             rank: place.and_then(|place| place.rank),
             medal: place.map(|place| place.medal).unwrap_or_default(),
@@ -145,27 +153,35 @@ impl fmt::Display for ToolExplanation {
             "{}\n",
             wrapped(&format!("{entry} ({edition}): {}{note}", status_words(*status)), 80, 2)
         )?;
-        // Input that consists of scores has no counts of runs.
-        let counts =
-            |summary: &CategorySummary| [summary.right, summary.unconfirmed, summary.wrong, summary.unjudged];
-        let counted = categories.iter().any(|summary| counts(summary) != [0; 4]);
-        let row = |category: &str, counts: [String; 4], rest: [String; 3]| {
-            let counts = counts.into_iter().filter(|_| counted);
+        let words = ["right", "unconfirmed", "wrong", "unjudged", "no answer"];
+        let counts = |summary: &CategorySummary| {
+            let CategorySummary { right, unconfirmed, wrong, unjudged, .. } = *summary;
+            [Some(right), Some(unconfirmed), Some(wrong), Some(unjudged), summary.no_answer]
+        };
+        let used: [bool; 5] =
+            std::array::from_fn(|number| categories.iter().any(|summary| counts(summary)[number] > Some(0)));
+        // Input that consists of scores has no counts of runs. Otherwise right and wrong runs are always shown.
+        let counted = used.contains(&true);
+        let is_shown = |number: usize| used[number] || counted && matches!(words[number], "right" | "wrong");
+        let row = |category: &str, counts: [String; 5], rest: [String; 3]| {
+            let counts = counts.into_iter().enumerate().filter(|(number, _)| is_shown(*number));
+            let counts = counts.map(|(_, count)| count);
             [category.to_owned()].into_iter().chain(counts).chain(rest).collect::<Vec<_>>()
         };
-        let words = ["right", "unconfirmed", "wrong", "unjudged"].map(str::to_owned);
-        let mut rows = vec![row(category_word, words, ["points", "rank", "medal"].map(str::to_owned))];
+        let header = (words.map(str::to_owned), ["points", "rank", "medal"].map(str::to_owned));
+        let mut rows = vec![row(category_word, header.0, header.1)];
         rows.extend(categories.iter().map(|summary| {
             let points = summary.points.as_ref().map_or("-".to_owned(), |points| rounded(&points.0, 2));
             let rank = summary.rank.map_or("-".to_owned(), |rank| rank.to_string());
             row(
                 &summary.category,
-                counts(summary).map(|count| count.to_string()),
+                counts(summary).map(|count| count.map_or("-".to_owned(), |count| count.to_string())),
                 [points, rank, summary.medal.to_string()],
             )
         }));
-        let numbers: &[usize] = if counted { &[1, 2, 3, 4, 5, 6] } else { &[1, 2] };
-        write!(out, "{}", columns(&rows, numbers))?;
+        // The counts, the points and the rank.
+        let numbers: Vec<usize> = (1..rows[0].len() - 1).collect();
+        write!(out, "{}", columns(&rows, &numbers))?;
         for summary in categories.iter().filter(|summary| !summary.note.is_empty()) {
             writeln!(out, "{}", wrapped(&format!("{}: {}", summary.category, summary.note), 80, 2))?;
         }

@@ -8,6 +8,7 @@ use super::site::{DataFile, NewSite};
 use super::table::{Endings, MarkRow};
 use super::{KeptAttempt, ReportError, table};
 use askama::Template;
+use mcc_base::text::{shell_quoted, shell_word};
 use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::{ConfidenceReading, Status};
 use mcc_judge::judgement::{JudgementError, Podium, PodiumPlace, VariantRank};
@@ -59,7 +60,7 @@ struct FrontPage {
     has_awards: bool,
     /// Organizers, date, title and DOI of the campaign; empty without organizers.
     citation: String,
-    /// The file name of the archive in commands, and its SHA-256, if it is known.
+    /// The file name of the archive as a word of a shell, and what `sha256sum --check` reads, if its digest is known.
     archive: (String, String),
     entries: Vec<EntryRow>,
     /// Whether the kind of any entry is known, and whether any has a note.
@@ -315,7 +316,9 @@ pub fn write(
         has_awards: !judgement.edition.judging.awards.is_empty(),
         archive: contest.input.archive.map_or_else(
             || ("ARCHIVE".to_owned(), String::new()),
-            |(name, sha256)| (visible(name), sha256.to_owned()),
+            |(name, sha256)| {
+                (shell_word(&visible(name)), shell_quoted(&format!("{sha256}  {}", visible(name))))
+            },
         ),
         // Only with organizers has the archive a `CITATION.cff`.
         citation: Some(citation(contest))

@@ -88,7 +88,7 @@ fn entry(rating: &EntryRating) -> RatedEntry {
         has_baseline: rating.has_baseline,
         examinations: examinations.collect(),
         places: rating.places.iter().map(place).collect(),
-        misses: rating.misses.most().map(|(by, counts)| (by, visible(&counts))).collect(),
+        misses: rating.misses.most(show::thousands).map(|(by, counts)| (by, visible(&counts))).collect(),
         values: rating.values.len(),
     }
 }

@@ -6,11 +6,11 @@ use mcc_campaign::benchkit::Value;
 use mcc_edition::{CpuReading, Limits};
 use mcc_judge::judgement::Weak;
 use mcc_judge::show::{OVERFLOW, shown_difference};
-pub use mcc_judge::show::{basis, plural};
+pub use mcc_judge::show::{basis, percent, plural};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_rational::BigRational;
-use num_traits::{Signed, ToPrimitive, Zero};
+use num_traits::{Signed, ToPrimitive};
 
 /// As `visible`, for a text of several lines.
 pub fn visible_lines(text: &str) -> String {
@@ -167,13 +167,6 @@ pub fn share(part: &BigRational, whole: &BigRational) -> String {
     format!("{} %", decimal(&(part / whole * BigRational::from_integer(100.into())), 1))
 }
 
-/// A share of one as a percentage, truncated after the third decimal: only a share of 1 is shown as 100 %.
-pub fn percent(share: &BigRational) -> String {
-    let thousandths = (share * BigRational::from_integer(100_000.into())).floor().to_integer();
-    let (whole, rest) = thousandths.div_rem(&BigInt::from(1000));
-    if rest.is_zero() { format!("{whole} %") } else { format!("{whole}.{rest:0>3} %") }
-}
-
 /// `part` of `whole` in thousandths, 0 to 1000, for the length of a bar.
 pub fn permille(part: &BigRational, whole: &BigRational) -> u32 {
     if !whole.is_positive() || !part.is_positive() {
@@ -311,13 +304,6 @@ mod tests {
         assert_eq!(counted(1, "value", "values"), "1 value");
         assert_eq!(share(&ratio(1, 3), &ratio(1, 1)), "33.3 %");
         assert_eq!(share(&ratio(1, 3), &ratio(0, 1)), "");
-    }
-
-    #[test]
-    fn a_confidence_below_one_is_never_shown_as_100_percent() {
-        assert_eq!(percent(&ratio(999_999_999, 1_000_000_000)), "99.999 %");
-        assert_eq!(percent(&ratio(1, 1)), "100 %");
-        assert_eq!(percent(&ratio(1, 200)), "0.500 %");
     }
 
     #[test]

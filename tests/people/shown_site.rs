@@ -1,6 +1,7 @@
 //! The site that the tests open in a browser: a contest with hostile texts, and a page of every kind of it.
 
 use crate::support::contest;
+use mcc_harness::benchkit::Value;
 use mcc_harness::campaign::Run;
 use mcc_harness::judge::certified::{Certified, CertifiedValue, Method};
 use mcc_harness::judge::judgement::{Cell, InputDigest, Judgement, ValueVerdict};
@@ -28,17 +29,12 @@ fn hostile() -> Judgement {
         detail: "a firing sequence of 60 steps".into(),
     }));
     // The other value is certified at one of the two positions where the run of the page `run` is wrong.
-    let wrong = |cell: &Cell| {
-        let position =
-            (2..cell.verdicts.len()).find(|&position| cell.verdicts[position] == ValueVerdict::Wrong)?;
-        Some((position, cell.values[position].clone()?))
-    };
-    let wrong = block
-        .cells
-        .iter()
-        .filter(|cell| judgement.entries[cell.entry].entry == "wrong-on-purpose")
-        .find_map(wrong);
-    let (position, given) = wrong.expect("a wrong value");
+    let is_wrong_run = |cell: &&mut Cell| judgement.entries[cell.entry].entry == "wrong-on-purpose";
+    let cell = block.cells.iter_mut().find(is_wrong_run).expect("a run");
+    cell.values[1] = Some(Value::NotKept);
+    let position = (2..cell.verdicts.len()).find(|&position| cell.verdicts[position] == ValueVerdict::Wrong);
+    let position = position.expect("a wrong value");
+    let given = cell.values[position].clone().expect("a value");
     block.trusted[position].certified = Some(Box::new(Certified {
         method: Method::Explored,
         value: CertifiedValue::Exactly(given),
@@ -215,7 +211,11 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "examination",
         "instance.html",
         "#instance=Philosophers-PT-000005&examination=CTLCardinality",
-        &["unknown: a tie", "&amp;position=08\">08</a>"],
+        &[
+            "unknown: a tie",
+            "&amp;position=08\">08</a>",
+            "<td><span class=\"s k\" title=\"right\">✓</span> </td>",
+        ],
     ),
     (
         "value",
@@ -223,6 +223,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&position=01",
         &[
             "all votes agree",
+            "<td>none</td>",
             "that shows that the value is FALSE.",
             "Philosophers-PT-000005-CTLCardinality-01",
             " wrong</span>",
@@ -232,7 +233,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
             "A run of 60 steps from the initial marking.",
             "think_0 1 → 0, left_0 0 → 1, fork_0 1 → 0",
             "… 20 steps left out; ",
-            "0123456789abcdef  contest-2018.tar.zst\" | sha256sum --check",
+            "0123456789abcdef  contest-2018.tar.zst' | sha256sum --check",
         ],
     ),
     (
@@ -241,6 +242,7 @@ pub const PAGES: [(&str, &str, &str, &[&str]); 24] = [
         "#instance=Philosophers-PT-000005&examination=CTLCardinality&entry=wrong-on-purpose",
         &[
             "✗ 2 of 16 wrong",
+            "The first is for position 01 (the judged table does not state the value); ",
             "12.34 s",
             "line 7: a contradiction",
             "<i>⟨ESC⟩</i>[1mexploring",

@@ -280,6 +280,15 @@ fn a_table_that_does_not_follow_from_the_record_is_found() {
 }
 
 #[test]
+fn the_runs_of_an_archive_with_an_output_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("classes.csv");
+    printed(&["export", text(&archive()), "--classes", text(&out)], 0);
+    let listed = fs::read_to_string(out).unwrap();
+    assert!(listed.contains(&format!("\n{},", RUN.replace('/', ","))), "{listed}");
+}
+
+#[test]
 fn a_changed_output_is_not_judged() {
     let folder = unpacked();
     let outputs = folder.path().join("outputs").join(RUN).join("1");

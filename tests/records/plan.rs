@@ -277,6 +277,7 @@ fn mistakes_in_a_campaign_are_refused_with_allowed_values() {
             &["UperBounds", "StateSpace", "did you mean `UpperBounds`?"],
         ),
         ("inputs = \"models\"", "inputs = \"model\"", 3, &["no folder", "model", "NAME.tgz"]),
+        ("inputs = \"models\"", "inputs =", 3, &["`inputs =`: no value follows `=`"]),
         ("inputs = \"models\"", "inputs = \"models\"\nstart = \"warm\"", 4, &["warm", "boot", "restore"]),
         (
             "inputs = \"models\"",

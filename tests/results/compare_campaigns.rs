@@ -84,7 +84,8 @@ fn each_lost_and_gained_value_is_counted_and_listed_once() {
         "{text}"
     );
     assert!(
-        text.contains("if 0 % of runs are lost and 50 % gained, it is found in 61.3 % of comparisons"),
+        text.contains("significant if at least 10 runs changed in one direction and 2 in the other; ")
+            && text.contains("if 0 % of runs are lost and 50 % gained, it is found in 61.3 % of comparisons"),
         "{text}"
     );
 }

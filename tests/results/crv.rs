@@ -194,7 +194,12 @@ fn explain_says_that_a_run_of_2014_is_a_timeout() {
         .success()
         .stdout(predicates::str::contains("timeout, right is ").count(3))
         .stdout(predicates::str::starts_with("LARVA (crv-2014)"))
-        .stdout(predicates::str::contains("\ntrack "));
+        .stdout(
+            predicates::str::is_match(
+                "\ntrack +right +wrong +no answer +points +rank +medal\njava +18 +0 +5 +211.26 ",
+            )
+            .unwrap(),
+        );
 }
 
 const HEADER: &str = "track,benchmark,tool,verdict,memory_mb,time_s,expected,outcome,base_time_s\n";

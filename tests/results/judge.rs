@@ -365,7 +365,7 @@ fn explain_names_the_tools_without_a_vote_and_the_cause_of_a_single_vote() {
     assert_eq!(shown(1), ["unknown:split", &format!("there is no vote{without}")]);
     let not_stated = "there is one vote, and the judged table does not state its value";
     assert_eq!(shown(2), ["unknown:single", not_stated]);
-    assert_eq!(shown(3), ["unknown:single", "there is one vote, and its confidence is below 97/100"]);
+    assert_eq!(shown(3), ["unknown:single", "there is one vote, and its confidence is below 97 %"]);
 }
 
 #[test]

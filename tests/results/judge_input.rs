@@ -206,9 +206,12 @@ fn results_of_another_contest_are_named() {
     let error = folder.run("judge . --edition mcc-2018 --out out", 2);
     assert!(error.contains("results of SV-COMP or CRV need an --edition of that contest"), "{error}");
     std::fs::write(folder.path().join("record.db"), "").unwrap();
+    std::fs::write(folder.path().join("a.tar.zst"), [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
     for edition in ["svcomp-2013", "crv-2014"] {
         let error = folder.run(&format!("judge . --edition {edition} --out out"), 2);
         assert!(error.contains(". is the record of a campaign of the MCC"), "{error}");
+        let error = folder.run(&format!("judge a.tar.zst --edition {edition} --out out"), 2);
+        assert!(error.contains("a.tar.zst is an archive of a campaign of the MCC"), "{error}");
     }
     folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
     let error = folder.run("compare-campaigns judged judged", 2);

@@ -125,6 +125,12 @@ fn the_example_of_the_rules_is_reproduced_from_result_files() {
         .stdout(predicates::str::is_match("(?m)^A +unknown +unknown +0 ").unwrap());
     harness()
         .args(["explain".as_ref(), out.path().as_os_str()])
+        .args(["--instance", "c0/t9.yml", "--examination", "Overall"])
+        .assert()
+        .code(2)
+        .stderr(predicates::str::contains(": Overall is a meta category, which has no runs; "));
+    harness()
+        .args(["explain".as_ref(), out.path().as_os_str()])
         .args(["--tool", "C"])
         .assert()
         .success()
@@ -283,8 +289,8 @@ fn explain_shows_points_by_category_and_costly_answers() {
         harness().args(["explain".as_ref(), out.path().as_os_str()]).args(["--tool", "toolA"]).assert();
     let explained = String::from_utf8_lossy(&explained.success().get_output().stdout).into_owned();
     let expected = "toolA (svcomp-2014): competing\n\n\
-                    category  right  unconfirmed  wrong  unjudged  points  rank  medal\n\
-                    Loops         1            0      2         0     -10     1\nLoops: no medal: its points are not more than 0\n\n\
+                    category  right  wrong  points  rank  medal\n\
+                    Loops         1      2     -10     1\nLoops: no medal: its points are not more than 0\n\n\
                     Runs that lost points: 2; points lost by them: 12:\n\x20 Loops b.yml  answered true, right is false  -8\n\x20 \
                     Loops c.yml  answered false, right is true  -4\n";
     assert_eq!(explained, expected);

@@ -112,7 +112,6 @@ impl EntryComparison {
             shown(p_values)
         )?;
         let other = runs_lost.min(runs_gained);
-        let others = if other == 1 { "1 run".to_owned() } else { format!("{other} runs") };
         let percent = POWER * 100.0;
         match (needed, detectable) {
             (None, _) => writeln!(
@@ -122,13 +121,13 @@ impl EntryComparison {
             )?,
             (Some(needed), None) => writeln!(
                 out,
-                "  beside {others} in the other direction, at least {needed} runs in one direction are needed for significance; no \
-                 number of them is found in {percent} % of such comparisons"
+                "  a difference is significant if at least {needed} runs changed in one direction and {other} in the other; no \
+                 such difference is found in {percent} % of comparisons"
             )?,
             (Some(needed), Some(detectable)) => writeln!(
                 out,
-                "  beside {others} in the other direction, at least {needed} runs in one direction are needed for significance; if \
-                 {detectable} runs really differ, the test finds the difference with a probability of {percent} %"
+                "  a difference is significant if at least {needed} runs changed in one direction and {other} in the other; if \
+                 {detectable} and {other} runs really changed, it is found in {percent} % of such comparisons"
             )?,
         }
         if let Some(asked) = &self.asked {

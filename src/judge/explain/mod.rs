@@ -5,7 +5,7 @@ mod certified;
 mod tool;
 
 use super::judgement::*;
-use super::show::{approximate, basis_beside_value, columns, ending, short, status_text, wrapped};
+use super::show::{approximate, basis_beside_value, columns, ending, percent, short, status_text, wrapped};
 use crate::mcc::{ValuePoints, counted_votes};
 use crate::shared::{find, unknown};
 pub use certified::CertifiedPosition;
@@ -277,7 +277,7 @@ fn confidence_words(Confidence { agreed, answered, confidence, .. }: &Confidence
 
 /// Describes the case of E-3.1 that decided a trusted value. Where the basis has two causes, names both.
 pub fn rule(trusted: &Trusted, edition: &Edition) -> String {
-    let threshold = &edition.judging.single_threshold;
+    let threshold = percent(&edition.judging.single_threshold);
     match trusted.basis {
         Basis::Unanimous => "all votes agree".to_owned(),
         Basis::Single => format!("there is one vote, with a confidence of at least {threshold}"),
@@ -318,7 +318,7 @@ fn no_majority(edition: &Edition) -> String {
 const VALUE_NOT_STATED: &str = "the judged table does not state its value";
 
 fn too_low(edition: &Edition) -> String {
-    format!("its confidence is below {}", edition.judging.single_threshold)
+    format!("its confidence is below {}", percent(&edition.judging.single_threshold))
 }
 
 /// As `rule`, with the cause at this position, and the tools that have no vote because their variants differ.

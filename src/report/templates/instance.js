@@ -186,11 +186,13 @@ function whatHappenedInRun(cell, block) {
   if (wrong) {
     const position = cell.verdicts.indexOf("-");
     const value = given(block, cell, position);
+    const isStated = value !== NOT_KEPT;
+    const what = wrong > 1 ? `${wrong} wrong values. The first is${isStated ? ` ${short(value)}` : ""}` : isStated ? short(value) : "a wrong value";
     const others = valuesAt(block, position, cell).text;
     const cost = decimal(product([shareOf(block), names.penalty, shown.weight, String(wrong)]));
     const refuted = [...cell.verdicts].filter((verdict, position) => verdict === "-" && isRefuted(block, position)).length;
-    return [`${name} gave ${wrong > 1 ? `${wrong} wrong values. The first is ` : ""}${value === NOT_KEPT ? (wrong > 1 ? "one" : "a wrong value") : short(value)}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
-      others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
+    return [`${name} gave ${what}`, count > 1 ? ` for ${names.examinations[block.examination].positions ? "" : "position "}${positionName(block.examination, position)}` : "",
+      wrong > 1 && !isStated ? " (the judged table does not state the value)" : "", others ? `; ${others}` : "", block.values[position] === null ? "." : `. The trusted value is ${short(block.values[position])}.`,
       ` ${wrong > 1 ? `The ${wrong} wrong values cost` : "The wrong value cost"} ${cost} points; the run has ${points} in all.`,
       refuted ? ` Evidence refutes the trusted value${wrong > 1 ? ` of ${refuted === wrong ? "all" : refuted} of them` : ""}, which changes no points.` : ""].join("");
   }
@@ -260,9 +262,13 @@ function drawExamination({ instance, examination }, block) {
     element("td", { class: "value" }, value(trusted)),
     element("td", { class: "note" }, basis(block, position).word),
     ...(isCertified ? [basis(block, position).evidence] : []),
-    ...block.cells.map(cell => element("td", { class: "value" },
-      element("span", { class: `s ${VERDICTS[cell.verdicts[position]][2]}`, title: VERDICTS[cell.verdicts[position]][1] }, VERDICTS[cell.verdicts[position]][0]),
-      " ", "-?".includes(cell.verdicts[position]) ? value(given(block, cell, position)) : "")),
+    ...block.cells.map(cell => {
+      const verdict = cell.verdicts[position];
+      const hasValue = "-?".includes(verdict);
+      return element("td", { class: hasValue ? "value" : null },
+        element("span", { class: `s ${VERDICTS[verdict][2]}`, title: VERDICTS[verdict][1] }, VERDICTS[verdict][0]),
+        " ", hasValue ? value(given(block, cell, position)) : "");
+    }),
   ]);
   const heads = block.cells.map(cell => link({ instance, examination, entry: cell.entry }, names.entries[cell.entry].name));
   const foot = ["Points", "", "", ...(isCertified ? [""] : []), ...block.cells.map(cell => element("td", { title: cell.points }, decimal(cell.points)))];
@@ -294,7 +300,7 @@ function drawValue({ instance, examination, position }, block) {
     const verdict = cell.verdicts[position];
     return [link({ instance, examination, entry: cell.entry }, entry.name),
       element("td", { class: "value" }, value(given(block, cell, position), "not computed")),
-      entry.votes ? element("td", { title: entry.confidence[0] }, entry.confidence[1]) : "–", (entry.votes ? "yes" : "no") + (entry.status ? ` (${entry.votes ? "does not compete" : entry.status})` : ""),
+      entry.votes ? element("td", { title: entry.confidence[0] }, entry.confidence[1]) : "–", (!entry.votes ? "no" : verdict === "." ? "none" : "yes") + (entry.status ? ` (${entry.votes ? "does not compete" : entry.status})` : ""),
       element("td", { class: "verdict" }, sign(verdict)), element("td", { class: "id" }, breakable(at(cell.techniques, position)))];
   });
   const title = `${names.examinations[examination].name} of ${names.instances[instance][0]}`;
@@ -310,7 +316,7 @@ function drawValue({ instance, examination, position }, block) {
     evidenceOf(block, position),
     netPicture(),
     section("Answers", tableOf("The answer of each tool", ...withoutEmptyColumns(["Entry", "Answer", "Confidence", "Vote", "Verdict", "Techniques"], rows))),
-    section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${names.instances[instance][0]} --examination ${names.examinations[examination].name} --position ${position}`])),
+    section("Check this value", ...commands([`mcc-harness explain ${archive()} --instance ${shellWord(names.instances[instance][0])} --examination ${shellWord(names.examinations[examination].name)} --position ${position}`])),
     others({ instance, examination }),
   ] };
 }
@@ -367,7 +373,7 @@ function evidenceOf(block, position) {
     const file = element("p", {}, element("a", { href: path }, name.split("/").at(-1)), name.endsWith(".initial.witness.json") ? " is the initial marking, which alone contradicts the trusted value." : isWitness ? shows : name.endsWith(".explored.json") ? " records how certify found the value. The explanation above says whether a separate program found it, too. To explore the net yourself, use mcc-check, which is installed with mcc-harness: mcc-check explore INSTANCE.tgz." : proves);
     if (!name.endsWith(".explored.json")) {
       const command = isWitness ? "check-witness" : "check-certificate";
-      const check = `mcc-harness ${command} ${path} --instances ${names.instances[shown.instance][0]}.tgz`;
+      const check = `mcc-harness ${command} ${shellWord(path)} --instances ${shellWord(`${names.instances[shown.instance][0]}.tgz`)}`;
       file.append(" This command in the folder of the site checks it, with the archive of the instance: ", element("code", {}, check));
     }
     if (!isWitness) return [file];
@@ -379,11 +385,11 @@ function evidenceOf(block, position) {
 }
 
 /** The archive in commands: its file name if the site was made from it, or else the judgement of the site. */
-const archive = () => names.archive?.[0] ?? (names.is_of_table ? "data" : "ARCHIVE");
+const archive = () => names.archive ? shellWord(names.archive[0]) : names.is_of_table ? "data" : "ARCHIVE";
 
 /** Commands with a button that copies them. The first one checks the digest of the archive, if it is known. */
 function commands(lines) {
-  const check = names.archive ? [`echo "${names.archive[1]}  ${names.archive[0]}" | sha256sum --check`] : [];
+  const check = names.archive ? [`echo ${shellWord(`${names.archive[1]}  ${names.archive[0]}`)} | sha256sum --check`] : [];
   const text = [...check, ...lines].join("\n");
   const isOfSite = !names.archive && names.is_of_table;
   const first = isOfSite ? [element("p", {}, "If there is only data/judgement.json.gz, first run:"), ...box("gunzip --keep data/judgement.json.gz", "Command that unpacks")] : [];
@@ -435,9 +441,9 @@ function drawRun({ instance, examination, entry }, block) {
   } else parts.push(section("Answers", element("p", {}, recorded ? "This run is not in the judgement." : "The judgement has no such run.")));
   parts.push(netPicture());
   if (recorded) {
-    const run = `${name}/${where}/${title}`;
+    const run = shellWord(`${name}/${where}/${title}`);
     parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, recorded.outputs ? "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it." : "The tool was not started, so there is nothing to repeat. This command explains the trusted values."),
-      ...commands([...(recorded.outputs ? [`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`] : []), `mcc-harness explain ${archive()} --instance ${where} --examination ${title}`])));
+      ...commands([...(recorded.outputs ? [`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`] : []), `mcc-harness explain ${archive()} --instance ${shellWord(where)} --examination ${shellWord(title)}`])));
   }
   return { title: `${name} · ${where} · ${title}`, parts };
 }

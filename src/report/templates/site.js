@@ -30,6 +30,9 @@ function element(tag, attributes, ...children) {
 const breakable = name => name.length <= 8 ? [name] : name.split(/(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)/)
   .flatMap((part, at) => at ? [element("wbr"), part] : [part]);
 
+/** A text as one word of a shell, in quotes if a shell would change it: names can come from anyone. */
+const shellWord = text => /^[\p{L}\p{N}/._+:@%,=-]+$/u.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 /** An element of a picture. */
 const svg = (tag, attributes, ...children) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
