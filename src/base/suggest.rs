@@ -63,6 +63,11 @@ fn in_plain_words(message: &str) -> String {
         "u64" | "usize" => u64::MAX,
         "a sequence" => return format!("{wrong}, expected a list"),
         "a map" => return format!("{wrong}, expected a table"),
+        // What follows the number is no part of one.
+        "nothing" if wrong == "invalid float" => {
+            return "not a number; text and fractions stand in quotes".to_owned();
+        }
+        "nothing" => return wrong.to_owned(),
         "a boolean" => return format!("{wrong}, expected true or false"),
         name if name.starts_with("struct ") => return format!("{wrong}, expected a table"),
         _ => return message,
@@ -157,6 +162,8 @@ mod tests {
             ),
             ("invalid type: map, expected a sequence", "invalid type: table, expected a list"),
             ("wanted string or table", "expected a string or a table"),
+            ("invalid float, expected nothing", "not a number; text and fractions stand in quotes"),
+            ("extra `=`, expected nothing", "extra `=`"),
         ] {
             assert!(with_suggestion(message).ends_with(plain), "{}", with_suggestion(message));
         }

@@ -11,13 +11,14 @@ use mcc_base::names::{PropertyId, text_of};
 use mcc_base::{FileError, Mark, OnFile, files};
 use mcc_campaign::Publication;
 use mcc_campaign::benchkit::Value;
+use mcc_campaign::benchkit::published::{self, TableError};
 pub use mcc_edition::AwardKind;
 pub use mcc_edition::Status;
 use mcc_edition::{Edition, fraction};
 use mcc_store::InstructionSource;
 use num_rational::BigRational;
 use serde::{Deserialize, Serialize};
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Implements `Display` for enums whose words in files are those in texts and on pages.
@@ -43,6 +44,9 @@ pub enum JudgementError {
     /// The file cannot be read.
     #[error("{0}; give the folder that `mcc-harness judge --out` wrote")]
     File(#[from] FileError),
+    /// The packed file cannot be read.
+    #[error(transparent)]
+    Packed(#[from] TableError),
     /// The file is not JSON, or its fields are not those of a judgement.
     #[error("{}:{line}:{column}: not a judgement of this version: {reason}; judge again with this mcc-harness",
         path.display())]
@@ -79,6 +83,21 @@ impl JudgementError {
             }
         }
     }
+}
+
+/// Opens `judgement.json` of a folder, or else `judgement.json.gz`, as which a site has a long one. Returns its path too.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn open(dir: &Path) -> Result<(PathBuf, Box<dyn Read>), JudgementError> {
+    let path = dir.join("judgement.json");
+    let packed = dir.join("judgement.json.gz");
+    if !path.exists() && packed.exists() {
+        let content = published::open(&packed)?;
+        return Ok((packed, content));
+    }
+    let file = files::open_own(&path).on("read", &path)?;
+    Ok((path, Box::new(file)))
 }
 
 /// Most entries. More come from a wrong column or a forged record; the cost of judging grows with their square.
@@ -142,13 +161,12 @@ impl Judgement {
         self.inputs.iter().any(|input| input.file == CAMPAIGN_FILE)
     }
 
-    /// Reads and checks `judgement.json` of a folder that `judge --out` wrote.
+    /// Reads and checks the judgement of a folder that `judge --out` wrote, or of the folder `data` of a site.
     ///
     /// # Errors
     /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
-        let path = dir.join("judgement.json");
-        let file = files::open_own(&path).on("read", &path)?;
+        let (path, file) = open(dir)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;

@@ -27,7 +27,7 @@ use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// Most bits of the common denominator of the points of a category. The shared points of CRV have the measured numbers of all
@@ -259,6 +259,16 @@ impl Judgement {
         }
     }
 
+    /// The name of a category on pages. The tracks of CRV have short names in tables, such as `c`.
+    pub fn category_title(&self, category: usize) -> String {
+        let name = &self.categories[category].category;
+        let track = match &self.edition {
+            OtherEdition::Svcomp(_) => None,
+            OtherEdition::Crv(edition) => edition.track(name),
+        };
+        track.map_or_else(|| name.clone(), |(_, track)| track.title())
+    }
+
     /// The words of the contest for one task of a category, and for several.
     pub fn task_words(&self) -> (&'static str, &'static str) {
         match self.edition {
@@ -275,21 +285,21 @@ impl Judgement {
         }
     }
 
-    /// Reads `judgement.json` of a folder that `judge --out` wrote. Returns None if it is a judgement of the MCC.
+    /// Reads the judgement of a folder that `judge --out` wrote. Returns None if it is a judgement of the MCC.
     ///
     /// # Errors
     /// The file cannot be read, is not a judgement, or refers to an entry or category that it does not have.
     pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
-        let path = dir.join("judgement.json");
-        let mut file = mcc_base::files::open(&path).on("read", &path)?;
+        let (path, mut file) = mcc_judge::judgement::open(dir)?;
         let mut beginning = Vec::new();
         file.by_ref().take(256).read_to_end(&mut beginning).on("read", &path)?;
-        beginning.retain(|byte| !byte.is_ascii_whitespace());
-        if !beginning.starts_with(b"{\"contest\":") {
+        let mut without_blanks = beginning.clone();
+        without_blanks.retain(|byte| !byte.is_ascii_whitespace());
+        if !without_blanks.starts_with(b"{\"contest\":") {
             return Ok(None);
         }
-        file.rewind().on("read", &path)?;
-        let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
+        let whole = beginning.as_slice().chain(file);
+        let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, whole));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check().map_err(JudgementError::Broken)?;
         Ok(Some(judgement))

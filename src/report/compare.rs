@@ -123,13 +123,14 @@ pub fn write_other(
         let votes = entry.status == Status::Competing;
         entries.push(json!({ "name": visible(&entry.entry), "data": data, "votes": votes }));
     }
-    let category = |name: &&str| json!({ "name": visible(name) });
+    let category =
+        |(name, title): (&&str, &String)| json!({ "name": visible(name), "title": visible(title) });
     let instances = judgement.blocks.iter().map(|block| [&block.instance, &block.property]);
     let names = json!({
         "entries": entries,
         // One for each block: a task may be in several categories, with several properties.
         "instances": instances.map(|pair| pair.map(|text| visible(text))).collect::<Vec<_>>(),
-        "examinations": runs.groups.iter().map(category).collect::<Vec<_>>(),
+        "examinations": runs.groups.iter().zip(&runs.titles).map(category).collect::<Vec<_>>(),
         "time_limits": limits,
         "memory_limits": [],
     });

@@ -11,7 +11,6 @@ use super::{ReportError, compare, rule_page, script};
 use askama::Template;
 use mcc_base::names::file_names;
 use mcc_edition::OtherEdition;
-use mcc_edition::crv::Track;
 use mcc_judge::judgement::JudgementError;
 use mcc_other_contests::{Block, Category, CategoryPlace, Cell, Judgement, PlaceNote, Podium, Points, Score};
 use num_rational::BigRational;
@@ -163,16 +162,6 @@ fn runs(judgement: &Judgement, category: usize) -> List {
     }
 }
 
-/// The name of a category on pages. The tracks of CRV have short names in tables, such as `c`.
-fn title(judgement: &Judgement, category: usize) -> String {
-    let name = &judgement.categories[category].category;
-    let track = match &judgement.edition {
-        OtherEdition::Crv(edition) => edition.tracks.iter().find(|track| track.name == *name),
-        OtherEdition::Svcomp(_) => None,
-    };
-    visible(&track.map_or_else(|| name.clone(), Track::title))
-}
-
 fn frame(judgement: &Judgement, title: String, root: &'static str) -> Frame {
     let (contest, version) = (visible(judgement.edition.title()), visible(&judgement.version));
     let rules = match judgement.edition {
@@ -245,7 +234,7 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
                 let (one, many) = judgement.task_words();
                 let tasks = count(blocks, one, many);
                 let tasks = if blocks == 0 { String::new() } else { tasks };
-                (path(judgement, number, "html"), title(judgement, number), tasks)
+                (path(judgement, number, "html"), visible(&judgement.category_title(number)), tasks)
             })
             .collect(),
         points: (0..judgement.entries.len()).map(row).collect(),
@@ -310,7 +299,7 @@ fn card(judgement: &Judgement, podium: &Podium, root: &str) -> CategoryCard {
     };
     CategoryCard {
         link: format!("{root}{}", path(judgement, podium.category, "html")),
-        category: title(judgement, podium.category),
+        category: visible(&judgement.category_title(podium.category)),
         // The page of the category has it as its first sentence.
         note: Some(&judgement.categories[podium.category].note)
             .filter(|_| root.is_empty())
@@ -365,7 +354,7 @@ fn capitalized(name: &str) -> String {
 
 fn category_page(judgement: &Judgement, category: usize, runs: &List, scores: &[Picture]) -> CategoryPage {
     let judged = &judgement.categories[category];
-    let name = title(judgement, category);
+    let name = visible(&judgement.category_title(category));
     let picture = plots::score_name(judgement, category);
     let mut runs_by_entry: HashMap<usize, u64> = HashMap::new();
     let here = judgement.blocks.iter().filter(|block| block.category == category);

@@ -63,7 +63,7 @@ fn write_page(
     frame: Frame,
     site: &NewSite,
 ) -> Result<(), ReportError> {
-    let groups = grouped(pictures, &runs.groups, site)?;
+    let groups = grouped(pictures, runs, site)?;
     let page = PicturesPage { frame, groups, compare, has_times: runs.is_measured(Measure::Time) };
     site.page("pictures.html", &page)
 }
@@ -71,14 +71,14 @@ fn write_page(
 /// Writes pictures and sorts them by the group that they show; first those of the whole contest.
 fn grouped(
     pictures: impl Iterator<Item = Picture>,
-    names: &[&str],
+    runs: &Runs,
     site: &NewSite,
 ) -> Result<Vec<(String, Vec<Picture>)>, ReportError> {
     let mut groups: Vec<(String, Vec<Picture>)> = std::iter::once("Whole contest".to_owned())
-        .chain(names.iter().map(|name| visible(name)))
+        .chain(runs.titles.iter().map(|title| visible(title)))
         .map(|name| (name, vec![]))
         .collect();
-    let files = file_names(names.iter().copied());
+    let files = file_names(runs.groups.iter().copied());
     for picture in pictures {
         write_one("pictures", &picture, site)?;
         // The longest matching name counts: `solved-ReachSafety-Loops` is not a picture of `Loops`.

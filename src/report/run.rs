@@ -37,7 +37,7 @@ struct RunData {
     /// Index in `Recorded::disks`.
     disks: usize,
     attempts: Vec<AttemptData>,
-    /// Path and description of the picture of CPU and memory over time; None without samples.
+    /// Path and description of the picture of CPU and memory over time; None if too few samples were taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<(String, String)>,
     /// The path of the file of excerpts; empty if no output was kept.

@@ -68,7 +68,8 @@ fn a_contradiction_in_the_tables_of_2014_is_noted() {
     assert_eq!(
         notes.trim_end(),
         "note: track offline, MonPoly, overhead: the sum of the printed column is 39.721, but the printed total is 39.35; \
-         the score of benchmark 18 is printed as 0.375, but its measurements give 0.004; with the computed scores the total is right"
+         the score of benchmark 18 is printed as 0.375, but its measurements give 0.004; with the computed score in \
+         its place the printed column adds up to the printed total"
     );
 
     let site = out.path().join("site");
@@ -164,7 +165,14 @@ fn the_site_of_2014_compares_measured_times() {
         .success();
     let page = |name: &str| std::fs::read_to_string(site.join(name)).unwrap();
     let compare = page("compare.html");
-    assert!(page("pictures.html").contains("href=\"compare.html\"") && compare.contains("time_ms"));
+    let pictures = page("pictures.html");
+    assert!(pictures.contains("href=\"compare.html\"") && compare.contains("time_ms"));
+    // Pages have the titles of the tracks; CSV files have their names.
+    assert!(pictures.contains("Right benchmarks in Offline monitoring by execution time of the run"));
+    assert!(!pictures.contains(" in offline"));
+    assert!(page("runs.js").contains("\"title\":\"Offline monitoring\""));
+    assert!(page("pictures/time.csv").contains("\ncategory,offline,"));
+    assert!(!pictures.contains("entries that only vote"));
     assert!(compare.contains("a click keeps its name.") && compare.contains("on the same benchmark, "));
     assert!(page("index.html").contains("<a href=\"rules.html#CRV\">Rules</a>"));
     assert!(page("rules.html").contains("<h2 id=\"CRV\">"));

@@ -42,6 +42,7 @@ fn the_list_has_every_edition_with_its_unknown_settings() {
         ),
         "{text}"
     );
+    assert!(text.contains("(`judging.scale`): 6.3605 is used, about that of 2020, 2023 and 2024;"), "{text}");
 }
 
 #[test]

@@ -199,7 +199,15 @@ fn the_picture_of_an_hour_long_run_is_small() {
     assert_eq!(rows(&picture).len(), 3600);
     assert_eq!(rows(&picture)[1], ["2002", "5363", "79460", "250002"]);
     assert_eq!(plots::samples("run", "none", 1, &[]), None);
-    check(&plots::samples("run-of-a-second", "short", 1, &samples[..1]).expect("a picture"));
+    // One point is no line.
+    assert_eq!(plots::samples("run-of-a-second", "short", 1, &samples[..1]), None);
+    check(&plots::samples("run-of-two-seconds", "short", 1, &samples[..2]).expect("a picture"));
+    let unreported: Vec<Sample> =
+        samples[..2].iter().map(|sample| Sample { memory_kib: 0, ..sample.clone() }).collect();
+    let picture = plots::samples("run-without-report", "short", 1, &unreported).expect("a picture");
+    check(&picture);
+    assert!(picture.description.ends_with("; there is no sample of the tool's memory."));
+    assert!(!picture.svg.contains(">the tool<") && picture.svg.contains(">the whole guest<"));
 }
 
 #[test]
@@ -283,6 +291,7 @@ fn at_the_size_of_2018_pictures_are_small_and_reproducible() {
         assert!(picture.svg.len() < 100_000, "{}: {}", picture.name, picture.svg.len());
         assert!(!picture.svg.contains("<script"));
     }
+    assert!(named(&pictures, "time").svg.contains(">limit 1 h</text>"));
     let mut names: Vec<&str> = pictures.iter().map(|picture| picture.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();

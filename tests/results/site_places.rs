@@ -136,6 +136,11 @@ fn the_site_of_2018_has_margins_and_medals() {
     let site = dir.path().join("site");
     let mut command = Command::cargo_bin("mcc-harness").expect("the program");
     command.arg("report").arg(&judged).arg("--out").arg(&site).assert().success();
+    // A long judgement is packed; `explain` reads it.
+    let data = site.join("data");
+    assert!(!data.join("judgement.json").exists() && data.join("judgement.json.gz").exists());
+    let mut command = Command::cargo_bin("mcc-harness").expect("the program");
+    command.arg("explain").arg(&data).args(["--tool", "GreatSPN"]).assert().success();
     let page = text(site.join("podiums/StateSpace.html"));
     for expected in [
         "GreatSPN is first with",

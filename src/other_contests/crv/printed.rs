@@ -88,8 +88,13 @@ pub(super) fn contradictions(
                     note += &format!("; {cells}");
                     let mismatch: BigRational =
                         mismatches.iter().map(|mismatch| &mismatch.printed - &mismatch.computed).sum();
-                    let right = (total - (sum - mismatch)).abs() <= tolerance.total;
-                    note += if right { "; with the computed scores the total is right" } else { "" };
+                    if (total - (sum - mismatch)).abs() <= tolerance.total {
+                        note += match mismatches.len() {
+                            1 => "; with the computed score in its place",
+                            _ => "; with the computed scores in their places",
+                        };
+                        note += " the printed column adds up to the printed total";
+                    }
                 }
                 Some(note)
             }

@@ -150,8 +150,10 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
     if found.iter().any(|(_, kind)| !matches!(kind, FileKind::Categories)) {
         Ok(found)
     } else {
+        // An error is printed without notes, and these say why.
+        let unread: String = notes.iter().take(3).map(|note| format!("; {note}")).collect();
         Err(SvcompError::Refused(format!(
-            "{folder}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it"
+            "{folder}: no result file (*.xml, also .gz or .bz2) and no table of scores (*.csv) is in it{unread}"
         )))
     }
 }

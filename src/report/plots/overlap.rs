@@ -45,7 +45,7 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
     let shown = &sets[..sets.len().min(MAX_SETS)];
     let (base, below) = (TOP + BARS, TOP + BARS + 18);
     let right = LEFT + COLUMN * shown.len() as i32;
-    let mut drawing = Drawing::new((right + 24).max(560), below + ROW * tools.len() as i32 + 34);
+    let mut drawing = Drawing::new((right + 24).max(640), below + ROW * tools.len() as i32 + 34);
     let bars = Axis::linear(Unit::Count, 0.0, most as f64, (base, TOP));
     drawing.upright(&bars, (LEFT, right));
     drawing.text((16, TOP + 4), "s", &format!("right {} of exactly these tools", runs.what));
@@ -94,9 +94,14 @@ pub(super) fn overlap(runs: &Runs, group: Option<usize>) -> Option<Picture> {
         set.iter().map(|&e| runs.entries[e].as_str()).collect::<Vec<_>>().join(separator)
     };
     let title = format!("Right {} by set of tools {}", runs.what, runs.place(group));
+    // Only the MCC has variants and votes.
+    let counted = match runs.group_key {
+        "examination" => " Each entry counts as a tool here, also variants and entries that only vote.",
+        _ => "",
+    };
     let description = format!(
         "Each column of dots is a set of tools; the bar above it is the number of {} that exactly these tools have \
-         right. Each entry counts as a tool here, also variants and entries that only vote. The largest set: {} by {}; {note}.",
+         right.{counted} The largest set: {} by {}; {note}.",
         runs.what,
         thousands(most),
         names(&sets[0].0, ", "),

@@ -37,6 +37,8 @@ pub struct Runs<'a> {
     pub(crate) entries: Vec<String>,
     /// The examinations or categories that have runs, in their order.
     pub(crate) groups: Vec<&'a str>,
+    /// Their names on pages and in pictures.
+    pub(crate) titles: Vec<String>,
     /// What a tool solves: `values`, `instances` or `benchmarks`.
     pub(super) what: &'static str,
     /// `examination` or `category`, as in files.
@@ -119,6 +121,7 @@ impl<'a> Runs<'a> {
         Self {
             entries: names(&judgement.entries),
             groups: groups.iter().map(|&group| judgement.examinations[group].as_str()).collect(),
+            titles: groups.iter().map(|&group| judgement.examinations[group].clone()).collect(),
             what: "values",
             group_key: "examination",
             group_word: "examination",
@@ -158,6 +161,7 @@ impl<'a> Runs<'a> {
         Self {
             entries: names(&judgement.entries),
             groups: groups.iter().map(|&group| judgement.categories[group].category.as_str()).collect(),
+            titles: groups.iter().map(|&group| judgement.category_title(group)).collect(),
             what: match judgement.edition {
                 OtherEdition::Svcomp(_) => "instances",
                 OtherEdition::Crv(_) => "benchmarks",
@@ -204,7 +208,7 @@ impl<'a> Runs<'a> {
     /// The group in a title: `in StateSpace`, `over all examinations`.
     pub(super) fn place(&self, group: Option<usize>) -> String {
         match (group, self.group_word) {
-            (Some(group), _) => format!("in {}", self.groups[group]),
+            (Some(group), _) => format!("in {}", self.titles[group]),
             (None, "category") => "over all categories".to_owned(),
             (None, word) => format!("over all {word}s"),
         }

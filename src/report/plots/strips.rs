@@ -23,20 +23,22 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
             }
         }
     }
-    let groups = runs.groups.iter().zip(of_groups).filter(|_| group.is_none());
-    let groups = groups.map(|(name, values)| ("t".to_owned(), runs.group_key, name.to_string(), values));
+    let groups = runs.groups.iter().zip(&runs.titles).zip(of_groups).filter(|_| group.is_none());
+    let groups = groups.map(|((name, title), values)| {
+        ("t".to_owned(), runs.group_key, name.to_string(), title.clone(), values)
+    });
     let entries = runs.entries.iter().zip(of_entries).enumerate();
     let entries = entries.map(|(number, (name, values))| {
         // Without dashes: they would divide a strip into pieces.
         let class = colour_class(number);
-        (class, "tool", name.clone(), values)
+        (class, "tool", name.clone(), name.clone(), values)
     });
-    let strips: Vec<(String, &str, String, Vec<u64>)> = groups
+    let strips: Vec<(String, &str, String, String, Vec<u64>)> = groups
         .chain(entries)
         .filter(|(.., values)| !values.is_empty())
-        .map(|(class, kind, name, mut values)| {
+        .map(|(class, kind, name, title, mut values)| {
             values.sort_unstable();
-            (class, kind, name, values)
+            (class, kind, name, title, values)
         })
         .collect();
     let least = strips.iter().map(|(.., values)| values[0]).min()?;
@@ -49,14 +51,14 @@ pub(super) fn strips(runs: &Runs, group: Option<usize>, measure: Measure) -> Opt
     for limit in runs.limits(measure).into_iter().filter(|&limit| axis.holds(limit as f64)) {
         let x = axis.pixel(limit as f64);
         drawing.path("l", &format!("M{x} {TOP}V{bottom}"));
-        drawing.text((x, TOP - 6), "s m", &Unit::from(measure).text(limit));
+        drawing.text((x, TOP - 6), "s m", &format!("limit {}", Unit::from(measure).text(limit)));
     }
     let mut rows = Vec::new();
-    for (number, (class, kind, name, values)) in (0..).zip(&strips) {
+    for (number, (class, kind, name, title, values)) in (0..).zip(&strips) {
         let y = TOP + 16 + ROW * number;
         let five = [0, 1, 2, 3, 4].map(|quarter| quantile(values, quarter));
         let [low, lower, median, upper, high] = five.map(|value| axis.pixel(value as f64));
-        drawing.text((LEFT - 10, y + 4), "e", &fitting(name, 26));
+        drawing.text((LEFT - 10, y + 4), "e", &fitting(title, 26));
         drawing.path(class, &format!("M{low} {y}H{high}"));
         drawing.path(&format!("{class} w"), &format!("M{lower} {y}H{}", upper.max(lower + 1)));
         // Drawn twice: an edge in the background colour makes the mark visible on any strip.

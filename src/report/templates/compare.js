@@ -27,6 +27,9 @@ const KINDS_OF_PAIRS = {
 /** A run is found within this number of pixels of the pointer. */
 const REACH = 12;
 
+/** The name of a group on the page; files and addresses have the name of the tables. */
+const titleOf = group => names.examinations[group].title ?? names.examinations[group].name;
+
 const tools = new Map();
 let saved = [];
 
@@ -68,7 +71,7 @@ function drawCompare() {
   const line = element("input", { type: "checkbox", id: "line", checked: hasLine });
   const controls = element("div", { class: "controls" }, labelled("x axis", "a", entries, a), labelled("y axis", "b", entries, b), swap,
     labelled("Metric", "what", MEASURED.map(value => [value, FIGURES[value].name]), what),
-    labelled(GROUP, "in", [[-1, "all"], ...names.examinations.map((examination, at) => [at, examination.name]).filter(([at]) => names.examinations[at].judged !== false)], group),
+    labelled(GROUP, "in", [[-1, "all"], ...names.examinations.map((_, at) => [at, titleOf(at)]).filter(([at]) => names.examinations[at].judged !== false)], group),
     element("label", {}, line, " Regression line"));
   const go = (x, y) => {
     const value = id => document.getElementById(id).value;
@@ -107,7 +110,7 @@ function shown(choice, x, y) {
   const { a, b, what, group } = choice;
   const figure = FIGURES[what];
   const { pairs, leftOut } = pairsOf(x, y, figure.at, group);
-  if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${names.examinations[group].name} was measured for both entries.`)];
+  if (!pairs.length) return [element("p", {}, group < 0 ? "No run was measured for both entries." : `No run in ${titleOf(group)} was measured for both entries.`)];
   const place = element("div");
   // The picture has the runs that the filter of the list leaves.
   const list = listOf(pairs, figure, names.entries[a], names.entries[b], rows => place.replaceChildren(...pictureOf(choice, rows, leftOut)));
@@ -163,7 +166,7 @@ function linksOf({ where: [instance, examination] }, [first, second]) {
     .map(([name, part]) => element("a", { href: address(part) }, name === "both" ? "Values of all entries" : `Run of ${name}`));
 }
 
-const nameOf = ({ where: [instance, examination] }) => [names.instances[instance][0], names.examinations[examination].name];
+const nameOf = ({ where: [instance, examination] }) => [names.instances[instance][0], titleOf(examination)];
 
 function describe(pair, figure, entries, more) {
   const run = (run, entry) => element("li", {}, `${entry.name}: ${figure.exact(run[figure.at])}, ${plural(run[RIGHT], "right value", "right values")}${run[WRONG] ? `, ${run[WRONG]} wrong` : ""}`);
@@ -260,7 +263,7 @@ function draw(first, second, figure, group, pairs, words, line) {
   const [upright, level] = [value => `M${x(value)} ${TOP}V${BOTTOM}`, value => `M${LEFT} ${y(value)}h${SIDE}`];
   const text = (x, y, kind, words) => svg("text", { x, y, class: kind }, words);
   const [width, height] = [LEFT + SIDE + 110, BOTTOM + 96];
-  const title = `${first.name} and ${second.name}: ${figure.name}${group < 0 ? "" : ` in ${names.examinations[group].name}`}`;
+  const title = `${first.name} and ${second.name}: ${figure.name}${group < 0 ? "" : ` in ${titleOf(group)}`}`;
   const fitting = (words, most) => words.length > most ? `${words.slice(0, most - 1)}…` : words;
   const limit = value => `limit ${figure.text(value)}`;
   const picture = svg("svg", { class: "plot", width, height, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMinYMin", role: "img", "aria-labelledby": "compared-t compared-d" },

@@ -392,9 +392,8 @@ function commands(lines) {
   const check = names.archive ? [`echo ${shellWord(`${names.archive[1]}  ${names.archive[0]}`)} | sha256sum --check`] : [];
   const text = [...check, ...lines].join("\n");
   const isOfSite = !names.archive && names.is_of_table;
-  const first = isOfSite ? [element("p", {}, "If there is only data/judgement.json.gz, first run:"), ...box("gunzip --keep data/judgement.json.gz", "Command that unpacks")] : [];
   return [names.archive ? null : element("p", {}, isOfSite ? "Run this in the folder of this site." : `ARCHIVE stands for the published archive of the contest.${lines.length > 1 ? " replay and lint also take the folder of the record (run --out)." : ""} explain also takes the folder of the judgement (judge --out).`),
-    ...box(text, "Commands"), ...first].filter(part => part);
+    ...box(text, "Commands")].filter(part => part);
 }
 
 /** Text of commands with a button that copies it. */

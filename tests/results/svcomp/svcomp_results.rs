@@ -211,6 +211,9 @@ fn bad_input_is_rejected_with_file_line_and_remedy() {
     refused("a.xml.bz2", &format!("{named}/>x"), &["a.xml.bz2:1", "not well-formed"]);
     std::fs::create_dir_all(dir.path().join("empty")).unwrap();
     refused("empty", "", &["no result file"]);
+    write(dir.path(), "other/table.xml", "<table/>");
+    let unread = "is in it; table.xml is not read: it is no result file, its root element is <table>";
+    refused("other", "", &[unread]);
     let run = [("a.c", "true", "true", "correct", "1", "1")];
     write(dir.path(), "twice/1.xml", &result("t", "SV.Loops", "Loops", &run));
     write(dir.path(), "twice/2.xml", &result("t", "SV.Loops", "Loops", &run));
