@@ -70,7 +70,7 @@ impl Record {
         for (entry, bytes) in self.rows::<(String, i64)>(query, [])? {
             let bad = |bad| StoreError::content(&self.path, "an entry", serde::de::Error::custom(bad));
             let sum: &mut u64 = kept.entry(entry.parse().map_err(bad)?).or_default();
-            *sum = sum.saturating_add(u64::try_from(bytes).unwrap_or_default());
+            *sum = sum.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         }
         Ok(kept)
     }

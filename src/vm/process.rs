@@ -82,8 +82,9 @@ impl Process {
         }
     }
 
-    /// Whether a fault of QEMU itself ended it: an invalid access or instruction, a failed assertion, or a system
-    /// call that its sandbox refuses; to be called after `wait`. SIGBUS is none of these, because the storage of the host causes it.
+    /// Whether a fault of QEMU itself ended it: an invalid access or instruction, a failed assertion, or a system call
+    /// that its sandbox refuses; to be called after `wait`. SIGBUS is none of these, because the storage of the host causes
+    /// it.
     pub fn has_crashed(&mut self) -> bool {
         use nix::libc::{SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
         match self {
