@@ -63,7 +63,7 @@ fn in_plain_words(message: &str) -> String {
         "u64" | "usize" => u64::MAX,
         "a sequence" => return format!("{wrong}, expected a list"),
         "a map" => return format!("{wrong}, expected a table"),
-        // What follows the number is no part of one.
+        // What follows the number is not a part of it.
         "nothing" if wrong == "invalid float" => {
             return "not a number; text and fractions stand in quotes".to_owned();
         }
