@@ -53,8 +53,12 @@ pub(crate) struct Automaton {
     edges: Vec<Option<Vec<Edge>>>,
     /// Number of formulas in all states, and of transitions.
     size: usize,
+    /// The work for all edges until now.
+    work: usize,
 }
 
+/// Largest number of predicates of a formula: an edge has a bit for each.
+pub(crate) const MAX_PREDS: usize = 64;
 /// Largest number of states. The formulas of the contest have some hundreds at most.
 const MAX_STATES: usize = 100_000;
 /// Largest number of transitions from a state before simplification.
@@ -64,8 +68,11 @@ const MAX_EDGES: usize = 20_000;
 /// made: some hundreds of MB. Of formulas with less than 60 sub-formulas, as those of the contest, `MAX_EDGES` limits these sets
 /// first.
 const MAX_SIZE: usize = 1 << 24;
-/// Largest number of formulas that are compared to leave out edges of one state: some seconds.
-const MAX_COMPARED: usize = 1 << 28;
+/// The most work for the edges of all states, in formulas that are compared, or sixteen that are copied or looked through:
+/// some ten seconds.
+const MAX_WORK: usize = 1 << 30;
+/// The work of a set of formulas, without these.
+const COVER_WORK: usize = 16;
 const TOO_LARGE: &str = "the automaton of the formula is too large";
 
 /// A set of obligations while it is taken apart.
@@ -80,7 +87,7 @@ struct Cover {
 }
 
 impl Automaton {
-    /// The automaton of the words that satisfy a formula. Predicates must be below 64.
+    /// The automaton of the words that satisfy a formula. It has only predicates below `MAX_PREDS`.
     pub(crate) fn new(formula: &Ltl) -> Result<Self, Stop> {
         let mut automaton = Self::default();
         let root = automaton.add(formula)?;
@@ -111,7 +118,7 @@ impl Automaton {
             Ltl::True => Node::True,
             Ltl::False => Node::False,
             Ltl::Pred(number, truth) => match u8::try_from(*number) {
-                Ok(number @ 0..64) => Node::Pred(number, *truth),
+                Ok(number) if usize::from(number) < MAX_PREDS => Node::Pred(number, *truth),
                 _ => return Err(Stop::TooLarge("the formula has more than 64 predicates")),
             },
             Ltl::And(parts) => {
@@ -194,6 +201,11 @@ impl Automaton {
         if self.size > MAX_SIZE { Err(Stop::TooLarge(TOO_LARGE)) } else { Ok(()) }
     }
 
+    fn work(&mut self, more: usize) -> Result<(), Stop> {
+        self.work += more;
+        if self.work > MAX_WORK { Err(Stop::TooLarge(TOO_LARGE)) } else { Ok(()) }
+    }
+
     /// Whether every word is accepted from a state, because nothing is left to satisfy.
     pub(crate) fn accepts_all(&self, state: u32) -> bool {
         self.states[state as usize].is_empty()
@@ -211,19 +223,26 @@ impl Automaton {
     fn expand(&mut self, state: u32) -> Result<Vec<Edge>, Stop> {
         let mut open = vec![Cover { todo: self.states[state as usize].clone(), ..Cover::default() }];
         let mut covers: Vec<Cover> = Vec::new();
-        let mut compared = 0;
         'cover: while let Some(mut cover) = open.pop() {
             if open.len() + covers.len() > MAX_EDGES {
                 return Err(Stop::TooLarge("a state of the formula's automaton has more than 20000 edges"));
             }
-            if (open.len() + covers.len()) * self.nodes.len() > MAX_SIZE {
-                return Err(Stop::TooLarge(TOO_LARGE));
-            }
+            self.work(COVER_WORK + (cover.todo.len() + cover.done.len()) / 16)?;
             while let Some(id) = cover.todo.pop() {
+                self.work(1 + cover.done.len() / 16)?;
                 if cover.done.contains(&id) {
                     continue;
                 }
                 cover.done.push(id);
+                let copies = match &self.nodes[id as usize] {
+                    Node::Or(parts) => parts.len() - 1,
+                    Node::Until(..) | Node::Release(..) => 1,
+                    _ => 0,
+                };
+                let largest = self.nodes.len().max(cover.todo.len());
+                if (open.len() + covers.len() + copies) * largest > MAX_SIZE {
+                    return Err(Stop::TooLarge(TOO_LARGE));
+                }
                 match &self.nodes[id as usize] {
                     Node::True => {}
                     Node::False => continue 'cover,
@@ -268,10 +287,7 @@ impl Automaton {
             }
             cover.next.sort_unstable();
             cover.next.dedup();
-            compared += covers.len() * (1 + cover.next.len());
-            if compared > MAX_COMPARED {
-                return Err(Stop::TooLarge(TOO_LARGE));
-            }
+            self.work(covers.len() * (1 + cover.next.len()))?;
             if covers.iter().any(|other| implies(&cover, other)) {
                 continue;
             }
@@ -314,5 +330,33 @@ mod tests {
             deep = Ltl::Release(Box::new(Ltl::Pred(1, true)), Box::new(later));
         }
         assert_eq!(stop(deep), Some(Stop::TooLarge(TOO_LARGE)));
+    }
+
+    #[test]
+    fn the_parts_of_a_formula_are_counted_before_copies_are_made_for_them() {
+        let next = |first, second, third| {
+            let preds = [first, second, third].map(|number| Ltl::Pred(number, true));
+            Ltl::Next(Box::new(Ltl::And(preds.into())))
+        };
+        let triples = (0..60).flat_map(|first| {
+            (first + 1..61).flat_map(move |second| (second + 1..62).map(move |third| (first, second, third)))
+        });
+        // The copies would be more than the edges that a state may have, which is noticed after they are made.
+        let parts: Vec<Ltl> =
+            triples.map(|(first, second, third)| next(first, second, third)).take(MAX_EDGES + 1000).collect();
+        assert_eq!(stop(Ltl::Or(parts)), Some(Stop::TooLarge(TOO_LARGE)));
+    }
+
+    #[test]
+    fn edges_that_are_left_out_are_work_too() {
+        let later = || Ltl::Next(Box::new(Ltl::Pred(0, true)));
+        // The first set of formulas, that with predicate 0 alone, makes all others useless but the last of 2^12.
+        let one =
+            |number| Ltl::Or(vec![Ltl::Pred(0, true), Ltl::And(vec![Ltl::Pred(number, true), later()])]);
+        let mut automaton = Automaton::new(&Ltl::And((1..13).map(one).collect())).unwrap();
+        automaton.work = MAX_WORK - (1 << 15);
+        assert_eq!(automaton.edges(0).err(), Some(Stop::TooLarge(TOO_LARGE)));
+        automaton.work = 0;
+        assert_eq!(automaton.edges(0).unwrap().len(), 2);
     }
 }

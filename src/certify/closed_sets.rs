@@ -10,6 +10,8 @@ use std::time::Instant;
 /// Most markings of a closed set, and numbers of tokens in it.
 const MAX_MARKINGS: usize = 4000;
 const MAX_TOKENS: usize = 100_000;
+/// The same while the markings after one marking are added, which may be very many.
+const MAX_ADDED_TOKENS: usize = 1 << 23;
 
 /// Places whose markings exclude the condition, with these markings.
 pub(crate) fn exclude(net: &Compiled, condition: &Condition, until: Instant) -> Option<Fact> {
@@ -78,7 +80,7 @@ impl<'a> Projection<'a> {
             path.reverse();
             Explored::Run(path)
         };
-        let mut done = 0;
+        let (mut done, mut tried) = (0, 0_u64);
         while done < markings.len() {
             if done % 64 == 0 && Instant::now() >= until {
                 return None;
@@ -90,6 +92,10 @@ impl<'a> Projection<'a> {
                 return Some(path(&from, done));
             }
             for (transition, needs, changes) in &self.moves {
+                tried += 1;
+                if tried % 1024 == 0 && Instant::now() >= until {
+                    return None;
+                }
                 if needs.iter().any(|(position, count)| marking[*position] < *count) {
                     continue;
                 }
@@ -101,6 +107,9 @@ impl<'a> Projection<'a> {
                 if *numbers.entry(next.clone()).or_insert(number) == number {
                     markings.push(next);
                     from.push((done, *transition));
+                    if markings.len() * self.places.len() > MAX_ADDED_TOKENS {
+                        return Some(path(&from, number));
+                    }
                 }
             }
             if markings.len() > MAX_MARKINGS || markings.len() * self.places.len() > MAX_TOKENS {
@@ -163,5 +172,30 @@ impl Condition {
             Self::All(parts) => parts.iter().any(|part| part.blame(tokens, places)),
             Self::One(parts) => parts.iter().all(|part| part.blame(tokens, places)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Arcs;
+    use crate::proof_lp::Linear;
+    use std::time::Duration;
+
+    #[test]
+    fn not_all_markings_after_one_are_kept() {
+        let many = 3000_u32;
+        let arcs = |number| Arcs { inputs: vec![(many + number, 1)], outputs: vec![(number, 1)] };
+        let transitions: Vec<Arcs> = (0..many).map(arcs).collect();
+        let mut initial = vec![0; many as usize];
+        initial.resize(2 * many as usize, 1);
+        let net = Compiled::new(initial, &transitions);
+        let places: BTreeSet<u32> = (0..many).collect();
+        let condition = Condition::Linear(Linear::new(places.iter().map(|place| (*place, 1)), 1_000_000));
+        let until = Instant::now() + Duration::from_secs(60);
+        let explored = Projection::new(&net, &places).explore(&condition, until);
+        let Some(Explored::Run(path)) = explored else { panic!("the markings are too many") };
+        // The initial marking and those after the transitions 0 to 2795 have more numbers.
+        assert_eq!(path, [2795]);
     }
 }

@@ -1,7 +1,7 @@
 //! Formulas that are decided by evidence for their parts. The numbering of parts is that of the checker's format.
 
 use crate::driver_check::Checks;
-use crate::engine::{Answer, Evidence, Outcome};
+use crate::engine::{Answer, Evidence, Outcome, Trace};
 use crate::formula::Names;
 use crate::parts::{decompose, truth};
 use crate::proof_certificate::Question;
@@ -24,9 +24,12 @@ pub(crate) fn compose(
         return None;
     };
     let (tree, _) = decompose(&formula, answer.examination.starts_with("LTL"));
-    let run = |number: usize| match &answers.iter().find(|answer| answer.part == Some(number))?.outcome {
+    let by_part: HashMap<usize, &Answer> =
+        answers.iter().filter_map(|answer| Some((answer.part?, *answer))).collect();
+    let trace = |number: usize| match &by_part.get(&number)?.outcome {
         Outcome::Decided { value: Value::Truth(truth), evidence: Evidence::Witness(trace) } => {
-            Some((*truth, checks.runs(trace).pop()?))
+            let has_run = !matches!(trace, Trace::Paths(paths) if paths.is_empty());
+            has_run.then_some((*truth, trace))
         }
         _ => None,
     };
@@ -38,7 +41,7 @@ pub(crate) fn compose(
         certificate.method.is_none().then_some((truth, certificate))
     };
     let known =
-        |number| run(number).map(|(truth, _)| truth).or_else(|| proof(number).map(|(truth, _)| truth));
+        |number| trace(number).map(|(truth, _)| truth).or_else(|| proof(number).map(|(truth, _)| truth));
     let net = &checks.named.net;
     let names = Names::new(&checks.named);
     let state = |formula: &Expr| Some(names.pred(formula).ok()??.holds(net, &net.initial));
@@ -48,19 +51,20 @@ pub(crate) fn compose(
     }
     // The clauses of an invariant are numbered in each proof, so its certificate has no other proof.
     let is_invariant = |part: &usize| {
-        run(*part).is_none()
+        trace(*part).is_none()
             && proof(*part).is_some_and(|(_, certificate)| {
                 certificate.lemmas.iter().any(|lemma| matches!(lemma, Lemma::Invariant { .. }))
             })
     };
-    if needed.iter().any(is_invariant) && needed.iter().filter(|part| run(**part).is_none()).count() > 1 {
+    if needed.iter().any(is_invariant) && needed.iter().filter(|part| trace(**part).is_none()).count() > 1 {
         return None;
     }
     let mut lemmas = Vec::new();
     let mut parts = Vec::new();
     for part in needed {
-        if let Some((truth, run)) = run(part) {
-            parts.push(Part { part, value: Value::Truth(truth), run: Some(run), proof: None });
+        if let Some((truth, trace)) = trace(part) {
+            let run = checks.runs(trace).pop();
+            parts.push(Part { part, value: Value::Truth(truth), run, proof: None });
         } else if let Some((truth, certificate)) = proof(part) {
             let proof = moved(&certificate.proof, lemmas.len());
             lemmas.extend(certificate.lemmas.iter().cloned());
@@ -94,4 +98,52 @@ fn moved(proof: &[ProofStep], by: usize) -> Vec<ProofStep> {
         }
     }
     proof
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use mcc_model::MODEL;
+    use std::fs;
+    use std::time::Duration;
+
+    #[test]
+    fn a_formula_of_very_many_parts_is_composed() {
+        const PARTS: usize = 20_000;
+        let folder = tempfile::tempdir().unwrap();
+        let instance = folder.path().join("Bare-PT-1");
+        let known = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../tests/data/evidence/instances/Bare-PT-1");
+        fs::create_dir(&instance).unwrap();
+        fs::copy(known.join(MODEL), instance.join(MODEL)).unwrap();
+        let part = "<exists-path><finally><integer-le><integer-constant>1</integer-constant>
+            <integer-constant>1</integer-constant></integer-le></finally></exists-path>";
+        let formula = format!(
+            "<property-set xmlns=\"http://mcc.lip6.fr/\"><property><id>c0</id><description/><formula>
+             <conjunction>{}</conjunction></formula></property></property-set>",
+            part.repeat(PARTS)
+        );
+        fs::write(instance.join("CTLCardinality.xml"), formula).unwrap();
+        let archive = Archive::open(&instance).unwrap();
+        let checks = Checks::new(&archive, &Budget::of_time(Duration::from_secs(60))).unwrap();
+        let answer = |part, outcome| Answer {
+            examination: "CTLCardinality".to_owned(),
+            id: "c0".to_owned(),
+            part,
+            outcome,
+            initially: None,
+            at_least: None,
+            constants: 0,
+        };
+        let shown = |part| {
+            let evidence = Evidence::Witness(Trace::Paths(vec![Vec::new()]));
+            answer(Some(part), Outcome::Decided { value: Value::Truth(true), evidence })
+        };
+        let whole = answer(None, Outcome::Open { reason: String::new() });
+        let answers: Vec<Answer> = (0..PARTS).map(shown).collect();
+        let answers: Vec<&Answer> = answers.iter().collect();
+        let certificate = compose(&archive, &checks, &whole, &answers, &HashMap::new()).unwrap();
+        assert_eq!((certificate.value, certificate.parts.len()), (Value::Truth(true), PARTS));
+    }
 }

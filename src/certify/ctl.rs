@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The value of a formula in the initial marking; None: the known part of the graph does not decide it. `labels[n]` is
-    /// the set of states in which predicate n is true.
+    /// the set of states in which predicate n is true. After an error, `limits` keeps memory that it has taken.
     pub(crate) fn holds_initially(
         &self,
         formula: &Ctl,
@@ -100,7 +100,8 @@ impl<'a> Checker<'a> {
 
     /// The states in which a formula certainly holds. None: the budget ended.
     pub(crate) fn certain(&self, formula: &Ctl, labels: &[States]) -> Option<States> {
-        self.states(formula, labels, true, self.limits).ok()
+        // What a part has taken is gone with it.
+        self.states(formula, labels, true, &self.limits.part(u64::MAX, 1.0)).ok()
     }
 
     /// The states in which a formula certainly holds, or (not `certainly`) in which it may hold.
@@ -119,7 +120,7 @@ impl<'a> Checker<'a> {
             Ctl::And(parts) => {
                 let mut result = States::none(all);
                 for (number, part) in parts.iter().enumerate() {
-                    let part = self.states(part, labels, certainly, limits)?;
+                    let part = self.further_states(part, labels, certainly, limits)?;
                     result = if number == 0 { part } else { result.zip(&part, |a, b| a & b) };
                 }
                 result
@@ -127,63 +128,149 @@ impl<'a> Checker<'a> {
             Ctl::Or(parts) => {
                 let mut result = States::none(all);
                 for part in parts {
-                    result = result.zip(&self.states(part, labels, certainly, limits)?, |a, b| a | b);
+                    result = result.zip(&self.further_states(part, labels, certainly, limits)?, |a, b| a | b);
                 }
                 result
             }
             Ctl::ExistsNext(inner) => {
                 let inner = self.states(inner, labels, certainly, limits)?;
                 let mut result = if certainly { States::none(all) } else { self.open.clone() };
+                let mut passed = 0;
                 for state in inner.iter() {
-                    self.predecessors.before(state).iter().for_each(|before| result.insert(*before));
+                    let predecessors = self.predecessors.before(state);
+                    predecessors.iter().for_each(|before| result.insert(*before));
+                    passed += predecessors.len() as u64;
+                    limits.spend(passed / 64)?;
+                    passed %= 64;
                 }
                 result
             }
             Ctl::ExistsUntil(before, reach) => {
-                self.until(before, reach, labels, certainly, limits, |_| true)?
+                let (before, reach) = self.operands(before, reach, labels, certainly, limits)?;
+                self.until(&before, reach, limits, |_| true)?
             }
             Ctl::AllUntil(before, reach) => {
+                let (before, reach) = self.operands(before, reach, labels, certainly, limits)?;
+                let bytes = (all * size_of::<u32>()) as u64;
+                limits.take(bytes)?;
                 // An unknown successor never joins.
                 let count =
                     |state| self.graph.successors(state).len() as u32 + u32::from(self.open.contains(state));
                 let mut left: Vec<u32> = (0..all as State).map(count).collect();
-                self.until(before, reach, labels, certainly, limits, |state| {
+                let result = self.until(&before, reach, limits, |state| {
                     left[state as usize] -= 1;
                     left[state as usize] == 0
-                })?
+                })?;
+                limits.give_back(bytes);
+                result
             }
         })
     }
 
-    /// Searches backwards from the states of `reach` through those of `before`. `joins(state)` is called once per firing
-    /// from `state` into the result, and returns whether `state` belongs to the result.
-    fn until(
+    /// The same while another set of states is in memory.
+    fn further_states(
+        &self,
+        formula: &Ctl,
+        labels: &[States],
+        certainly: bool,
+        limits: &Limits<'_>,
+    ) -> Result<States, Stop> {
+        let bytes = self.graph.states() as u64 / 8;
+        limits.take(bytes)?;
+        let states = self.states(formula, labels, certainly, limits)?;
+        limits.give_back(bytes);
+        Ok(states)
+    }
+
+    /// The states of both operands of an until.
+    fn operands(
         &self,
         before: &Ctl,
         reach: &Ctl,
         labels: &[States],
         certainly: bool,
         limits: &Limits<'_>,
-        mut joins: impl FnMut(State) -> bool,
-    ) -> Result<States, Stop> {
+    ) -> Result<(States, States), Stop> {
         let before = self.states(before, labels, certainly, limits)?;
-        let mut result = self.states(reach, labels, certainly, limits)?;
+        let mut reach = self.further_states(reach, labels, certainly, limits)?;
         if !certainly {
             // The unknown successors may be in the result.
             let open = before.clone().zip(&self.open, |a, b| a & b);
-            result = result.zip(&open, |a, b| a | b);
+            reach = reach.zip(&open, |a, b| a | b);
         }
-        let mut waiting: Vec<State> = result.iter().collect();
+        Ok((before, reach))
+    }
+
+    /// Searches backwards from the states of `result`, which become more, through those of `before`. `joins(state)` is called
+    /// once per firing from `state` into the result, and returns whether `state` belongs to the result.
+    fn until(
+        &self,
+        before: &States,
+        mut result: States,
+        limits: &Limits<'_>,
+        mut joins: impl FnMut(State) -> bool,
+    ) -> Result<States, Stop> {
+        let mut waiting: Vec<State> = Vec::new();
+        limits.reserve(&mut waiting, result.iter().count())?;
+        waiting.extend(result.iter());
         while let Some(state) = waiting.pop() {
             let predecessors = self.predecessors.before(state);
             limits.spend(1 + predecessors.len() as u64 / 16)?;
             for &previous in predecessors {
                 if joins(previous) && before.contains(previous) && !result.contains(previous) {
                     result.insert(previous);
+                    limits.reserve(&mut waiting, 1)?;
                     waiting.push(previous);
                 }
             }
         }
+        limits.give_back((waiting.capacity() * size_of::<State>()) as u64);
         Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::explore::explore;
+    use crate::net::Arcs;
+    use std::time::Duration;
+
+    fn limits(memory_bytes: u64) -> Limits<'static> {
+        Limits::new(&Budget { memory_bytes, ..Budget::of_time(Duration::from_secs(3600)) })
+    }
+
+    /// A net in which each of some transitions moves the tokens one by one.
+    fn line(tokens: u64, transitions: usize) -> Compiled {
+        let step = || Arcs { inputs: vec![(0, 1)], outputs: vec![(1, 1)] };
+        Compiled::new(vec![tokens, 0], &(0..transitions).map(|_| step()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_tables_of_nested_formulas_are_taken_from_the_memory() {
+        const STATES: u64 = 10_000;
+        let (net, all) = (line(STATES - 1, 1), limits(64 << 20));
+        let graph = explore(&net, &[STATES, STATES], &all);
+        let labels = label(&net, &graph, &[Pred::True, Pred::Dead], &all).unwrap();
+        let checker = Checker::new(&net, &graph, &all).unwrap();
+        let nested =
+            (0..100).fold(Ctl::Pred(1), |inner, _| Ctl::AllUntil(Box::new(Ctl::Pred(0)), Box::new(inner)));
+        let holds = |bytes: u64| checker.holds_initially(&nested, &labels, &limits(bytes * STATES));
+        // Each level keeps a set, of an eighth of a byte for a state, and only one of them has numbers.
+        assert_eq!(holds(12), Err(Stop::Memory));
+        assert_eq!(holds(24), Ok(Some(true)));
+    }
+
+    #[test]
+    fn the_firings_before_the_states_of_a_next_are_counted() {
+        let (net, all) = (line(1, 6400), limits(64 << 20));
+        let graph = explore(&net, &[1, 1], &all);
+        let labels = label(&net, &graph, &[Pred::Dead], &all).unwrap();
+        let checker = Checker::new(&net, &graph, &all).unwrap();
+        let before = all.left();
+        let next = Ctl::ExistsNext(Box::new(Ctl::Pred(0)));
+        assert_eq!(checker.holds_initially(&next, &labels, &all), Ok(Some(true)));
+        assert_eq!(before - all.left(), 2 + 100);
     }
 }

@@ -14,6 +14,8 @@ const MAX_PLACES: usize = 400;
 /// Most clauses of an invariant, and most cases of a proof.
 const MAX_CLAUSES: usize = 200;
 const MAX_CASES: usize = 3000;
+/// Most proofs that a firing keeps a clause: about 100 MB.
+const MAX_KEPT: usize = 300_000;
 
 /// Two places of which one is empty, the first number not above the second; equal ones: at most one token.
 type Clause = (u32, u32);
@@ -52,10 +54,10 @@ impl<'a> Exclusions<'a> {
         while changed {
             changed = false;
             for first in 0..places as u32 {
-                if Instant::now() >= until {
-                    return None;
-                }
                 for second in first..places as u32 {
+                    if Instant::now() >= until {
+                        return None;
+                    }
                     let clause = (first, second);
                     if this.has(clause)
                         && this
@@ -128,8 +130,14 @@ impl<'a> Exclusions<'a> {
         self.clauses_for(&known, &mut used, &mut 0, until)?;
         // Whatever the clauses need to be kept.
         let mut open: Vec<Clause> = used.iter().copied().collect();
+        let mut kept = 0;
         while let Some(clause) = open.pop() {
-            for transition in self.breaking(clause) {
+            let breaking = self.breaking(clause);
+            kept += breaking.len();
+            if kept > MAX_KEPT || Instant::now() >= until {
+                return None;
+            }
+            for transition in breaking {
                 let reason = self.reason(&self.needs(clause, transition))?;
                 if used.insert(reason) {
                     open.push(reason);
@@ -143,6 +151,9 @@ impl<'a> Exclusions<'a> {
         let mut proofs = Vec::new();
         for clause in &clauses {
             for transition in self.breaking(*clause) {
+                if proofs.len() % 64 == 0 && Instant::now() >= until {
+                    return None;
+                }
                 proofs.push(self.kept(*clause, transition, &clauses)?);
             }
         }
@@ -271,4 +282,27 @@ fn contradict(known: &Known, (first, second): Clause, clauses: &[Clause]) -> Opt
     let next = known.assumptions.len();
     let proofs = vec![close(first, 1, next)?, close(second, 1, next)?];
     Some(Tree::Cases(disjunctions + at - singles, proofs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::Arcs;
+    use std::time::Duration;
+
+    #[test]
+    fn an_invariant_with_too_many_proofs_is_not_used() {
+        let arcs = |from, to| Arcs { inputs: vec![(from, 1)], outputs: vec![(to, 1)] };
+        // Three of the clauses need a proof for each of the parallel transitions.
+        for (parallel, is_proved) in [(10, true), (MAX_KEPT / 3 + 1, false)] {
+            let mut transitions = vec![arcs(0, 1); parallel];
+            transitions.extend([arcs(1, 2), arcs(2, 0)]);
+            let net = Compiled::new(vec![1, 0, 0], &transitions);
+            let until = Instant::now() + Duration::from_secs(60);
+            let marked = |place| Condition::Linear(Linear::new([(place, 1)], 1));
+            let both = Condition::All(vec![marked(1), marked(2)]);
+            let exclusions = Exclusions::new(&net, until).unwrap();
+            assert_eq!(exclusions.refute(both, until).is_some(), is_proved, "{parallel}");
+        }
+    }
 }

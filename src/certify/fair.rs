@@ -5,13 +5,14 @@
 //! run of the transitions that may fire between such markings is finite (Esparza and Melzer: Model checking LTL using constraint
 //! programming, 1997).
 
-use crate::automaton::{Automaton, Edge};
+use crate::automaton::{Automaton, Edge, MAX_PREDS};
 use crate::budget::Limits;
 use crate::formula::Pred;
 use crate::net::Named;
 use crate::proof::{Condition, Prover};
 use crate::proof_lp::{MAX_CONDITION_NUMBERS, Structure};
 use crate::questions::RunSearch;
+use crate::space::bits;
 use std::collections::BTreeMap;
 
 /// Most states of an automaton that are tried.
@@ -29,9 +30,7 @@ pub(crate) fn excludes(
     let net = &named.net;
     let mut automaton = Automaton::new(&search.formula).ok()?;
     let mut prover = Prover::new(structure, limits.end());
-    let initially = (0..)
-        .zip(&*search.preds)
-        .fold(0, |bits, (number, pred): (u32, _)| bits | u64::from(pred.holds(net, &net.initial)) << number);
+    let initially = bits(net, &search.preds, &net.initial);
     let mut exclusion = Exclusion::new(named, structure, &search.preds);
     // A start with the edges of state 0 that the initial marking allows, then the states by number.
     let start: Vec<u32> =
@@ -42,7 +41,8 @@ pub(crate) fn excludes(
         if edges.contains_key(&state) {
             continue;
         }
-        if automaton.accepts_all(state) || edges.len() == MAX_STATES {
+        // The edges of a state may take seconds without a step.
+        if automaton.accepts_all(state) || edges.len() == MAX_STATES || limits.is_over() {
             return None;
         }
         let mut possible = Vec::new();
@@ -111,6 +111,8 @@ struct Exclusion<'a> {
 
 impl<'a> Exclusion<'a> {
     fn new(named: &'a Named, structure: &'a Structure, preds: &'a [Pred]) -> Self {
+        // The automaton has no others.
+        let preds = &preds[..preds.len().min(MAX_PREDS)];
         let sizes = preds.iter().map(|pred| pred.condition_numbers(&named.net)).collect();
         Self { named, structure, preds, sizes, known: BTreeMap::new(), refuted: 0 }
     }
@@ -206,9 +208,9 @@ impl<'a> Exclusion<'a> {
 mod tests {
     use super::*;
     use crate::budget::Budget;
-    use crate::formula::Sum;
+    use crate::formula::{Ltl, Sum};
     use crate::net::{Arcs, Compiled};
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     #[test]
@@ -228,5 +230,34 @@ mod tests {
             let mut exclusion = Exclusion::new(&named, &structure, &preds);
             assert_eq!(exclusion.ends(&vec![&edge; edges], &mut prover, &limits), ends);
         }
+    }
+
+    /// Excludes runs to a marking with predicate 0, which none satisfies; the formula does not use the other predicates.
+    fn excluded(preds: usize, is_cancelled: bool) -> Option<u64> {
+        let named = Named { net: Compiled::new(vec![1], &[]), ..Named::default() };
+        let structure = Structure::from_net(&named);
+        let cancel = AtomicBool::new(false);
+        let limits = Limits::new(&Budget { cancel: &cancel, ..Budget::of_time(Duration::from_secs(3600)) });
+        // The cancellation is read, and not again for some steps.
+        limits.check().unwrap();
+        cancel.store(is_cancelled, Ordering::Relaxed);
+        let number = |constant| Sum { places: Vec::new(), constant };
+        let mut preds = vec![Pred::True; preds];
+        preds[0] = Pred::Le(number(1), number(0));
+        let formula = Ltl::Until(Box::new(Ltl::True), Box::new(Ltl::Pred(0, true)));
+        let search = RunSearch { formula, preds: preds.into(), shows: true, enough: true, exact: true };
+        excludes(&named, &structure, &search, &limits)
+    }
+
+    #[test]
+    fn a_formula_is_excluded_beside_many_predicates_that_it_does_not_use() {
+        for preds in [1, 64, 65, 130] {
+            assert_eq!(excluded(preds, false), Some(1), "{preds}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_excluded_after_the_cancellation() {
+        assert_eq!(excluded(1, true), None);
     }
 }

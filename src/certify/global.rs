@@ -114,13 +114,13 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
     let mut seen: Vec<Option<u32>> = vec![None; named.transitions.len()];
     let original = range_numbers(&named.transitions);
     for (number, states) in (0..).zip(&bottom) {
-        limits.check()?;
         let this = Some(number);
         let mut missing = seen.len();
         for &state in states {
             if missing == 0 {
                 break;
             }
+            limits.spend(1)?;
             graph.store.unpack(state, &mut marking);
             for transition in net.enabled(&marking) {
                 let last = &mut seen[original[transition as usize] as usize];
@@ -132,4 +132,26 @@ pub(crate) fn live(named: &Named, graph: &Explored<'_>, limits: &Limits<'_>) -> 
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::explore::explore;
+    use crate::net::{Arcs, Compiled};
+    use std::time::Duration;
+
+    #[test]
+    fn each_marking_in_which_a_transition_is_sought_counts_as_a_step() {
+        let arcs = |from, weight, to| Arcs { inputs: vec![(from, weight)], outputs: vec![(to, weight)] };
+        // Tokens move to and fro; the last transition needs more than there are.
+        let net = Compiled::new(vec![99, 0], &[arcs(0, 1, 1), arcs(1, 1, 0), arcs(0, 1000, 1)]);
+        let named = Named { net, transitions: (0..3).map(|one| one..one + 1).collect(), ..Named::default() };
+        let limits = Limits::new(&Budget::of_time(Duration::from_secs(3600)));
+        let graph = explore(&named.net, &[99, 99], &limits);
+        let before = limits.left();
+        assert_eq!((graph.states(), live(&named, &graph, &limits)), (100, Ok(false)));
+        assert_eq!(before - limits.left(), 100 + 100);
+    }
 }

@@ -201,6 +201,12 @@ impl<'s, S: Space> Search<'s, S> {
         self.complete &= self.space.successors(state, &mut self.successors)?;
         self.successors.sort_unstable();
         self.successors.dedup();
+        // Before they are made; those in random order are made twice.
+        let copies = if self.seed == 0 { 1 } else { 2 };
+        let bytes = (edges.len() * self.successors.len() * copies * size_of::<Step>()) as u64;
+        self.limits.take(bytes)?;
+        self.limits.give_back(bytes);
+        steps.reserve_exact(edges.len() * self.successors.len());
         for &next in &self.successors {
             steps.extend(edges.iter().map(|&(accepts, to)| (accepts, (next, to))));
         }
@@ -246,10 +252,28 @@ impl<'s, S: Space> Search<'s, S> {
         wanted: impl Fn(u64, Pair) -> bool,
     ) -> Result<Vec<Step>, Stop> {
         let mut before: HashMap<Pair, (Pair, Step)> = HashMap::new();
+        let found = self.shortest_by(from, root, wanted, &mut before);
+        let bytes = BYTES * before.len() as u64;
+        self.limits.give_back(bytes);
+        self.taken -= bytes;
+        found
+    }
+
+    /// The same; `before` has for each pair that is found the pair and the step before it.
+    fn shortest_by(
+        &mut self,
+        from: Pair,
+        root: u32,
+        wanted: impl Fn(u64, Pair) -> bool,
+        before: &mut HashMap<Pair, (Pair, Step)>,
+    ) -> Result<Vec<Step>, Stop> {
         let mut waiting = VecDeque::from([from]);
         while let Some(pair) = waiting.pop_front() {
             self.limits.spend(self.cost)?;
-            for step in self.steps(pair)? {
+            let steps = self.steps(pair)?;
+            // Each was counted when the pair was entered; here only for the clock.
+            self.limits.spend(steps.len() as u64 / 64)?;
+            for step in steps {
                 let (accepts, to) = step;
                 if !self.orders.get(&to).is_some_and(|order| *order >= root && *order != REMOVED) {
                     continue;
@@ -266,11 +290,74 @@ impl<'s, S: Space> Search<'s, S> {
                     return Ok(steps);
                 }
                 if to != from && !before.contains_key(&to) {
+                    self.limits.take(BYTES)?;
+                    self.taken += BYTES;
                     before.insert(to, (pair, step));
                     waiting.push_back(to);
                 }
             }
         }
         Err(Stop::TooLarge("a component of the product has no accepting cycle"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::formula::Ltl;
+    use std::time::Duration;
+
+    /// By state: its successors.
+    struct Graph(Vec<Vec<State>>);
+
+    impl Space for Graph {
+        fn successors(&mut self, state: State, into: &mut Vec<State>) -> Result<bool, Stop> {
+            into.extend(&self.0[state as usize]);
+            Ok(true)
+        }
+
+        fn preds(&mut self, _: State) -> Result<u64, Stop> {
+            Ok(0)
+        }
+    }
+
+    fn limits(memory_bytes: u64) -> Limits<'static> {
+        Limits::new(&Budget { memory_bytes, ..Budget::of_time(Duration::from_secs(3600)) })
+    }
+
+    #[test]
+    fn steps_that_need_more_than_the_memory_are_not_made() {
+        let mut graph = Graph(vec![(1..=1000).collect()]);
+        let next = |number| Ltl::Next(Box::new(Ltl::Pred(number, true)));
+        let mut automaton = Automaton::new(&Ltl::Or((0..10).map(next).collect())).unwrap();
+        let mut steps = |memory, seed| {
+            let limits = limits(memory);
+            let mut search = Search::new(&mut graph, &mut automaton, &limits, seed, 1);
+            search.steps((0, 0)).map(|steps| steps.len())
+        };
+        assert_eq!(steps(159_999, 0), Err(Stop::Memory));
+        assert_eq!(steps(160_000, 0), Ok(10_000));
+        assert_eq!(steps(160_000, 1), Err(Stop::Memory));
+    }
+
+    #[test]
+    fn the_pairs_of_a_search_for_a_cycle_are_taken_from_the_memory() {
+        let ring = 1000;
+        let mut graph = Graph((0..ring).map(|state| vec![(state + 1) % ring]).collect());
+        let infinitely_often = Ltl::Until(Box::new(Ltl::True), Box::new(Ltl::Pred(0, false)));
+        let formula = Ltl::Release(Box::new(Ltl::False), Box::new(infinitely_often));
+        let mut automaton = Automaton::new(&formula).unwrap();
+        let mut length = |memory| {
+            let limits = limits(memory);
+            let mut search = Search::new(&mut graph, &mut automaton, &limits, 0, 1);
+            let pairs = (0..ring).flat_map(|state| (0..8).map(move |other| ((state, other), 0)));
+            search.orders.extend(pairs);
+            let found = search.shortest((0, 0), 0, |_, to| to.0 == 0).map(|steps| steps.len());
+            assert_eq!(search.taken, 0);
+            found
+        };
+        assert_eq!(length(40_000), Err(Stop::Memory));
+        assert_eq!(length(1_000_000), Ok(1000));
     }
 }

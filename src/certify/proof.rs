@@ -197,15 +197,26 @@ impl Structure {
 
     /// The largest trap among these places: a transition that takes from it puts on it.
     pub(crate) fn largest_trap(&self, mut inside: Vec<bool>) -> Vec<u32> {
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (inputs, outputs) in self.inputs.iter().zip(&self.outputs) {
-                if outputs.iter().any(|place| inside[*place as usize]) {
+        // By place inside: the transitions that put on it. By transition: the number of places inside on which it puts.
+        let mut producers: Vec<Vec<usize>> = vec![Vec::new(); inside.len()];
+        let mut puts = vec![0_usize; self.outputs.len()];
+        for (transition, outputs) in self.outputs.iter().enumerate() {
+            for place in outputs.iter().filter(|place| inside[**place as usize]) {
+                producers[*place as usize].push(transition);
+                puts[transition] += 1;
+            }
+        }
+        let mut waiting: Vec<usize> = (0..puts.len()).filter(|transition| puts[*transition] == 0).collect();
+        while let Some(transition) = waiting.pop() {
+            for (place, _) in &self.inputs[transition] {
+                if !std::mem::replace(&mut inside[*place as usize], false) {
                     continue;
                 }
-                for (place, _) in inputs {
-                    changed |= std::mem::replace(&mut inside[*place as usize], false);
+                for &producer in &producers[*place as usize] {
+                    puts[producer] -= 1;
+                    if puts[producer] == 0 {
+                        waiting.push(producer);
+                    }
                 }
             }
         }
@@ -461,6 +472,22 @@ mod tests {
         assert!(structure.refute(&[Linear::new([(1, -1)], 0), Linear::new([(2, -1)], 0)], soon()).is_none());
         assert!(prover.refute(none, soon()).is_some());
         assert!(prover.facts.iter().any(|fact| matches!(fact, Fact::Trap(_))));
+    }
+
+    #[test]
+    fn the_largest_trap_of_a_long_chain_in_the_wrong_order_is_found() {
+        const LENGTH: u32 = 300_000;
+        // Transition n moves a token from place n to the next one, and the last of these keeps none of them inside.
+        let structure = Structure {
+            initial: vec![0; LENGTH as usize + 2],
+            inputs: (0..LENGTH).map(|place| vec![(place, 1)]).collect(),
+            outputs: (0..LENGTH).map(|place| vec![place + 1]).collect(),
+            ..Structure::default()
+        };
+        let mut inside = vec![true; LENGTH as usize + 2];
+        assert_eq!(structure.largest_trap(inside.clone()).len(), inside.len());
+        inside[LENGTH as usize] = false;
+        assert_eq!(structure.largest_trap(inside), [LENGTH + 1]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::shrink_coloured::ColouredDocument;
 use mcc_model::{Arc, Count, Expr, Formula, MODEL, Net, Property};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::time::Instant;
 
@@ -63,6 +63,9 @@ pub fn shrink<E>(
     }
 }
 
+/// The candidates for a formula that are made together have about this size (as by `size_of`): some hundreds of MB.
+const MAX_TOGETHER: usize = 4_000_000;
+
 struct Reduction<'a, E> {
     best: Reducible,
     effort: Effort,
@@ -71,10 +74,14 @@ struct Reduction<'a, E> {
 }
 
 impl<E> Reduction<'_, E> {
+    /// Whether no further attempt may begin. A candidate is a copy of the net, so none is made then.
+    fn is_over(&self) -> bool {
+        self.attempts >= self.effort.attempts || Instant::now() >= self.effort.until
+    }
+
     /// Keeps the candidate if it is smaller and the programs still disagree.
     fn attempt(&mut self, candidate: Reducible) -> Result<bool, E> {
-        let no_effort = self.attempts >= self.effort.attempts || Instant::now() >= self.effort.until;
-        if no_effort || candidate.size() >= self.best.size() {
+        if self.is_over() || candidate.size() >= self.best.size() {
             return Ok(false);
         }
         self.attempts += 1;
@@ -92,9 +99,9 @@ impl<E> Reduction<'_, E> {
         without: fn(&Reducible, &Range<usize>) -> Reducible,
     ) -> Result<(), E> {
         let mut length = count(&self.best);
-        while length > 0 {
+        while length > 0 && !self.is_over() {
             let mut at = 0;
-            while at < count(&self.best) {
+            while at < count(&self.best) && !self.is_over() {
                 let part = at..(at + length).min(count(&self.best));
                 if !self.attempt(without(&self.best, &part))? {
                     at = part.end;
@@ -147,9 +154,8 @@ impl<E> Reduction<'_, E> {
         number: &mut dyn FnMut(&mut Reducible) -> Option<&mut u64>,
         least: u64,
     ) -> Result<(), E> {
-        loop {
-            let mut candidate = self.best.clone();
-            let Some(value) = number(&mut candidate).copied() else { return Ok(()) };
+        while !self.is_over() {
+            let Some(value) = number(&mut self.best).copied() else { break };
             let mut lowered = false;
             for lower in [least, value / 2, value.saturating_sub(1)] {
                 if lower >= least && lower < value && !lowered {
@@ -159,9 +165,10 @@ impl<E> Reduction<'_, E> {
                 }
             }
             if !lowered {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     fn simplify_formulas(&mut self) -> Result<(), E> {
@@ -169,18 +176,47 @@ impl<E> Reduction<'_, E> {
             return Ok(());
         }
         for number in 0..self.best.properties.len() {
-            'again: loop {
-                for formula in simpler(&self.best.properties[number].formula) {
-                    let mut candidate = self.best.clone();
-                    candidate.properties[number].formula = formula;
-                    if self.attempt(candidate)? {
-                        continue 'again;
-                    }
-                }
-                break;
-            }
+            while self.simplify(number)? {}
         }
         Ok(())
+    }
+
+    /// Makes a formula simpler once. Returns whether that was possible.
+    fn simplify(&mut self, property: usize) -> Result<bool, E> {
+        let formula = self.best.properties[property].formula.clone();
+        let size = size_of_formula(&formula);
+        let (mut candidates, mut together) = (Vec::new(), 0);
+        let mut simplified = Ok(false);
+        let _ended = each_simpler(&formula, &mut |candidate| {
+            let size_of_candidate = size_of_formula(&candidate);
+            if size_of_candidate < size {
+                candidates.push((size_of_candidate, candidate));
+                together += size_of_candidate;
+            }
+            if together > MAX_TOGETHER {
+                together = 0;
+                simplified = self.try_formulas(property, std::mem::take(&mut candidates));
+            }
+            let goes_on = matches!(simplified, Ok(false)) && !self.is_over();
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        if matches!(simplified, Ok(false)) { self.try_formulas(property, candidates) } else { simplified }
+    }
+
+    /// Tries formulas with their sizes, the largest changes first. Returns whether one was kept.
+    fn try_formulas(&mut self, property: usize, mut formulas: Vec<(usize, Formula)>) -> Result<bool, E> {
+        formulas.sort_by_key(|(size, _)| *size);
+        for (_, formula) in formulas {
+            if self.is_over() {
+                break;
+            }
+            let mut candidate = self.best.clone();
+            candidate.properties[property].formula = formula;
+            if self.attempt(candidate)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -264,18 +300,18 @@ impl Reducible {
             let ([from], [to]) = (transition.inputs.as_slice(), transition.outputs.as_slice()) else {
                 return true;
             };
-            let [from, to] = [from.place, to.place].map(|place| root(&into, place));
+            let [from, to] = [from.place, to.place].map(|place| root(&mut into, place));
             let merged = in_part && from != to;
             if merged {
                 into[to] = from;
             }
             !merged
         });
-        result.merge(&into).map_or_else(|| self.clone(), |()| result)
+        result.merge(&mut into).map_or_else(|| self.clone(), |()| result)
     }
 
     /// Merges each place into the root of another one or itself. None: a number becomes too large.
-    fn merge(&mut self, into: &[usize]) -> Option<()> {
+    fn merge(&mut self, into: &mut [usize]) -> Option<()> {
         let old = std::mem::take(&mut self.net.places);
         let roots: Vec<usize> = (0..old.len()).map(|place| root(into, place)).collect();
         let mut renumbered = vec![0; old.len()];
@@ -354,9 +390,10 @@ impl Reducible {
     }
 }
 
-/// The place into which a place is merged.
-fn root(into: &[usize], mut place: usize) -> usize {
+/// The place into which a place is merged. It halves the way there for later calls.
+fn root(into: &mut [usize], mut place: usize) -> usize {
     while into[place] != place {
+        into[place] = into[into[place]];
         place = into[place];
     }
     place
@@ -410,69 +447,72 @@ fn size_of(formula: &Expr) -> usize {
     }
 }
 
-/// Formulas with one part removed or replaced by a simpler one, the largest changes first.
-fn simpler(formula: &Formula) -> Vec<Formula> {
+/// Receives candidates one by one, as all of them together may need much more memory than the formula.
+type Visit<'a, T> = &'a mut dyn FnMut(T) -> ControlFlow<()>;
+
+/// Formulas with one part removed or replaced by another one, of which some are not simpler.
+fn each_simpler(formula: &Formula, visit: Visit<'_, Formula>) -> ControlFlow<()> {
     match formula {
-        Formula::PlaceBound(places) => shorter(places).into_iter().map(Formula::PlaceBound).collect(),
+        Formula::PlaceBound(places) => {
+            shorter(places).into_iter().map(Formula::PlaceBound).try_for_each(visit)
+        }
         Formula::Boolean(formula) => {
-            let size = size_of(formula);
-            let mut formulas = simpler_expressions(formula);
-            formulas.retain(|formula| size_of(formula) < size);
-            formulas.sort_by_key(size_of);
-            formulas.into_iter().map(|formula| Formula::Boolean(Box::new(formula))).collect()
+            each_simpler_expression(formula, &mut |formula| visit(Formula::Boolean(Box::new(formula))))
         }
     }
 }
 
-fn simpler_expressions(formula: &Expr) -> Vec<Expr> {
-    type Unary = fn(Box<Expr>) -> Expr;
-    let truth = |truth: bool| Expr::Le(Count::Constant((!truth).into()), Count::Constant(0));
-    let unary = |inner: &Expr, around: Unary| -> Vec<Expr> {
-        let inside = simpler_expressions(inner).into_iter().map(|inner| around(Box::new(inner)));
-        std::iter::once(inner.clone()).chain(inside).collect()
-    };
-    let several = |parts: &[Expr], around: fn(Vec<Expr>) -> Expr| -> Vec<Expr> {
-        let mut result = parts.to_vec();
-        for number in 0..parts.len() {
-            let mut fewer = parts.to_vec();
-            let part = fewer.remove(number);
-            if !fewer.is_empty() {
-                result.push(around(fewer.clone()));
-            }
-            for simpler in simpler_expressions(&part) {
-                let mut changed = parts.to_vec();
-                changed[number] = simpler;
-                result.push(around(changed));
-            }
-        }
-        result
-    };
-    let mut result = match formula {
-        Expr::AllPaths(inner) => unary(inner, Expr::AllPaths),
-        Expr::ExistsPath(inner) => unary(inner, Expr::ExistsPath),
-        Expr::Globally(inner) => unary(inner, Expr::Globally),
-        Expr::Finally(inner) => unary(inner, Expr::Finally),
-        Expr::Next(inner) => unary(inner, Expr::Next),
-        Expr::Not(inner) => unary(inner, Expr::Not),
-        Expr::And(parts) => several(parts, Expr::And),
-        Expr::Or(parts) => several(parts, Expr::Or),
+fn each_simpler_expression(formula: &Expr, visit: Visit<'_, Expr>) -> ControlFlow<()> {
+    match formula {
+        Expr::AllPaths(inner) => unary(inner, Expr::AllPaths, visit)?,
+        Expr::ExistsPath(inner) => unary(inner, Expr::ExistsPath, visit)?,
+        Expr::Globally(inner) => unary(inner, Expr::Globally, visit)?,
+        Expr::Finally(inner) => unary(inner, Expr::Finally, visit)?,
+        Expr::Next(inner) => unary(inner, Expr::Next, visit)?,
+        Expr::Not(inner) => unary(inner, Expr::Not, visit)?,
+        Expr::And(parts) => several(parts, Expr::And, visit)?,
+        Expr::Or(parts) => several(parts, Expr::Or, visit)?,
         Expr::Until(before, reach) => {
-            let mut result = vec![(**before).clone(), (**reach).clone(), Expr::Finally(reach.clone())];
-            let simpler = |operand: &Expr| simpler_expressions(operand).into_iter().map(Box::new);
-            result.extend(simpler(before).map(|before| Expr::Until(before, reach.clone())));
-            result.extend(simpler(reach).map(|reach| Expr::Until(before.clone(), reach)));
-            result
+            visit((**before).clone())?;
+            visit((**reach).clone())?;
+            visit(Expr::Finally(reach.clone()))?;
+            each_simpler_expression(before, &mut |before| {
+                visit(Expr::Until(Box::new(before), reach.clone()))
+            })?;
+            each_simpler_expression(reach, &mut |reach| visit(Expr::Until(before.clone(), Box::new(reach))))?;
         }
-        Expr::Fireable(ids) => shorter(ids).into_iter().map(Expr::Fireable).collect(),
+        Expr::Fireable(ids) => shorter(ids).into_iter().map(Expr::Fireable).try_for_each(&mut *visit)?,
         Expr::Le(left, right) => {
             let lefts = simpler_counts(left).into_iter().map(|left| Expr::Le(left, right.clone()));
             let rights = simpler_counts(right).into_iter().map(|right| Expr::Le(left.clone(), right));
-            lefts.chain(rights).collect()
+            lefts.chain(rights).try_for_each(&mut *visit)?;
         }
-        Expr::Deadlock => Vec::new(),
-    };
-    result.extend([truth(true), truth(false)]);
-    result
+        Expr::Deadlock => {}
+    }
+    for number in [0, 1] {
+        visit(Expr::Le(Count::Constant(number), Count::Constant(0)))?;
+    }
+    ControlFlow::Continue(())
+}
+
+fn unary(inner: &Expr, around: fn(Box<Expr>) -> Expr, visit: Visit<'_, Expr>) -> ControlFlow<()> {
+    visit(inner.clone())?;
+    each_simpler_expression(inner, &mut |inner| visit(around(Box::new(inner))))
+}
+
+fn several(parts: &[Expr], around: fn(Vec<Expr>) -> Expr, visit: Visit<'_, Expr>) -> ControlFlow<()> {
+    parts.iter().cloned().try_for_each(&mut *visit)?;
+    for (number, part) in parts.iter().enumerate() {
+        if parts.len() > 1 {
+            visit(around([&parts[..number], &parts[number + 1..]].concat()))?;
+        }
+        each_simpler_expression(part, &mut |simpler| {
+            let mut changed = parts.to_vec();
+            changed[number] = simpler;
+            visit(around(changed))
+        })?;
+    }
+    ControlFlow::Continue(())
 }
 
 fn simpler_counts(count: &Count) -> Vec<Count> {
@@ -602,6 +642,49 @@ mod tests {
         let (reduced, _) = shrink(start, effort(), &mut disputed).unwrap();
         assert!(disputed(&reduced).unwrap());
         assert!(reduced.nodes() <= 5, "{reduced:?}");
+    }
+
+    #[test]
+    fn a_conjunction_of_very_many_comparisons_is_made_simpler_in_little_memory() {
+        let mut start = ring(2);
+        let atom = |n| Expr::Le(Count::Constant(n), Count::Constant(0));
+        start.properties.truncate(6);
+        start.properties[5].formula = Formula::Boolean(Box::new(Expr::And((0..20_000).map(atom).collect())));
+        // All candidates together would need some hundreds of GB. Of the first ones the smallest is tried first.
+        let mut reduction = Reduction {
+            best: start,
+            effort: effort(),
+            attempts: 0,
+            disputed: &mut |_| -> Result<bool, io::Error> { Ok(true) },
+        };
+        assert!(reduction.simplify(5).unwrap());
+        let simplified = &reduction.best.properties[5].formula;
+        assert_eq!((reduction.attempts, size_of_formula(simplified)), (1, 3));
+    }
+
+    #[test]
+    fn no_candidate_is_made_when_the_effort_is_over() {
+        let mut reduction = Reduction {
+            best: ring(3),
+            effort: Effort { until: Instant::now(), attempts: 100 },
+            attempts: 0,
+            disputed: &mut |_| -> Result<bool, io::Error> { Ok(true) },
+        };
+        reduction.remove(|_| 10, |_, _| panic!("a candidate was made")).unwrap();
+        reduction.lower(&mut |_| panic!("a number was read"), 0).unwrap();
+        assert!(!reduction.simplify(0).unwrap());
+    }
+
+    #[test]
+    fn a_long_way_to_the_place_of_a_merge_is_halved() {
+        // Each place is merged into the one before it.
+        let mut into: Vec<usize> = (0..1000).map(|place: usize| place.saturating_sub(1)).collect();
+        let way = |into: &[usize]| {
+            std::iter::successors(Some(999), |place| (into[*place] != *place).then(|| into[*place])).count()
+        };
+        let before = way(&into);
+        assert_eq!(root(&mut into, 999), 0);
+        assert!(way(&into) <= before / 2 + 1);
     }
 
     #[test]

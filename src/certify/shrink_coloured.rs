@@ -2,7 +2,7 @@
 
 use mcc_model::Net;
 use roxmltree::{Document, Error, Node};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ pub(crate) struct ColourClass {
 }
 
 /// Ranges with the same ends are one sort, wherever they are written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ClassName {
     /// The ids of the constants in document order.
     Enumeration(Vec<String>),
@@ -55,8 +55,12 @@ impl ColouredDocument {
     /// The text is not XML.
     pub fn to_pnml(&self, net: &Net) -> Result<String, Error> {
         let document = Document::parse(&self.text)?;
-        let mut kept =
-            Kept { nodes: HashSet::new(), arcs: HashSet::new(), gone: HashSet::new(), document: self };
+        let mut kept = Kept {
+            nodes: HashSet::new(),
+            arcs: HashSet::new(),
+            gone: HashSet::new(),
+            classes: self.classes.iter().map(|class| (&class.name, class.colours)).collect(),
+        };
         kept.nodes.extend(net.places.iter().map(|place| place.id.as_str()));
         for transition in &net.transitions {
             kept.nodes.insert(&transition.id);
@@ -83,6 +87,7 @@ impl ColouredDocument {
 
 fn classes(document: &Document<'_>) -> Vec<ColourClass> {
     let mut classes: Vec<ColourClass> = Vec::new();
+    let mut known = HashSet::new();
     for node in document.descendants() {
         let (name, colours) = if is(node, "cyclicenumeration") || is(node, "finiteenumeration") {
             let ids = node.children().filter_map(|constant| constant.attribute("id"));
@@ -97,7 +102,7 @@ fn classes(document: &Document<'_>) -> Vec<ColourClass> {
         } else {
             continue;
         };
-        if classes.iter().all(|class| class.name != name) {
+        if known.insert(name.clone()) {
             classes.push(ColourClass { name, colours });
         }
     }
@@ -109,7 +114,8 @@ struct Kept<'a> {
     nodes: HashSet<&'a str>,
     arcs: HashSet<(&'a str, &'a str)>,
     gone: HashSet<&'a str>,
-    document: &'a ColouredDocument,
+    /// The number of colours that are left, by class.
+    classes: HashMap<&'a ClassName, u64>,
 }
 
 impl Kept<'_> {
@@ -169,8 +175,8 @@ impl Kept<'_> {
             return None;
         }
         let range = ClassName::Range(number(node, "start")?, number(node, "end")?);
-        let class = self.document.classes.iter().find(|class| class.name == range)?;
-        number(node, "start")?.checked_add_unsigned(class.colours - 1)
+        let colours = self.classes.get(&range)?;
+        number(node, "start")?.checked_add_unsigned(colours - 1)
     }
 }
 
@@ -204,6 +210,16 @@ mod tests {
         let pairs = &coloured.places[0].initial;
         assert_eq!((pairs.len(), pairs.values().sum::<u64>()), (2, 2), "all of C, and -1");
         assert!(text.contains("<finiteintrange start=\"-1\" end=\"0\"/>") && !text.contains("\"raise\""));
+    }
+
+    #[test]
+    fn many_classes_are_read_each_once() {
+        let constants: String = (0..100_000)
+            .map(|n| format!("<finiteenumeration><feconstant id='c{n}'/></finiteenumeration>"))
+            .collect();
+        let document =
+            ColouredDocument::read(format!("<declarations>{constants}{constants}</declarations>")).unwrap();
+        assert_eq!(document.classes.len(), 100_000);
     }
 
     #[test]

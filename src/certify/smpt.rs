@@ -3,7 +3,7 @@
 //! Only the invariant is read, and nothing of the file is executed.
 
 use crate::proof::Condition;
-use crate::proof_lp::Linear;
+use crate::proof_lp::{Linear, MAX_CONDITION_NUMBERS};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of bytes of a file.
@@ -12,6 +12,8 @@ pub(crate) const MAX_BYTES: usize = 64 << 20;
 const MAX_DEPTH: usize = 200;
 /// Most inequalities of all clauses.
 const MAX_LITERALS: usize = 5_000;
+/// Most terms in them: linear programs refuse more.
+const MAX_TERMS: usize = MAX_CONDITION_NUMBERS;
 /// Most words and parentheses of one part of the file, and of all declarations together. Each needs about 100 bytes of memory.
 const MAX_WORDS: usize = 4_000_000;
 
@@ -148,14 +150,16 @@ fn place_name(name: &str) -> &str {
 pub(crate) struct Invariant {
     /// The line where its formula begins.
     pub(crate) line: usize,
-    /// In each clause, one inequality holds. None: they have more than `MAX_LITERALS` inequalities.
+    /// In each clause, one inequality holds. None: they have more than `MAX_LITERALS` inequalities or `MAX_TERMS` terms.
     pub(crate) clauses: Option<Vec<Vec<Linear>>>,
 }
 
 impl Invariant {
     /// The problem of a file whose clauses are needed and too many.
     pub(crate) fn too_long(&self) -> Problem {
-        let what = format!("the invariant has more than {MAX_LITERALS} inequalities in clauses");
+        let what = format!(
+            "the invariant has more than {MAX_LITERALS} inequalities in clauses, or {MAX_TERMS} terms in these"
+        );
         Problem { line: self.line, what }
     }
 }
@@ -218,7 +222,7 @@ fn read_within(text: &str, place: impl Fn(&str) -> Option<u32>, most: usize) -> 
     }
     let line = body.line();
     let formula = Reader { places }.formula(&body, truth, &Bound::default())?;
-    let clauses = clauses(&formula.unwrap_or(Condition::All(Vec::new())), &mut 0);
+    let clauses = clauses(&formula.unwrap_or(Condition::All(Vec::new())), &mut [0, 0]);
     Ok(Invariant { line, clauses })
 }
 
@@ -384,29 +388,41 @@ fn relate(relation: &str, left: &Sum, right: &Sum, truth: bool) -> Option<Condit
     }
 }
 
-/// The clauses of a formula by distribution; None: there are too many. Clauses that are always true are left out.
-fn clauses(formula: &Condition, literals: &mut usize) -> Option<Vec<Vec<Linear>>> {
+/// The number of clauses and their inequalities, and that of the terms in them.
+type Size = [usize; 2];
+
+const MAX_SIZE: Size = [MAX_LITERALS, MAX_TERMS];
+
+fn size(clauses: &[Vec<Linear>]) -> Size {
+    let literals = clauses.iter().map(|clause| clause.len() + 1).sum();
+    [literals, clauses.iter().flatten().map(|linear| linear.terms.len()).sum()]
+}
+
+/// The clauses of a formula by distribution; None: there are too many. Clauses that are always true are left out. `all` is the
+/// size of the clauses of all parts.
+fn clauses(formula: &Condition, all: &mut Size) -> Option<Vec<Vec<Linear>>> {
     let made = match formula {
         Condition::Linear(linear) if linear.terms.is_empty() && linear.bound <= 0 => Vec::new(),
         Condition::Linear(linear) if linear.terms.is_empty() => vec![Vec::new()],
         Condition::Linear(linear) => vec![vec![linear.clone()]],
         Condition::All(parts) => {
-            let mut all = Vec::new();
+            let mut made = Vec::new();
             for part in parts {
-                all.extend(clauses(part, literals)?);
+                made.extend(clauses(part, all)?);
             }
-            return Some(all);
+            return Some(made);
         }
         Condition::One(parts) => {
             let mut product: Vec<Vec<Linear>> = vec![Vec::new()];
             for part in parts {
-                let choices = clauses(part, literals)?;
-                let size =
-                    |clauses: &[Vec<Linear>]| clauses.iter().map(|clause| clause.len() + 1).sum::<usize>();
-                let more = (size(&product).saturating_mul(choices.len()))
-                    .saturating_add(size(&choices).saturating_mul(product.len()));
-                if more > MAX_LITERALS {
-                    return None;
+                let choices = clauses(part, all)?;
+                let (before, added) = (size(&product), size(&choices));
+                for (number, most) in MAX_SIZE.into_iter().enumerate() {
+                    let more = (before[number].saturating_mul(choices.len()))
+                        .saturating_add(added[number].saturating_mul(product.len()));
+                    if more > most {
+                        return None;
+                    }
                 }
                 let with = |clause: &Vec<Linear>| {
                     choices.iter().map(|choice| [clause.as_slice(), choice].concat()).collect::<Vec<_>>()
@@ -416,8 +432,10 @@ fn clauses(formula: &Condition, literals: &mut usize) -> Option<Vec<Vec<Linear>>
             product
         }
     };
-    *literals += made.iter().map(|clause| clause.len() + 1).sum::<usize>();
-    (*literals <= MAX_LITERALS).then_some(made)
+    for (sum, added) in all.iter_mut().zip(size(&made)) {
+        *sum += added;
+    }
+    (all[0] <= MAX_LITERALS && all[1] <= MAX_TERMS).then_some(made)
 }
 
 #[cfg(test)]
@@ -466,6 +484,17 @@ mod tests {
         ] {
             assert_eq!(clauses_of(body), Ok(expected), "{body}");
         }
+    }
+
+    #[test]
+    fn a_long_inequality_is_not_copied_into_very_many_clauses() {
+        let long = Linear::new((0..6_000).map(|place| (place, -1)), 0);
+        let copied = |copies: i128| {
+            let others = (0..copies).map(|bound| Condition::Linear(Linear::new([(0, 1)], bound))).collect();
+            let either = Condition::One(vec![Condition::Linear(long.clone()), Condition::All(others)]);
+            clauses(&either, &mut [0, 0]).map(|clauses| clauses.len())
+        };
+        assert_eq!((copied(10), copied(1_000)), (Some(10), None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The graphs in which the product search looks for a run: the known graph of an exploration, or one that is made while
 //! it is searched.
 
-use crate::automaton::Automaton;
+use crate::automaton::{Automaton, MAX_PREDS};
 use crate::budget::{Limits, Stop};
 use crate::explore::Explored;
 use crate::formula::{Pred, SIZE_OF_STEP};
@@ -88,9 +88,16 @@ fn cost(net: &Compiled, preds: &[Pred]) -> u64 {
     1 + (net.places() as u64 + preds.iter().map(|pred| pred.size(net)).sum::<u64>()) / SIZE_OF_STEP
 }
 
-fn bits(net: &Compiled, preds: &[Pred], tokens: &[u64]) -> u64 {
+/// Reads the time and the cancellation, because the edges of an automaton may have taken seconds without a step.
+fn look(limits: &Limits<'_>) -> Result<(), Stop> {
+    if limits.is_over() { limits.check() } else { Ok(()) }
+}
+
+/// The truth of the predicates that an automaton may have, by bit. A formula from which constants were left out may have some
+/// predicates after these that it does not use.
+pub(crate) fn bits(net: &Compiled, preds: &[Pred], tokens: &[u64]) -> u64 {
     (0..)
-        .zip(preds)
+        .zip(preds.iter().take(MAX_PREDS))
         .fold(0, |bits, (number, pred): (u32, _)| bits | u64::from(pred.holds(net, tokens)) << number)
 }
 
@@ -102,6 +109,7 @@ pub(crate) fn search_known(
     automaton: &mut Automaton,
     limits: &Limits<'_>,
 ) -> Result<Option<Option<Run>>, Stop> {
+    look(limits)?;
     let mut space = Known { net, graph, preds, marking: Unpacked::new(net.places()) };
     let found = Search::new(&mut space, automaton, limits, 0, cost(net, preds)).run()?;
     Ok(match found {
@@ -123,6 +131,7 @@ pub(crate) fn search_growing(
     seed: u64,
     limits: &Limits<'_>,
 ) -> Result<(Option<Run>, usize), Stop> {
+    look(limits)?;
     let mut store = Store::new(largest, limits);
     store.insert(&net.initial)?;
     let mut space = Growing { net, store, preds, marking: Unpacked::new(net.places()) };
@@ -139,4 +148,36 @@ pub(crate) fn search_growing(
 fn run(net: &Compiled, store: &Store<'_>, lasso: &Lasso) -> Run {
     let along = |states: &Vec<State>| store.transitions_along(net, states);
     Run { stem: along(&lasso.stem), cycle: lasso.cycle.as_ref().map(along) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::formula::Ltl;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn predicates_that_no_automaton_has_change_no_bit() {
+        let mut preds = vec![Pred::True.not(); MAX_PREDS];
+        preds[63] = Pred::True;
+        preds.resize(130, Pred::True);
+        assert_eq!(bits(&Compiled::default(), &preds, &[]), 1 << 63);
+    }
+
+    #[test]
+    fn a_search_does_not_begin_after_the_cancellation() {
+        let cancel = AtomicBool::new(false);
+        let budget = Budget { cancel: &cancel, ..Budget::of_time(Duration::from_secs(3600)) };
+        let limits = Limits::new(&budget);
+        let net = Compiled::new(vec![1], &[]);
+        let search = || {
+            let mut automaton = Automaton::new(&Ltl::Next(Box::new(Ltl::Pred(0, true)))).unwrap();
+            search_growing(&net, &[1], &[Pred::True], &mut automaton, 0, &limits)
+        };
+        assert!(search().is_ok());
+        cancel.store(true, Ordering::Relaxed);
+        assert_eq!(search().err(), Some(Stop::Cancelled));
+    }
 }

@@ -3,8 +3,8 @@
 use crate::driver::{Accepted, Finding, Known};
 use mcc_base::text::counted;
 use mcc_checker::{Run, Value, Witness};
-use mcc_model::{Archive, Count, Expr, Formula, Net, NetKind};
-use std::collections::BTreeSet;
+use mcc_model::{Archive, Count, Expr, Formula, Net, NetKind, Transition};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 /// Most names of places or transitions that are listed.
@@ -31,7 +31,11 @@ pub fn in_words(archive: &Archive, finding: &Finding) -> String {
                 places.extend(ids.iter().cloned());
                 format!("the largest {}", tokens(ids))
             }
-            Formula::Boolean(expr) => formula(expr, &mut places),
+            Formula::Boolean(expr) => {
+                let mut text = String::new();
+                write_formula(expr, &mut text, &mut places);
+                text
+            }
         };
         let _ = write!(text, " ({formula})");
     }
@@ -98,8 +102,10 @@ fn runs(witness: &Witness, net: Option<&Net>, places: &BTreeSet<String>) -> Stri
 /// The last marking of a run of a P/T net, by place.
 fn marking(net: &Net, run: &Run) -> Option<Vec<(String, u64)>> {
     let mut tokens: Vec<u64> = net.places.iter().map(|place| place.initial).collect();
+    let by_id: HashMap<&str, &Transition> =
+        net.transitions.iter().map(|transition| (transition.id.as_str(), transition)).collect();
     for step in &run.steps {
-        let transition = net.transitions.iter().find(|transition| transition.id == step.transition)?;
+        let transition = by_id.get(step.transition.as_str())?;
         for arc in &transition.inputs {
             tokens[arc.place] = tokens[arc.place].checked_sub(arc.weight)?;
         }
@@ -121,34 +127,43 @@ fn list(ids: &[String]) -> String {
     }
 }
 
-/// The text of a formula; its places are added to `places`.
-fn formula(expr: &Expr, places: &mut BTreeSet<String>) -> String {
-    let mut count = |count: &Count| match count {
-        Count::Constant(constant) => constant.to_string(),
-        Count::Tokens(ids) => {
-            places.extend(ids.iter().cloned());
-            tokens(ids)
+/// Writes the text of a formula; its places are added to `places`.
+fn write_formula(expr: &Expr, text: &mut String, places: &mut BTreeSet<String>) {
+    let (start, operands, between, end): (&str, Vec<&Expr>, &str, &str) = match expr {
+        Expr::Le(left, right) => {
+            let [left, right] = [left, right].map(|count| match count {
+                Count::Constant(constant) => constant.to_string(),
+                Count::Tokens(ids) => {
+                    places.extend(ids.iter().cloned());
+                    tokens(ids)
+                }
+            });
+            let _ = write!(text, "{left} <= {right}");
+            return;
         }
+        Expr::Fireable(ids) => {
+            let _ = write!(text, "fireable({})", list(ids));
+            return;
+        }
+        Expr::Deadlock => ("deadlock", vec![], "", ""),
+        Expr::AllPaths(inner) => ("A ", vec![&**inner], "", ""),
+        Expr::ExistsPath(inner) => ("E ", vec![&**inner], "", ""),
+        Expr::Globally(inner) => ("G (", vec![&**inner], "", ")"),
+        Expr::Finally(inner) => ("F (", vec![&**inner], "", ")"),
+        Expr::Next(inner) => ("X (", vec![&**inner], "", ")"),
+        Expr::Not(inner) => ("not (", vec![&**inner], "", ")"),
+        Expr::Until(before, reach) => ("((", vec![&**before, &**reach], ") U (", "))"),
+        Expr::And(parts) => ("(", parts.iter().collect(), ") and (", ")"),
+        Expr::Or(parts) => ("(", parts.iter().collect(), ") or (", ")"),
     };
-    match expr {
-        Expr::Le(left, right) => format!("{} <= {}", count(left), count(right)),
-        Expr::Fireable(ids) => format!("fireable({})", list(ids)),
-        Expr::Deadlock => "deadlock".to_owned(),
-        Expr::AllPaths(inner) => format!("A {}", formula(inner, places)),
-        Expr::ExistsPath(inner) => format!("E {}", formula(inner, places)),
-        Expr::Globally(inner) => format!("G ({})", formula(inner, places)),
-        Expr::Finally(inner) => format!("F ({})", formula(inner, places)),
-        Expr::Next(inner) => format!("X ({})", formula(inner, places)),
-        Expr::Not(inner) => format!("not ({})", formula(inner, places)),
-        Expr::Until(before, reach) => {
-            format!("(({}) U ({}))", formula(before, places), formula(reach, places))
+    text.push_str(start);
+    for (number, operand) in operands.into_iter().enumerate() {
+        if number > 0 {
+            text.push_str(between);
         }
-        Expr::And(parts) | Expr::Or(parts) => {
-            let word = if matches!(expr, Expr::And(_)) { ") and (" } else { ") or (" };
-            let parts: Vec<String> = parts.iter().map(|part| formula(part, places)).collect();
-            format!("({})", parts.join(word))
-        }
+        write_formula(operand, text, places);
     }
+    text.push_str(end);
 }
 
 #[cfg(test)]
@@ -157,6 +172,37 @@ mod tests {
     use crate::{Budget, certify};
     use std::path::Path;
     use std::time::Duration;
+
+    #[test]
+    fn a_formula_is_written_with_its_operators_and_places() {
+        let count = |id: &str| Expr::Le(Count::Constant(1), Count::Tokens(vec![id.to_owned()]));
+        let dead = || Box::new(Expr::Deadlock);
+        let either = Expr::Or(vec![Expr::Not(dead()), Expr::Fireable(vec!["t".into(), "u".into()])]);
+        let until = Expr::Until(Box::new(count("p")), Box::new(Expr::Next(Box::new(either))));
+        let one = Expr::ExistsPath(Box::new(Expr::Finally(Box::new(count("q")))));
+        let all = Expr::AllPaths(Box::new(Expr::Globally(Box::new(Expr::And(vec![until, one])))));
+        let (mut text, mut places) = (String::new(), BTreeSet::new());
+        write_formula(&all, &mut text, &mut places);
+        let expected = "A G ((((1 <= tokens(p)) U (X ((not (deadlock)) or (fireable(t, u)))))) and (E F (1 <= tokens(q))))";
+        assert_eq!((text.as_str(), places.len()), (expected, 2));
+    }
+
+    #[test]
+    fn a_run_of_many_firings_of_many_transitions_is_followed() {
+        const MANY: usize = 200_000;
+        let arc = |place| vec![mcc_model::Arc { place, weight: 1 }];
+        let place = |id: &str, initial| mcc_model::Place { id: id.to_owned(), initial };
+        let transition = |n: usize| Transition { id: format!("t{n}"), inputs: arc(0), outputs: arc(1) };
+        let net = Net {
+            id: "n".to_owned(),
+            kind: NetKind::PlaceTransition,
+            places: vec![place("p", MANY as u64), place("q", 0)],
+            transitions: (0..MANY).map(transition).collect(),
+        };
+        let step = |n: usize| mcc_checker::Step { transition: format!("t{n}"), binding: Default::default() };
+        let run = Run { steps: (0..MANY).map(step).collect(), ..Run::default() };
+        assert_eq!(marking(&net, &run).unwrap(), [("p".to_owned(), 0), ("q".to_owned(), MANY as u64)]);
+    }
 
     #[test]
     fn a_witness_is_described_in_the_words_of_its_formula() {

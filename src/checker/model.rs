@@ -59,7 +59,7 @@ impl Model {
         }))
     }
 
-    fn from_net(net: SymmetricNet) -> Model {
+    pub fn from_net(net: SymmetricNet) -> Model {
         let places =
             net.places.iter().enumerate().map(|(number, place)| (place.id.clone(), number)).collect();
         let transitions =
