@@ -5,6 +5,7 @@ use super::{
     Campaign, Channel, ClusterSettings, GenericProperties, GuestSettings, Hosts, InputsVisible, Kind,
     Overrides, Phase, Publication, Start, Tool,
 };
+use crate::benchkit::published::TableError;
 use crate::benchkit::{FailureClass, FailureClasses};
 use crate::parse;
 use globset::Glob;
@@ -38,6 +39,9 @@ pub enum CampaignError {
     /// The archive of an instance is not valid.
     #[error(transparent)]
     Archive(#[from] mcc_model::ArchiveError),
+    /// The table of models cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The filter `--only` is not valid or matches no run.
     #[error("--only {glob}: {message}")]
     Filter {
@@ -46,6 +50,13 @@ pub enum CampaignError {
         /// The problem.
         message: String,
     },
+}
+
+impl CampaignError {
+    /// An error of a line. A line feed in a text of others does not begin a line of the message.
+    pub(super) fn wrong(file: &Path, line: usize, message: &str) -> Self {
+        Self::Wrong { file: file.to_owned(), line, message: visible(message) }
+    }
 }
 
 #[derive(Deserialize)]
@@ -133,7 +144,7 @@ impl Source<'_> {
     }
 
     fn wrong<T>(&self, at: &Spanned<T>, message: String) -> CampaignError {
-        CampaignError::Wrong { file: self.file.to_owned(), line: self.line(at.span().start), message }
+        CampaignError::wrong(self.file, self.line(at.span().start), &message)
     }
 
     /// Checks a name that is used as the name of a folder of the record.
@@ -209,7 +220,7 @@ impl Campaign {
                 _ => message,
             };
             let message = at_line(&text, line, &message);
-            CampaignError::Wrong { file: path.to_owned(), line, message }
+            CampaignError::wrong(path, line, &message)
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
 
@@ -226,11 +237,8 @@ impl Campaign {
         }
         let lines = lines(&source, &raw);
         let tools = tools(&source, &raw.tool, folder)?;
-        let publication = Publication::of_text(&text).map_err(|(line, message)| CampaignError::Wrong {
-            file: path.to_owned(),
-            line,
-            message,
-        })?;
+        let publication = Publication::of_text(&text)
+            .map_err(|(line, message)| CampaignError::wrong(path, line, &message))?;
         let original = tools.iter().find(|tool| tool.channel != Channel::Agent);
         let restore = raw.start.as_ref().filter(|start| *start.get_ref() == Start::Restore);
         if let (Some(start), Some(original)) = (restore, original) {
@@ -311,7 +319,7 @@ impl Campaign {
     /// An error that is found after loading, at the line of a key.
     pub(super) fn wrong(&self, key: &str, message: String) -> CampaignError {
         let line = self.lines.get(key).copied().unwrap_or(1);
-        CampaignError::Wrong { file: self.file.clone(), line, message }
+        CampaignError::wrong(&self.file, line, &message)
     }
 
     /// An error of the image of an entry, at the line of its key.
@@ -424,11 +432,7 @@ fn tools(source: &Source, raw: &[RawTool], folder: &Path) -> Result<Vec<Tool>, C
         });
     }
     if tools.is_empty() {
-        return Err(CampaignError::Wrong {
-            file: source.file.to_owned(),
-            line: 1,
-            message: "no [[tool]]; add at least one".to_owned(),
-        });
+        return Err(CampaignError::wrong(source.file, 1, "no [[tool]]; add at least one"));
     }
     Ok(tools)
 }

@@ -1,7 +1,8 @@
 //! Families and statuses of instances, as given by the organizer.
 
 use super::CampaignError;
-use super::load::{check_name, read};
+use super::load::check_name;
+use crate::benchkit::published::{Table, TableError};
 use mcc_edition::Edition;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,46 +39,74 @@ impl ModelRow {
             return Ok(());
         }
         let known: Vec<&str> = known.keys().map(String::as_str).collect();
-        let (file, line) = self.place.clone();
+        let (file, line) = &self.place;
         let message =
             format!("status \"{}\"; edition {} has {}", self.status, edition.name, known.join(", "));
-        Err(CampaignError::Wrong { file, line, message })
+        Err(CampaignError::wrong(file, *line, &message))
     }
 }
 
 /// Reads models.csv: the columns instance, family and status in any order. Other columns are ignored.
 pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, CampaignError> {
-    // The csv reader gives the rows of a file with CR LF the line before theirs.
-    let text = read(path)?.replace("\r\n", "\n");
-    let wrong = |line: u64, message: String| CampaignError::Wrong {
-        file: path.to_owned(),
-        line: usize::try_from(line).unwrap_or(usize::MAX),
-        message,
+    let broken = |error: TableError| match error {
+        TableError::Row { line, message, .. } => {
+            CampaignError::wrong(path, line as usize, &format!("not a CSV table: {message}"))
+        }
+        error => CampaignError::Table(error),
     };
-    let broken = |error: csv::Error| {
-        wrong(error.position().map_or(1, csv::Position::line), format!("not a CSV table: {error}"))
-    };
-    let mut table = csv::Reader::from_reader(text.as_bytes());
-    let header = table.headers().map_err(broken)?.clone();
+    let mut table = Table::open(path).map_err(broken)?;
     let column = |name: &str| {
-        let found = header.iter().position(|column| column.trim() == name);
-        found.ok_or_else(|| wrong(1, format!("no column `{name}`; required are instance,family,status")))
+        let found = table.header().iter().position(|column| column.trim() == name);
+        let message = format!("no column `{name}`; required are instance,family,status");
+        found.ok_or_else(|| CampaignError::wrong(path, 1, &message))
     };
     let (instance, family, status) = (column("instance")?, column("family")?, column("status")?);
+    let mut rows = Vec::new();
+    let read = table.each_row(|row| {
+        let cell = |column: usize| row[column].trim().to_owned();
+        let line = row.position().map_or(1, csv::Position::line) as usize;
+        let place = (path.to_owned(), line);
+        rows.push(ModelRow { instance: cell(instance), family: cell(family), status: cell(status), place });
+        Ok(())
+    });
+    read.map_err(broken)?;
     let mut models = BTreeMap::new();
-    for record in table.records() {
-        let record = record.map_err(broken)?;
-        let line = record.position().map_or(1, csv::Position::line);
-        let cell = |column: usize| record[column].trim().to_owned();
-        let place = (path.to_owned(), usize::try_from(line).unwrap_or(usize::MAX));
-        let row = ModelRow { instance: cell(instance), family: cell(family), status: cell(status), place };
-        row.check().map_err(|message| wrong(line, message))?;
+    for row in rows {
+        let line = row.place.1;
+        row.check().map_err(|message| CampaignError::wrong(path, line, &message))?;
         if let Some(first) = models.insert(row.instance.clone(), row) {
-            return Err(wrong(
-                line,
-                format!("instance \"{}\" is listed twice; remove one row", first.instance),
-            ));
+            let message = format!("instance \"{}\" is listed twice; remove one row", first.instance);
+            return Err(CampaignError::wrong(path, line, &message));
         }
     }
     Ok(models)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<usize, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let models = read_table(file.path()).map_err(|error| error.to_string());
+        Ok(models?.len())
+    }
+
+    #[test]
+    fn an_unclosed_quote_or_a_repeated_column_of_the_models_is_refused() {
+        let rows = "A-PT-1,A,surprise,\"new\"\r\nB-PT-1,B,known,\r\n";
+        let table = format!("instance,family,status,note\r\n{rows}");
+        assert_eq!(read(&table), Ok(2));
+        let unclosed = read(&table.replace("new\"", "new")).unwrap_err();
+        assert!(unclosed.contains(":2: not a CSV table: a quote is not closed"), "{unclosed}");
+        let repeated = read(&table.replace("note", "status")).unwrap_err();
+        assert!(repeated.contains("the header has the column `status` twice"), "{repeated}");
+    }
+
+    #[test]
+    fn a_name_with_a_line_feed_does_not_begin_a_line_of_the_message() {
+        let error = read("instance,family,status\n\"A\nverify: all is right\",A,known\n").unwrap_err();
+        assert!(error.contains("instance \"A⟨LF⟩verify: all is right\""), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::load::check_name;
 use super::{ALL, Campaign, CampaignError, EXAMINATIONS, InstanceFacts, NOT_COMPETING, Tool};
-use globset::{Glob, GlobMatcher, GlobSet};
+use globset::{Glob, GlobSet};
 use mcc_base::names::{EntryName, ExaminationName, ModelName, RunId, text_of};
 use mcc_base::suggest;
 use mcc_edition::{Edition, Examination};
@@ -175,7 +175,7 @@ impl Plan {
     /// # Errors
     /// The filter matches no run.
     pub fn only(self, filter: RunFilter) -> Result<Self, CampaignError> {
-        let glob = filter.0.glob().glob().to_owned();
+        let glob = filter.glob.clone();
         let plan = Self { only: Some(filter), ..self };
         let has_runs = plan.runs().next().is_some();
         let near = {
@@ -192,7 +192,10 @@ impl Plan {
 
 /// A glob on run ids (`--only GLOB`); `*` also matches `/`.
 #[derive(Clone, Debug)]
-pub struct RunFilter(GlobMatcher);
+pub struct RunFilter {
+    glob: String,
+    set: GlobSet,
+}
 
 impl RunFilter {
     /// Parses a glob.
@@ -200,16 +203,20 @@ impl RunFilter {
     /// # Errors
     /// The glob is not valid.
     pub fn new(glob: &str) -> Result<Self, CampaignError> {
-        let parsed = Glob::new(glob).map_err(|error| CampaignError::Filter {
-            glob: glob.to_owned(),
-            message: error.kind().to_string(),
-        })?;
-        Ok(Self(parsed.compile_matcher()))
+        let wrong = |message: String| CampaignError::Filter { glob: glob.to_owned(), message };
+        let parsed = Glob::new(glob).map_err(|error| wrong(error.kind().to_string()))?;
+        let set = GlobSet::builder().add(parsed).build();
+        let filter = |set| Self { glob: glob.to_owned(), set };
+        set.map(filter).map_err(|_| {
+            wrong(
+                "the glob is too large, or its braces are too deep in each other; write the names".to_owned(),
+            )
+        })
     }
 
     /// Whether the glob matches the id of a run.
     pub fn matches(&self, run: &str) -> bool {
-        self.0.is_match(run)
+        self.set.is_match(run)
     }
 }
 
@@ -290,4 +297,17 @@ fn glob_set(globs: &[String]) -> Result<GlobSet, globset::Error> {
         set.add(Glob::new(glob)?);
     }
     set.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_with_braces_that_are_too_deep_is_refused() {
+        let nested = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
+        assert!(RunFilter::new(&nested(10)).unwrap().matches("a"));
+        let error = RunFilter::new(&nested(400)).unwrap_err().to_string();
+        assert!(error.ends_with("write the names"), "{error}");
+    }
 }

@@ -113,11 +113,7 @@ impl Publication {
     /// The file cannot be read, or a value is not valid.
     pub fn load(path: &Path) -> Result<Option<Self>, CampaignError> {
         let text = super::load::read(path)?;
-        Self::of_text(&text).map_err(|(line, message)| CampaignError::Wrong {
-            file: path.to_owned(),
-            line,
-            message,
-        })
+        Self::of_text(&text).map_err(|(line, message)| CampaignError::wrong(path, line, &message))
     }
 
     /// `load` of the text of a campaign file, such as the one that a record keeps.

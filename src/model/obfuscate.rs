@@ -421,9 +421,34 @@ fn property_ids(bytes: &[u8], file: &str) -> Result<Vec<String>, ModelError> {
                     id.push_str(&part);
                 }
             }
-            Item::End => ids.extend(inside.take().map(|id| id.trim().to_owned())),
+            // White space of XML only, as `copy` does: an id can have other one.
+            Item::End => ids.extend(inside.take().map(|id| trim(&id).to_owned())),
             Item::Eof => return Ok(ids),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_with_white_space_that_is_not_of_xml_is_renamed_as_a_property() {
+        let [instance, new] = ["X-PT-1", "M0-PT-2"].map(|name| name.parse().unwrap());
+        let names = Renamer { seed: "s", instance: &instance, new: &new };
+        let text =
+            "<property-set><property><id> \u{a0}X-PT-1-LTLFireability-00\n</id></property></property-set>";
+        let mut listed = vec![];
+        let mut list = |renamed: Renamed<'_>| {
+            listed.push((renamed.original.to_owned(), renamed.obfuscated.to_owned()));
+            Ok(())
+        };
+        let written = names.properties("LTLFireability", text.as_bytes(), "f", &mut list).unwrap();
+        let obfuscated = "M0-PT-2-LTLFireability-00";
+        let expected = ("\u{a0}X-PT-1-LTLFireability-00".to_owned(), obfuscated.to_owned());
+        assert_eq!(listed, [expected]);
+        let written = String::from_utf8(written).unwrap();
+        assert!(written.contains(&format!("<id>{obfuscated}</id>")), "{written}");
     }
 }

@@ -25,6 +25,17 @@ pub struct Anomaly {
     pub unknown_id: Option<String>,
 }
 
+impl Anomaly {
+    /// Whether the problem has the id, not only a longer one such as `X-10` for `X-1`.
+    pub(super) fn is_about(&self, id: &str) -> bool {
+        let is_part = |letter: Option<char>| letter.is_some_and(|c| c.is_alphanumeric() || "-_".contains(c));
+        self.problem.match_indices(id).any(|(at, _)| {
+            let (before, after) = (&self.problem[..at], &self.problem[at + id.len()..]);
+            !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+        })
+    }
+}
+
 impl fmt::Display for Anomaly {
     /// Writes the problem and the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

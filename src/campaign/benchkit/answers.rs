@@ -14,7 +14,10 @@
 //! print values before it ends (E-5.1). A contradiction is recorded.
 
 use super::anomaly::Anomaly;
-use super::grammar::{StatedResult, Statement, is_result, is_technique, statements, words};
+use super::grammar::{
+    MAX_TECHNIQUES, MAX_TECHNIQUES_BYTES, StatedResult, Statement, is_result, is_technique, kept_techniques,
+    statements, words,
+};
 use super::interval::Interval;
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{Line, MAX_RESULT_BYTES, Truncation, for_each_candidate};
@@ -100,7 +103,7 @@ impl Answers {
     pub fn is_rejected(&self, position: usize) -> bool {
         let id = self.ids[position].as_str();
         let mut errors = self.anomalies.iter().filter(|anomaly| anomaly.severity == Severity::Error);
-        self.values[position].is_none() && errors.any(|anomaly| anomaly.problem.contains(id))
+        self.values[position].is_none() && errors.any(|anomaly| anomaly.is_about(id))
     }
 
     /// Reads the output of a tool, which may contain any bytes.
@@ -386,7 +389,16 @@ impl<'a> Reader<'a> {
                 anomaly.technique = Some(word);
             }
         }
-        self.set_value(position, text, techniques);
+        let kept = kept_techniques(techniques);
+        if kept < techniques.len() {
+            let id = self.shown(known, subject);
+            let problem = format!(
+                "{id} has more than {MAX_TECHNIQUES} techniques, or more than {MAX_TECHNIQUES_BYTES} bytes of them: the \
+                 first {kept} are kept"
+            );
+            self.warning("E-1.10", problem, "state the techniques that were used, each once");
+        }
+        self.set_value(position, text, &techniques[..kept]);
         true
     }
 
@@ -645,5 +657,35 @@ pub fn abridged(value: &str) -> String {
         _ if value == "F" => "FALSE".to_owned(),
         Some(start) if value.len() > 40 => format!("{start}... ({} digits)", value.len()),
         _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_edition::Examination;
+
+    fn read(ids: &[&str], output: &str) -> Answers {
+        let examination = Examination { name: "X".to_owned(), answers: AnswerKind::Boolean, values: 16 };
+        let ids = Some(ids.iter().map(|id| (*id).to_owned()).collect());
+        let questions = Questions { ids, ..Questions::as_printed(&examination) };
+        Answers::read(output.as_bytes(), &questions, Reading::default()).unwrap()
+    }
+
+    #[test]
+    fn techniques_beyond_the_limit_are_left_out_with_a_warning() {
+        let line = |techniques: usize| format!("FORMULA a TRUE TECHNIQUES{}\n", " A".repeat(techniques));
+        let whole = read(&["a"], &line(64));
+        assert_eq!((whole.techniques[0].len(), whole.anomalies.len()), (64, 0));
+        let cut = read(&["a"], &line(65));
+        assert_eq!((cut.techniques[0].len(), &cut.values[0]), (64, &Some(Value::True)));
+        let problem = cut.anomalies[0].problem.as_str();
+        assert!(problem.starts_with("a has more than 64 techniques, or"), "{problem}");
+    }
+
+    #[test]
+    fn an_error_in_the_line_of_a_longer_id_does_not_reject_an_id() {
+        let answers = read(&["X-1", "X-10", "B-X-1"], "FORMULA X-10 7 TECHNIQUES A\n");
+        assert_eq!([0, 1, 2].map(|position| answers.is_rejected(position)), [false, true, false]);
     }
 }

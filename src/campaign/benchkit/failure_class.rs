@@ -2,10 +2,12 @@
 
 use crate::parse;
 use mcc_base::names::EntryName;
+use mcc_base::text::visible;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
+use std::sync::LazyLock;
 
 /// The classes of what common runtimes print. A line belongs to the first class that matches it.
 const BUILT_IN: [(&str, &str); 18] = [
@@ -32,15 +34,23 @@ const BUILT_IN: [(&str, &str); 18] = [
     ("java-exception", r"^Caused by: [\w.$]+(Exception|Error)\b"),
 ];
 
-/// Bytes of an output that are read, and of a line that are compared.
+/// The compiled `BUILT_IN`.
+static BUILT_IN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    let patterns = BUILT_IN.map(|(_, pattern)| pattern);
+    RegexSetBuilder::new(patterns).unicode(false).build().expect("a few short patterns")
+});
+
+/// Bytes of an output that are read, those of them that are compared with the patterns of an entry, and bytes of a line that
+/// are compared.
 const MAX_OUTPUT: u64 = 64 << 20;
+const MAX_OWN_OUTPUT: u64 = 1 << 20;
 const MAX_LINE: u64 = 8 << 10;
 
-/// The most patterns that an entry declares, and the compiled size of each of them, and of all with those that are built in.
-/// A pattern takes several times as much memory.
+/// The most patterns that an entry declares, and the compiled size of each of them and of all together. The time of a search can
+/// be the product of this size and the length of the output, and a pattern takes several times as much memory.
 const MAX_PATTERNS: usize = 100;
-const MAX_PATTERN_BYTES: usize = 1 << 17;
-const MAX_SET_BYTES: usize = 10 << 20;
+const MAX_PATTERN_BYTES: usize = 16 << 10;
+const MAX_OWN_BYTES: usize = 256 << 10;
 
 /// The most patterns of all entries of a campaign together, because a text of others can have any number of entries. One pattern
 /// for each of 1000 entries took 0.7 GB.
@@ -60,11 +70,11 @@ pub struct FailureClass {
     pub pattern: String,
 }
 
-/// The patterns of an entry, its own before those that are built in.
+/// The patterns of an entry, which come before those that are built in.
 #[derive(Debug)]
 pub struct FailureClasses {
     set: RegexSet,
-    /// Name of the class of each pattern.
+    /// Name of the class of each pattern; empty: it has none.
     names: Vec<String>,
     /// The patterns with named groups, by their index.
     with_values: Vec<(usize, Regex)>,
@@ -79,7 +89,7 @@ pub struct FoundFailure {
     pub line: Option<String>,
     /// The last value of each named group.
     pub values: BTreeMap<String, String>,
-    /// Index of the pattern of the class.
+    /// Index of the pattern of the class, those that are built in after the own ones.
     pattern: Option<usize>,
 }
 
@@ -136,7 +146,7 @@ impl FailureClasses {
         }
         let mut with_values = vec![];
         for (index, FailureClass { class, pattern }) in declared.iter().enumerate() {
-            let wrong = |problem: String| format!("pattern \"{pattern}\": {problem}");
+            let wrong = |problem: String| format!("pattern \"{}\": {problem}", visible(pattern));
             let regex = RegexBuilder::new(pattern).unicode(false).size_limit(MAX_PATTERN_BYTES).build();
             let regex = regex.map_err(|error| match error {
                 regex::Error::CompiledTooBig(most) => {
@@ -160,21 +170,29 @@ impl FailureClasses {
                 with_values.push((index, regex));
             }
         }
-        let own = declared.iter().map(|declared| (declared.class.as_str(), declared.pattern.as_str()));
-        let (names, patterns): (Vec<String>, Vec<&str>) =
-            own.chain(BUILT_IN).map(|(name, pattern)| (name.to_owned(), pattern)).unzip();
-        let set = RegexSetBuilder::new(patterns).unicode(false).size_limit(MAX_SET_BYTES).build();
-        Ok(Self { set: set.map_err(|error| error.to_string().replace('\n', " "))?, names, with_values })
+        let patterns = declared.iter().map(|declared| &declared.pattern);
+        let set = RegexSetBuilder::new(patterns).unicode(false).size_limit(MAX_OWN_BYTES).build();
+        let set = set.map_err(|error| match error {
+            regex::Error::CompiledTooBig(most) => {
+                format!(
+                    "compiled, its patterns need more than {most} bytes together; shorten their repetitions"
+                )
+            }
+            error => error.to_string().replace('\n', " "),
+        })?;
+        let names = declared.iter().map(|declared| declared.class.clone()).collect();
+        Ok(Self { set, names, with_values })
     }
 
-    /// Adds what one output says to `found`. A class of an earlier pattern replaces one of a later pattern. The time is linear
-    /// in the output, of which the first 64 MiB and the first 8 KiB of each line count.
+    /// Adds what one output says to `found`. A class of an earlier pattern replaces one of a later pattern. The first 64 MiB of
+    /// the output count, for the patterns of the entry 1 MiB, and the first 8 KiB of each line.
     ///
     /// # Errors
     /// The output cannot be read.
     pub fn read(&self, stream: &str, output: impl BufRead, found: &mut FoundFailure) -> io::Result<()> {
         let mut output = output.take(MAX_OUTPUT);
         let mut line = vec![];
+        let mut compared = 0;
         for number in 1_u64.. {
             line.clear();
             if (&mut output).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
@@ -184,26 +202,34 @@ impl FailureClasses {
                 output.skip_until(b'\n')?;
             }
             let text = line.trim_ascii_end();
-            let matches = self.set.matches(text);
-            for (_, regex) in self.with_values.iter().filter(|(index, _)| matches.matched(*index)) {
-                let Some(groups) = regex.captures(text) else { continue };
-                for name in regex.capture_names().flatten() {
-                    if let Some(value) = groups.name(name) {
-                        let value = &value.as_bytes()[..value.len().min(MAX_VALUE)];
-                        found.values.insert(name.to_owned(), String::from_utf8_lossy(value).into_owned());
-                    }
-                }
-            }
-            let class = matches.iter().find(|index| !self.names[*index].is_empty());
-            if let Some(index) = class
+            compared += line.len() as u64;
+            let own = if compared <= MAX_OWN_OUTPUT { self.own(text, found) } else { None };
+            let built_in = || Some(self.names.len() + BUILT_IN_SET.matches(text).iter().next()?);
+            if let Some(index) = own.or_else(built_in)
                 && found.pattern.is_none_or(|known| index < known)
             {
+                let built_in = || BUILT_IN[index - self.names.len()].0.to_owned();
                 found.pattern = Some(index);
-                found.class = Some(self.names[index].clone());
+                found.class = Some(self.names.get(index).cloned().unwrap_or_else(built_in));
                 found.line = Some(format!("{stream}:{number}"));
             }
         }
         Ok(())
+    }
+
+    /// Adds the values in a line, and returns the first pattern of the entry with a class that matches it.
+    fn own(&self, text: &[u8], found: &mut FoundFailure) -> Option<usize> {
+        let matches = self.set.matches(text);
+        for (_, regex) in self.with_values.iter().filter(|(index, _)| matches.matched(*index)) {
+            let Some(groups) = regex.captures(text) else { continue };
+            for name in regex.capture_names().flatten() {
+                if let Some(value) = groups.name(name) {
+                    let value = &value.as_bytes()[..value.len().min(MAX_VALUE)];
+                    found.values.insert(name.to_owned(), String::from_utf8_lossy(value).into_owned());
+                }
+            }
+        }
+        matches.iter().find(|index| !self.names[*index].is_empty())
     }
 }
 
@@ -281,12 +307,44 @@ mod tests {
         };
         assert!(wrong("a", "(").contains("pattern \"(\""));
         assert!(wrong("a", "((a{1000}){1000}){1000}").contains("shorten its repetitions"));
+        assert!(wrong("a", "a[ab]{2000}c").contains("shorten its repetitions"));
         assert!(wrong("", "a").contains("neither a class"));
         assert!(wrong("a,b", "a").contains("other characters"));
         // A pattern that takes quadratic time with backtracking, a line that is longer than what counts.
         let long = format!("{}\nx\n", "a".repeat(1 << 20));
         let found = found(&[("evil", "(a+)+b"), ("last", "^x$")], &[("stdout", &long)]);
         assert_eq!(found.line.as_deref(), Some("stdout:2"));
+    }
+
+    #[test]
+    fn the_patterns_of_an_entry_are_bounded_together() {
+        let declared = |repetitions: usize| {
+            let pattern = format!("a[ab]{{{repetitions}}}c");
+            vec![FailureClass { class: "a".into(), pattern }; 100]
+        };
+        assert!(FailureClasses::new(&declared(20)).is_ok());
+        assert!(FailureClasses::new(&declared(200)[..1]).is_ok());
+        let problem = FailureClasses::new(&declared(200)).unwrap_err();
+        assert!(
+            problem.starts_with("compiled, its patterns need more than 262144 bytes together"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn after_a_megabyte_of_output_only_built_in_patterns_are_searched() {
+        let line = format!("{}\n", "x".repeat(4095));
+        let output = |lines: usize| line.repeat(lines) + "many colours\nSegmentation fault\n";
+        let class = |lines: usize| found(&[("colours", "colours")], &[("stdout", &output(lines))]).class;
+        assert_eq!(class(255).as_deref(), Some("colours"));
+        assert_eq!(class(256).as_deref(), Some("segmentation-fault"));
+    }
+
+    #[test]
+    fn a_pattern_with_a_line_feed_does_not_begin_a_line_of_the_message() {
+        let declared = FailureClass { class: "a".into(), pattern: "(\nverify: all is right\n".into() };
+        let problem = FailureClasses::new(&[declared]).unwrap_err();
+        assert!(problem.starts_with("pattern \"(⟨LF⟩verify: ") && !problem.contains('\n'), "{problem}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::contest_table::spelled;
 use super::keywords::bytes::{CANNOT_COMPUTE, DO_NOT_COMPETE, TECHNIQUES};
 use super::keywords::{RESULTS, STATE_SPACE};
+use super::value::MAX_BOUND_DIGITS;
 use mcc_edition::AnswerKind;
 use std::borrow::Cow;
 
@@ -163,6 +164,7 @@ fn value(word: &[u8], answers: AnswerKind, published: bool) -> StatedResult<'_> 
         (AnswerKind::Number, b"inf" | b"+inf") => StatedResult::Value("inf".into()),
         (AnswerKind::StateSpace, _) if is_infinite(word) => StatedResult::Value("Inf".into()),
         (_, [b'-', number @ ..]) if digits(number) => StatedResult::Negative,
+        (AnswerKind::Number, _) if word.len() > MAX_BOUND_DIGITS => StatedResult::Other(word),
         _ if digits(word) => {
             let zeros = word.iter().take_while(|b| **b == b'0').count().min(word.len() - 1);
             StatedResult::Value(String::from_utf8_lossy(&word[zeros..]))
@@ -181,7 +183,49 @@ fn is_rounded(word: &[u8]) -> bool {
     text.parse::<super::Value>().is_ok_and(|value| value.is_rounded())
 }
 
+/// Most techniques of a value, and most bytes of all of them. Each run of a tool can state other ones, and a judgement keeps
+/// those of all runs.
+pub(super) const MAX_TECHNIQUES: usize = 64;
+pub(super) const MAX_TECHNIQUES_BYTES: usize = 2 << 10;
+
+/// The number of words that are kept as the techniques of a value: the first ones, up to the limits.
+pub fn kept_techniques<W: AsRef<[u8]>>(words: &[W]) -> usize {
+    let mut bytes = 0;
+    let fits = |word: &&W| {
+        bytes += String::from_utf8_lossy(word.as_ref()).len();
+        bytes <= MAX_TECHNIQUES_BYTES
+    };
+    words.iter().take(MAX_TECHNIQUES).take_while(fits).count()
+}
+
 /// Whether a word has the form of a technique: A-Z, 0-9 and `_`. The set of techniques is open.
 pub(super) fn is_technique(word: &[u8]) -> bool {
     word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn techniques_of_a_value_are_bounded_in_number_and_bytes() {
+        let words = |length: usize, count: usize| vec!["A".repeat(length); count];
+        assert_eq!(kept_techniques(&words(32, 64)), 64);
+        assert_eq!(kept_techniques(&words(1, 100_000)), 64);
+        assert_eq!(kept_techniques(&words(33, 64)), 62);
+        assert_eq!(kept_techniques(&words(256 << 10, 1)), 0);
+        // Each of these bytes is replaced by three.
+        assert_eq!(kept_techniques(&[[0xff; 40]; 64]), 17);
+    }
+
+    #[test]
+    fn a_bound_that_no_marking_has_is_no_value() {
+        let read = |digits: usize, answers| {
+            let word = "7".repeat(digits);
+            matches!(value(word.as_bytes(), answers, false), StatedResult::Value(_))
+        };
+        assert!(read(MAX_BOUND_DIGITS, AnswerKind::Number));
+        assert!(!read(MAX_BOUND_DIGITS + 1, AnswerKind::Number));
+        assert!(read(24_000, AnswerKind::StateSpace), "counts of states are that long");
+    }
 }

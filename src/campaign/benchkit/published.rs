@@ -8,6 +8,7 @@
 use super::contest_table::known_name;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
+use mcc_base::text::visible;
 use mcc_base::{FileError, OnFile, files};
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
@@ -45,7 +46,7 @@ pub enum TableError {
         line: u64,
     },
     /// The header is not the expected one.
-    #[error("{path}:1: header `{found}`: expected {expected}")]
+    #[error("{path}:1: header `{}`: expected {expected}", visible(found))]
     Header {
         /// The file.
         path: PathBuf,
@@ -55,7 +56,7 @@ pub enum TableError {
         expected: String,
     },
     /// A row is wrong.
-    #[error("{path}:{line}: {message}")]
+    #[error("{path}:{line}: {}", visible(message))]
     Row {
         /// The file.
         path: PathBuf,
@@ -349,6 +350,9 @@ pub fn cells(answers: &str, kind: AnswerKind) -> impl Iterator<Item = &str> {
 /// # Errors
 /// A word is no such position.
 pub fn check_wrong(wrong: &str, values: usize) -> Result<(), String> {
+    if values == 0 && !wrong.trim_matches(' ').is_empty() {
+        return Err("column wrong: the examination has no positions; leave it empty".to_owned());
+    }
     let is_number = |word: &str| word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_digit());
     let fits = |word: &str| is_number(word) && word.parse::<usize>().is_ok_and(|position| position < values);
     match wrong.split(' ').find(|word| !word.is_empty() && !fits(word)) {
@@ -450,6 +454,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_feed_in_a_field_does_not_begin_a_line_of_the_message() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "tool,\"a\nverify: all is right\"\n\"x\ny\",z\n").unwrap();
+        let mut table = Table::open(file.path()).unwrap();
+        let header = table.wrong_header("other columns").to_string();
+        assert!(header.contains("`tool,a⟨LF⟩verify: all is right`"), "{header}");
+        let row = table.each_row(|row| Err(format!("column tool: `{}`", &row[0]))).unwrap_err().to_string();
+        assert!(row.ends_with(":3: column tool: `x⟨LF⟩y`"), "{row}");
+    }
+
+    #[test]
     fn a_row_has_its_first_line_for_every_kind_of_line_end() {
         let rows = ["a,b", "c,d", "", "\"e\n2\",f", "g,h", "i,j"];
         for end in ["\n", "\r\n"] {
@@ -488,6 +503,8 @@ mod tests {
     fn wrong_positions_are_checked() {
         assert_eq!(check_wrong("", 16), Ok(()));
         assert_eq!(check_wrong("00 15", 16), Ok(()));
+        assert_eq!(check_wrong(" ", 0), Ok(()));
+        assert!(check_wrong("00", 0).unwrap_err().contains("no positions"));
         assert!(check_wrong("16", 16).unwrap_err().contains("00 to 15"));
         assert!(check_wrong("0", 1).unwrap_err().contains("`0`"));
         assert!(check_wrong("+1", 16).unwrap_err().contains("`+1`"));

@@ -13,23 +13,21 @@
 use super::answers::{Reader, cut};
 use super::keywords::FORMULA;
 use super::keywords::bytes::TECHNIQUES;
+use super::value::MAX_BOUND_DIGITS;
 use super::{Interval, Value};
 use mcc_model::Total;
-
-/// Most digits of a number: markings have less than 2^64 tokens on a place. There can be a number for each object, and
-/// converting one takes time in the square of its length.
-const MAX_DIGITS: usize = 1000;
 
 impl Reader<'_> {
     /// The words of a line in the usual form, in which `QLIVE t17 TRUE X` is `FORMULA t17 TRUE TECHNIQUES X`. A line that says
     /// something else about a total examination is processed here, and has no words.
     pub(super) fn usual_form<'w>(&mut self, words: Vec<&'w [u8]>) -> Vec<&'w [u8]> {
         let Some(total) = self.questions.total else { return words };
-        let is_long =
-            |word: &&&[u8]| word.len() > MAX_DIGITS && word.iter().all(|byte| b"+0123456789".contains(byte));
+        let is_long = |word: &&&[u8]| {
+            word.len() > MAX_BOUND_DIGITS && word.iter().all(|byte| b"+0123456789".contains(byte))
+        };
         if let Some(number) = words.iter().find(is_long) {
             self.error(
-                format!("`{}` has more than {MAX_DIGITS} digits: the line is ignored", cut(number)),
+                format!("`{}` has more than {MAX_BOUND_DIGITS} digits: the line is ignored", cut(number)),
                 "print the number in plain decimal digits, nothing else",
             );
             return Vec::new();

@@ -39,6 +39,10 @@ pub enum Value {
 /// square of the length.
 pub(super) const MAX_DIGITS: usize = 256 << 10;
 
+/// Most digits of a bound, and of a number of a total examination: markings have less than 2^64 tokens on a place. A run can
+/// have many such numbers, and converting one takes time in the square of its length.
+pub const MAX_BOUND_DIGITS: usize = 1000;
+
 /// The error for a text that is not a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a value: expected T, F, a decimal number, inf, d.ddddE+dddd, Inf or X")]

@@ -8,6 +8,7 @@ use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
 use mcc_base::Mark;
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::contest_table::{Results, column, decimal, spelled};
+use mcc_campaign::benchkit::kept_techniques;
 use mcc_campaign::benchkit::published::Table;
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ impl Columns {
         })
     }
 
-    /// Adds one row of the table.
+    /// Adds one row of the table. Returns whether techniques are left out because they are too many.
     ///
     /// # Errors
     /// A field is wrong; the message names its column.
@@ -60,7 +61,7 @@ impl Columns {
         edition: &Edition,
         row: &csv::StringRecord,
         results: &mut RunResults,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let (entry, instance, name) =
             (row[self.tool].trim_ascii(), row[self.input].trim_ascii(), row[self.examination].trim_ascii());
         if entry.is_empty() || instance.is_empty() {
@@ -76,7 +77,8 @@ impl Columns {
             .map_err(|error| format!("column results: {error}"))?;
         let mut values = Vec::with_capacity(count);
         for cell in cells {
-            let cell = if kind == AnswerKind::Boolean { cell } else { spelled(cell) };
+            // What `+inf` means depends on the examination.
+            let cell = if kind == AnswerKind::Boolean || cell == "+inf" { cell } else { spelled(cell) };
             values.push(value_number(results, cell, kind, "results")?);
         }
         let optional = |column: Option<usize>| column.map_or("", |column| row[column].trim_ascii());
@@ -97,40 +99,61 @@ impl Columns {
             check_name("the host", host).map_err(|bad| format!("column run id: {bad}"))?;
         }
         let given: Vec<bool> = values.iter().map(|value| *value != NONE).collect();
-        let techniques = techniques(self.techniques.map_or("", |column| &row[column]), &given);
+        let (techniques, left_out) =
+            techniques(self.techniques.map_or("", |column| &row[column]), &given, count);
         results.set_run_facts(RunResult {
             cost,
-            marks: marks(optional(self.flags)),
-            techniques: techniques.into_iter().map(Arc::new).collect(),
+            marks: marks(optional(self.flags))
+                .map_err(|error| format!("column flags:bonus:scores:mask: {error}"))?,
+            techniques,
             host: host.to_owned(),
             // The table has one value per position, also where the tool printed several.
             ..RunResult::default()
         });
-        Ok(())
+        Ok(left_out)
     }
 }
+
+/// Most marks of a run, and bytes of them: a judgement keeps those of all runs.
+const MAX_MARKS: usize = 100;
+const MAX_MARKS_BYTES: usize = 2 << 10;
 
 /// The marks in the sub-field `flags`.
-fn marks(field: &str) -> Vec<Mark> {
+fn marks(field: &str) -> Result<Vec<Mark>, String> {
     let flags = field.split(':').next().and_then(|flags| flags.strip_prefix(MARKS));
-    flags.map_or(vec![], |marks| marks.split('/').map(|mark| mark.replace('=', ":").into()).collect())
+    let Some(marks) = flags else { return Ok(vec![]) };
+    if marks.len() > MAX_MARKS_BYTES || marks.split('/').count() > MAX_MARKS {
+        return Err(format!("more than {MAX_MARKS} marks or {MAX_MARKS_BYTES} bytes of them; remove some"));
+    }
+    Ok(marks.split('/').map(|mark| mark.replace('=', ":").into()).collect())
 }
 
-/// The techniques, by position. A list without `SPLIT` was stated for the run, so it applies to each value given.
-fn techniques(field: &str, given: &[bool]) -> Vec<Vec<String>> {
+/// The techniques, by position, and whether some are left out. A list without `SPLIT` was stated for the run, so it applies
+/// to each value given. `count` is the number of positions.
+fn techniques(field: &str, given: &[bool], count: usize) -> (Vec<Arc<Vec<String>>>, bool) {
+    fn technique<'w>(word: &&'w str) -> &'w str {
+        word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word)
+    }
     // Split as the output of tools is: blanks that are not ASCII are part of a word.
     let words: Vec<&str> = field.split_ascii_whitespace().collect();
-    let technique = |word: &&str| {
-        word.strip_prefix('\\').filter(|rest| is_separator_word(rest)).unwrap_or(word).to_owned()
+    let mut left_out = false;
+    let mut list = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().map(technique).collect();
+        let kept = kept_techniques(&words);
+        left_out |= kept < words.len();
+        Arc::new(words[..kept].iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     };
-    let list = |words: &[&str]| words.iter().map(technique).collect::<Vec<_>>();
     if words.contains(&SPLIT) {
-        return words.split(|word| *word == SPLIT).map(list).collect();
+        let mut lists = words.split(|word| *word == SPLIT);
+        let kept = lists.by_ref().take(count).map(list).collect();
+        return (kept, left_out || lists.next().is_some());
     }
-    match list(&words) {
-        _ if words.is_empty() || words == [NO_TECHNIQUE] || !given.contains(&true) => vec![],
-        all => given.iter().map(|given| if *given { all.clone() } else { vec![] }).collect(),
+    if words.is_empty() || words == [NO_TECHNIQUE] || !given.contains(&true) {
+        return (vec![], false);
     }
+    let (all, none) = (list(&words), Arc::default());
+    let by_position = given.iter().map(|given| Arc::clone(if *given { &all } else { &none }));
+    (by_position.collect(), left_out)
 }
 
 /// The host in a run id such as `r001-tall-174853726600008`: benchmark, host, time and counter.
@@ -149,6 +172,7 @@ pub(crate) fn read(
 ) -> Result<(), SourceError> {
     // Rows with a word of a flag that is not documented, by column and word.
     let mut unknown_flags: BTreeMap<(&str, String), u64> = BTreeMap::new();
+    let mut left_out = 0_u64;
     table.each_row(|row| {
         for (name, column) in [("time flag", columns.time_flag), ("memory flag", columns.memory_flag)] {
             let word = column.map_or("", |column| row[column].trim_ascii());
@@ -157,7 +181,7 @@ pub(crate) fn read(
                 *unknown_flags.entry((name, word)).or_default() += 1;
             }
         }
-        columns.add_row(edition, row, results)?;
+        left_out += u64::from(columns.add_row(edition, row, results)?);
         check_entry_count(results)?;
         add_line(results, lines, row)
     })?;
@@ -167,6 +191,12 @@ pub(crate) fn read(
              one of its tool, also if the infrastructure failed"
                 .to_owned(),
         );
+    }
+    if left_out > 0 {
+        results.notes.push(format!(
+            "column techniques states too many techniques of a value, or of positions that do not exist, in {left_out} rows; \
+             only the first of them are kept"
+        ));
     }
     for ((name, word), rows) in unknown_flags {
         results.notes.push(format!(
@@ -180,13 +210,50 @@ pub(crate) fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcc_campaign::benchkit::Value;
 
     #[test]
     fn hosts_and_marks_are_read_from_run_id_and_flags() {
         assert_eq!(host("r001-tall-174853726600008"), "tall");
         assert_eq!(host("mcc-node-17.lab-000000000000001"), "node-17.lab");
         assert_eq!(host("drid"), "");
-        assert_eq!(marks("marks/degraded=tcg/mixed-host::0:T"), ["degraded:tcg", "mixed-host"]);
-        assert!(marks("FFFF:--:0:?").is_empty());
+        assert_eq!(marks("marks/degraded=tcg/mixed-host::0:T").unwrap(), ["degraded:tcg", "mixed-host"]);
+        assert!(marks("FFFF:--:0:?").unwrap().is_empty());
+    }
+
+    #[test]
+    fn too_many_marks_of_a_row_are_refused() {
+        assert_eq!(marks(&format!("marks{}", "/a".repeat(100))).unwrap().len(), 100);
+        for long in [format!("marks{}", "/a".repeat(101)), format!("marks/{}", "a".repeat(2049))] {
+            assert!(marks(&long).unwrap_err().contains("more than 100 marks"));
+        }
+    }
+
+    #[test]
+    fn techniques_of_a_row_are_bounded_and_shared_by_its_values() {
+        let (all, left_out) = techniques(&"A ".repeat(100_000), &[true, false, true], 3);
+        assert!(left_out && Arc::ptr_eq(&all[0], &all[2]));
+        assert_eq!(all.iter().map(|list| list.len()).collect::<Vec<_>>(), [64, 0, 64]);
+        let (lists, left_out) = techniques("A ; \\; B ; C", &[], 2);
+        assert!(left_out, "the table has two positions");
+        assert_eq!(lists.iter().map(|list| list.join(" ")).collect::<Vec<_>>(), ["A", "; B"]);
+        assert!(!techniques(&"A ".repeat(64), &[true], 1).1 && !techniques("A ; B", &[true, true], 2).1);
+    }
+
+    #[test]
+    fn an_infinite_count_is_an_overflow_and_an_infinite_bound_is_a_bound() {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let header = ["tool", "Input", "Examination", "results"].map(str::to_owned);
+        let columns = Columns::find(&header).unwrap();
+        let read = |examination: &str, vector: &str| {
+            let mut results = RunResults::new(&edition);
+            let row = csv::StringRecord::from(vec!["a", "X-PT-1", examination, vector]);
+            columns.add_row(&edition, &row, &mut results).unwrap();
+            results.values.get(results.given[0]).cloned()
+        };
+        for word in ["+inf", "+Inf********", "Inf"] {
+            assert_eq!(read("StateSpace", &format!("{word} ? ? ?")), Some(Value::Overflow), "{word}");
+        }
+        assert_eq!(read("UpperBounds", &format!("+inf{}", " ?".repeat(15))), Some(Value::Infinite));
     }
 }

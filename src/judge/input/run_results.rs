@@ -534,9 +534,9 @@ pub(crate) const NOT_KEPT: u32 = 3;
 /// Distinct values and their numbers. Votes are counted by number, because values can have thousands of digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
-    /// By number; None for `NONE` only.
-    list: Vec<Option<Value>>,
-    numbers: HashMap<Value, u32>,
+    /// By number; None for `NONE` only. A value can have thousands of digits, so it is in memory once.
+    list: Vec<Option<Arc<Value>>>,
+    numbers: HashMap<Arc<Value>, u32>,
     texts: hashbrown::HashMap<Box<str>, u32>,
     /// By number: the number of the value rounded to 5 digits. Set by `round`.
     rounded: Vec<u32>,
@@ -556,17 +556,20 @@ impl Default for Values {
 impl Values {
     /// Returns, by its number in `others`, the number of each value here.
     pub fn numbers_of(&mut self, others: &Self) -> Vec<u32> {
-        let number = |value: &Option<Value>| value.clone().map_or(NONE, |value| self.number(value));
+        let number =
+            |value: &Option<Arc<Value>>| value.as_deref().map_or(NONE, |value| self.number(value.clone()));
         others.list.iter().map(number).collect()
     }
 
     /// Returns the number of a value, a new one where the value is new.
     pub fn number(&mut self, value: Value) -> u32 {
-        let next = self.list.len() as u32;
-        *self.numbers.entry(value).or_insert_with_key(|value| {
-            self.list.push(Some(value.clone()));
-            next
-        })
+        if let Some(number) = self.numbers.get(&value) {
+            return *number;
+        }
+        let (value, next) = (Arc::new(value), self.list.len() as u32);
+        self.list.push(Some(value.clone()));
+        self.numbers.insert(value, next);
+        next
     }
 
     /// Returns the number of a value from its text; None where the text is not a value.
@@ -584,7 +587,7 @@ impl Values {
 
     /// Returns the value of a number; None for `NONE`.
     pub fn get(&self, number: u32) -> Option<&Value> {
-        self.list[number as usize].as_ref()
+        self.list[number as usize].as_deref()
     }
 
     /// Returns whether the value of a number was read with 5 digits only.
@@ -613,11 +616,25 @@ impl Values {
             return;
         }
         self.rounded = (0..count)
-            .map(|number| match self.list[number as usize].as_ref().map(Value::rounded) {
+            .map(|number| match self.list[number as usize].as_deref().map(Value::rounded) {
                 None => NONE,
                 Some(rounded) => self.number(rounded),
             })
             .collect();
         self.rounded.extend(count..self.list.len() as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_in_memory_once() {
+        let mut values = Values::default();
+        let numbers = ["7", "8", "7"].map(|text| values.number(text.parse().unwrap()));
+        assert_eq!((numbers[0], numbers[2]), (numbers[1] - 1, numbers[0]));
+        let kept = values.list[numbers[0] as usize].as_ref().unwrap();
+        assert_eq!((Arc::strong_count(kept), &**kept), (2, values.get(numbers[0]).unwrap()));
     }
 }

@@ -4,8 +4,8 @@ use super::run_results::{FALSE, NONE, NOT_KEPT, RunResults, TRUE};
 use crate::judgement::{Cost, InputDigest, MAX_ENTRIES};
 use mcc_base::OnFile;
 use mcc_base::figures::{self, MAX_BYTES};
-use mcc_campaign::benchkit::Value;
 use mcc_campaign::benchkit::published::TableError;
+use mcc_campaign::benchkit::{MAX_BOUND_DIGITS, Value};
 use mcc_edition::{AnswerKind, fraction};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -85,6 +85,11 @@ pub fn optional_number(
 
 /// Reads a position of an examination with this number of values: one or two digits.
 pub(crate) fn position_of(text: &str, examination: &str, values: usize) -> Result<usize, String> {
+    if values == 0 {
+        return Err(format!(
+            "column position: {examination} has no positions and is not judged; remove the row"
+        ));
+    }
     let is_number = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
     let position = text.parse().ok().filter(|position| is_number && *position < values);
     position.ok_or_else(|| {
@@ -154,6 +159,9 @@ pub(crate) fn value_number(
     {
         return Ok(NONE);
     }
+    if kind == AnswerKind::Number && cell.len() > MAX_BOUND_DIGITS {
+        return Err(wrong(&format!("{expected}, of at most {MAX_BOUND_DIGITS} digits")));
+    }
     let number = results.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
     let is_boolean = matches!(results.values.get(number), Some(Value::True | Value::False));
     if is_boolean != boolean || (number == NOT_KEPT && boolean) { Err(wrong(expected)) } else { Ok(number) }
@@ -170,7 +178,19 @@ mod tests {
             let error = position_of(bad, "StateSpace", 16).unwrap_err();
             assert_eq!(error, format!("column position: `{bad}`; StateSpace has 00 to 15"));
         }
+        assert!(position_of("00", "UpperBoundsAll", 0).unwrap_err().contains("has no positions"));
         assert!(["082", "00"].into_iter().all(is_padded));
         assert!(!["82", "0", "inf", "T", ""].into_iter().any(is_padded));
+    }
+
+    #[test]
+    fn a_bound_of_more_than_1000_digits_is_refused_and_a_count_is_read() {
+        let mut results = RunResults::default();
+        let mut read = |digits: usize, kind| {
+            value_number(&mut results, &"7".repeat(digits), kind, "answers").map(|number| number != NONE)
+        };
+        assert_eq!(read(1000, AnswerKind::Number), Ok(true));
+        assert!(read(1001, AnswerKind::Number).unwrap_err().contains("of at most 1000 digits"));
+        assert_eq!(read(1001, AnswerKind::StateSpace), Ok(true));
     }
 }

@@ -14,7 +14,7 @@ use mcc_edition::{Edition, InfrastructureRule, Judging, Votes};
 use mcc_model::family_of;
 use num_rational::BigRational;
 use num_traits::Zero;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 /// Largest number of pairs of an entry with a rank up to 3 and another entry in `sensitivity`: each has some kilobytes.
@@ -84,6 +84,8 @@ pub struct Judge {
     pub(super) weight_class: Vec<u32>,
     /// By instance: whether its family ran on several hosts, so that costs are not compared (E-5.1).
     pub(super) mixed_hosts: Vec<bool>,
+    /// The numbers of the rows that were marked for it here. Other rows can have the mark from their source.
+    marked_rows: HashSet<u32>,
 }
 
 /// The sums over all blocks: the last fields of a `Judgement`.
@@ -149,7 +151,7 @@ impl Judge {
         let (weights, weight_class) = set_weights(edition, &results, &competing, &mut instances);
         let tools = votes::tools(&entries);
         let overrides = Overrides::new(&results.overrides, &results.instances.names);
-        let mixed_hosts = mixed_hosts(&mut results.rows, &instances);
+        let (mixed_hosts, marked_rows) = mixed_hosts(&mut results.rows, &instances);
         let flags = flags::flags(&entries, &instances, &results.rows, &results.given, &results.examinations)?;
         let mut judge = Self {
             header: Judgement {
@@ -185,6 +187,7 @@ impl Judge {
             weights,
             weight_class,
             mixed_hosts,
+            marked_rows,
         };
         (judge.header.common_values, judge.header.confidence) = judge.confidence();
         // Values of withdrawn and resigned entries are not judged, so they do not count here.
@@ -224,6 +227,10 @@ impl Judge {
     /// As `new`.
     pub fn without(&self, tool: &str) -> Result<Self, JudgeError> {
         let mut results = self.results.clone();
+        // A family can have several hosts only because of this tool.
+        for row in results.rows.iter_mut().filter(|row| self.marked_rows.contains(&row.number)) {
+            row.facts.as_mut().expect("it has a mark").marks.retain(|mark| *mark != Mark::MIXED_HOST);
+        }
         // A block that was excluded because of a run of this tool is judged.
         results.rows.extend(self.excluded_rows.iter().cloned());
         for entry in self.header.entries.iter().filter(|entry| entry.tool == tool) {
@@ -547,8 +554,9 @@ fn set_weights(
     (classes, class_of_instance)
 }
 
-/// Returns for every instance whether its family has runs on more than one host, and marks these runs.
-fn mixed_hosts(rows: &mut [RunRow], instances: &[Instance]) -> Vec<bool> {
+/// Returns for every instance whether its family has runs on more than one host, and marks these runs. Returns the numbers of
+/// the rows that did not have the mark.
+fn mixed_hosts(rows: &mut [RunRow], instances: &[Instance]) -> (Vec<bool>, HashSet<u32>) {
     let mut hosts: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for row in &*rows {
         if let Some(facts) = row.facts.as_deref().filter(|facts| !facts.host.is_empty()) {
@@ -558,11 +566,49 @@ fn mixed_hosts(rows: &mut [RunRow], instances: &[Instance]) -> Vec<bool> {
     let mixed =
         |instance: &Instance| hosts.get(instance.family.as_str()).is_some_and(|hosts| hosts.len() > 1);
     let mixed: Vec<bool> = instances.iter().map(mixed).collect();
-    let of_mixed = rows.iter_mut().filter(|row| mixed[row.instance as usize]);
-    for facts in of_mixed.filter_map(|row| row.facts.as_deref_mut()) {
+    let mut marked = HashSet::new();
+    for row in rows.iter_mut().filter(|row| mixed[row.instance as usize]) {
+        let Some(facts) = row.facts.as_deref_mut() else { continue };
         if !facts.host.is_empty() && !facts.marks.contains(&Mark::MIXED_HOST) {
             facts.marks.push(Mark::MIXED_HOST);
+            marked.insert(row.number);
         }
     }
-    mixed
+    (mixed, marked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_campaign::benchkit::Value;
+
+    #[test]
+    fn costs_are_compared_again_without_the_tool_on_another_host() {
+        let edition = Edition::load("mcc-2017").unwrap();
+        let mut results = RunResults::new(&edition);
+        for (entry, host, marks) in [
+            ("a", "tall", vec![]),
+            ("b", "tall", vec![]),
+            ("c", "small", vec![]),
+            ("d", "tall", vec![Mark::MIXED_HOST]),
+        ] {
+            let result = RunResult {
+                ending: Ending::Answered,
+                cost: Some(Cost { cpu_ms: 1, wall_ms: 1, ..Cost::default() }),
+                host: host.to_owned(),
+                marks,
+                ..RunResult::published(vec![Some(Value::True)])
+            };
+            results.add(entry, "X-PT-1", "ReachabilityDeadlock", &[], result).unwrap();
+        }
+        let judge = Judge::new(&edition, results).unwrap();
+        let comparable = |judge: &Judge| {
+            let rows = judge.results.rows.iter();
+            rows.map(|row| judge.comparable_cost(row).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(comparable(&judge), [false; 4]);
+        let without = judge.without("c").unwrap();
+        assert_eq!(comparable(&without), [true, true, false], "the source of d states the mark");
+        assert_eq!(comparable(&judge.without("a").unwrap()), [false; 3]);
+    }
 }

@@ -10,7 +10,7 @@ use crate::table_words::{MARKS, SPLIT, is_separator_word, status};
 use mcc_base::FileError;
 use mcc_campaign::benchkit::contest_table::{Form, HEADER, megabytes};
 use mcc_edition::{AnswerKind, Edition};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Number of cores of the machines, by entry. The table has it, a judgement does not.
@@ -202,13 +202,9 @@ fn written_techniques(cell: &Cell, form: Form) -> String {
         Form::Exact if !alike => lists.join(&format!(" {SPLIT} ")),
         _ if alike => lists.into_iter().find(|list| !list.is_empty()).unwrap_or_default(),
         _ => {
-            let mut words: Vec<&str> = Vec::new();
-            for word in lists.iter().flat_map(|list| list.split_ascii_whitespace()) {
-                if !words.contains(&word) {
-                    words.push(word);
-                }
-            }
-            words.join(" ")
+            let mut seen = HashSet::new();
+            let words = lists.iter().flat_map(|list| list.split_ascii_whitespace());
+            words.filter(|word| seen.insert(*word)).collect::<Vec<_>>().join(" ")
         }
     }
 }

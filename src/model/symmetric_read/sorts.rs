@@ -177,6 +177,9 @@ impl<'a> Reader<'a> {
                 return Err(unexpected(*part, "<partitionelement>"));
             }
             for constant in elements(*part) {
+                if let Some(all) = constant.descendants().find(|inside| name(*inside) == "all") {
+                    return Err(unexpected(all, "a constant"));
+                }
                 let (term, sort) = self.term(constant, &mut None, depth + 1)?;
                 self.check_sort(constant, sort, base)?;
                 if class_of.insert(term.colour(&[]), class as u64).is_some() {

@@ -164,6 +164,16 @@ fn sums_inside_of_a_tuple_are_sums_of_tuples() {
 }
 
 #[test]
+fn all_colours_are_not_a_constant_of_a_partition() {
+    let text = net(&user("C"), &term("*C"), &term(GUARD), &term("x"));
+    let class = term("'c0") + &term("'c1");
+    let changed = text.replacen(&class, &(term("*C") + &term("'c1")), 1);
+    assert!(read(&text).is_ok() && changed != text);
+    let error = read(&changed).unwrap_err();
+    assert!(error.contains("<all>") && error.contains("a constant"), "{error}");
+}
+
+#[test]
 fn a_tuple_of_one_component_is_that_component() {
     let text = net(&user("C"), &term("tuple(*C)"), &term("equality(tuple(x),y)"), &term("tuple(x)"));
     let read_again = read(&text).unwrap();

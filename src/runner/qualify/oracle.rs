@@ -2,8 +2,9 @@
 
 use mcc_base::text::counted;
 use mcc_base::{FileError, OnFile, files};
+use mcc_campaign::benchkit::published::{Table, TableError};
 use mcc_campaign::benchkit::{Answers, Questions, Reading, Value};
-use mcc_edition::Examination;
+use mcc_edition::{AnswerKind, Examination};
 use mcc_judge::oracle;
 use mcc_model::Severity;
 use serde::Deserialize;
@@ -67,7 +68,10 @@ pub enum OracleError {
         "{0}; give trusted.csv of a judgement, or a folder of INSTANCE.csv or of oracle files, such as TokenRing-PT-005-CTLC.out"
     )]
     Read(#[from] FileError),
-    /// A table cannot be parsed or has other columns.
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A table has other columns.
     #[error("{}: {message}; the required columns are instance (not in INSTANCE.csv), examination, id (or position), value",
         path.display())]
     Row {
@@ -118,10 +122,8 @@ impl Oracle {
 
     fn read(&mut self, path: &Path, file_instance: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
-        // The csv reader gives the rows of a file with CR LF the line before theirs.
-        let text = mcc_base::text::read(path).map_err(|error| row(error.to_string()))?.replace("\r\n", "\n");
-        let mut rows = csv::Reader::from_reader(text.as_bytes());
-        let columns = rows.headers().map_err(|error| row(error.to_string()))?.clone();
+        let mut table = Table::open(path)?;
+        let columns = csv::StringRecord::from(table.header());
         let needed =
             ["examination", "id", "value"].into_iter().chain(file_instance.is_none().then_some("instance"));
         for column in needed {
@@ -130,65 +132,77 @@ impl Oracle {
             }
         }
         let mut bad = vec![];
-        for read in rows.records() {
-            let read = read.map_err(|error| row(error.to_string()))?;
-            let line = read.position().map_or(0, csv::Position::line);
-            let Row { instance, examination, id, position, value } = match read.deserialize(Some(&columns)) {
-                Ok(read) => read,
-                Err(error) => {
-                    bad.push((line, error.to_string()));
-                    continue;
-                }
-            };
-            let Some(instance) = instance.or_else(|| file_instance.map(str::to_owned)) else {
-                bad.push((line, "the instance is missing".to_owned()));
-                continue;
-            };
-            // An empty value is unknown.
-            if !value.is_empty() {
-                let value = match value.parse() {
-                    Ok(value) => value,
-                    Err(error) => {
-                        bad.push((line, format!("{id}: {error}")));
-                        continue;
-                    }
-                };
-                let place = match position {
-                    Some(position) if id.is_empty() => ValueKey::Position(position),
-                    _ => ValueKey::Id(id),
-                };
-                let known = self.rows.entry((instance, examination));
-                let known = &mut known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1;
-                match known.get_mut(&place) {
-                    Some(earlier) if earlier.as_ref() != Some(&value) => {
-                        let message = format!("{place}: {value} contradicts an earlier row; it is unknown");
-                        bad.push((line, message));
-                        *earlier = None;
-                    }
-                    Some(_) => {}
-                    None => {
-                        known.insert(place, Some(value));
-                    }
-                }
-            }
-        }
+        table.each_row(|row| {
+            let line = row.position().map_or(0, csv::Position::line);
+            let added = row
+                .deserialize::<Row>(Some(&columns))
+                .map_err(|error| error.to_string())
+                .and_then(|row| self.add_row(path, file_instance, row));
+            bad.extend(added.err().map(|message| (line, message)));
+            Ok(())
+        })?;
         if let Some((line, message)) = bad.first() {
             self.unread.push(unread(&format!("{}:{line}: {message}", path.display()), bad.len()));
         }
         Ok(())
     }
 
-    /// The known values of an examination. `Inf` in StateSpace is unknown: the number was too large for the program that
-    /// wrote the oracle.
+    /// Adds a row of a table. The error says why it is a bad row.
+    fn add_row(&mut self, path: &Path, file_instance: Option<&str>, row: Row) -> Result<(), String> {
+        let Row { instance, examination, id, position, value } = row;
+        let instance = instance.or_else(|| file_instance.map(str::to_owned));
+        let instance = instance.ok_or_else(|| "the instance is missing".to_owned())?;
+        // An empty value is unknown.
+        if value.is_empty() {
+            return Ok(());
+        }
+        let value: Value = value.parse().map_err(|error| format!("{id}: {error}"))?;
+        let place = match position {
+            Some(position) if id.is_empty() => ValueKey::Position(position),
+            _ => ValueKey::Id(id),
+        };
+        let known = self.rows.entry((instance, examination));
+        let known = &mut known.or_insert_with(|| (path.to_owned(), BTreeMap::new())).1;
+        match known.get_mut(&place) {
+            Some(earlier) if earlier.as_ref() != Some(&value) => {
+                *earlier = None;
+                return Err(format!("{place}: {value} contradicts an earlier row; it is unknown"));
+            }
+            Some(_) => {}
+            None => {
+                known.insert(place, Some(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// The known values of an examination. An infinite count in StateSpace is unknown: the number was too large for the
+    /// program that wrote the oracle. A value that the examination cannot have is a bad line.
     ///
     /// # Errors
     /// A file of the oracle cannot be read.
     pub fn known(&self, instance: &str, questions: &Questions) -> Result<Known, OracleError> {
         let mut known = self.stated(instance, questions)?;
-        known
-            .values
-            .iter_mut()
-            .for_each(|value| *value = value.take().filter(|value| *value != Value::Overflow));
+        let mut bad = vec![];
+        for (position, place) in known.values.iter_mut().enumerate() {
+            let Some(value) = place else { continue };
+            match (questions.answers, &*value) {
+                (AnswerKind::Boolean, Value::True | Value::False)
+                | (AnswerKind::Number | AnswerKind::StateSpace, Value::Number(_) | Value::Rounded { .. })
+                | (AnswerKind::Number, Value::Infinite) => continue,
+                (_, Value::Overflow) | (AnswerKind::StateSpace, Value::Infinite) => {}
+                _ => bad.push(format!(
+                    "position {position}: {value} is not a value of {}",
+                    questions.examination
+                )),
+            }
+            *place = None;
+        }
+        if let Some(first) = bad.first() {
+            let file = known.file.as_deref().unwrap_or(Path::new(""));
+            let wrong = unread(&format!("{}: {first}", file.display()), bad.len());
+            known.unread = Some(known.unread.map_or(wrong.clone(), |before| format!("{before}; {wrong}")));
+        }
         Ok(known)
     }
 
@@ -278,6 +292,44 @@ mod tests {
         let more = "3: position 0: F contradicts an earlier row; it is unknown; and 1 more bad line";
         assert_eq!(read("0,,T 0,,F 0,,T 1,B,F"), unknown(more));
         assert_eq!(read("0,A,T 1,B,F 0,,F"), unknown(" A: its value contradicts that of position 0"));
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_a_bad_line_and_an_infinite_count_is_unknown() {
+        let edition = Edition::load("mcc-2018").unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let read = |name: &str, value: &str| {
+            std::fs::write(&file, format!("instance,examination,id,value\nI,{name},A,{value}\n")).unwrap();
+            let (_, examination) = edition.examination(name).unwrap();
+            let questions =
+                Questions { ids: Some(vec!["A".to_owned()]), ..Questions::as_printed(examination) };
+            let known = Oracle::open(file.path()).unwrap().known("I", &questions).unwrap();
+            (known.values[0].is_some(), known.unread)
+        };
+        let good = [("StateSpace", "7"), ("UpperBounds", "inf"), ("CTLCardinality", "F")];
+        for (name, value) in good.into_iter().chain([("UpperBounds", "1.0000E+0006")]) {
+            assert_eq!(read(name, value), (true, None), "{name} {value}");
+        }
+        for (name, value) in [("StateSpace", "inf"), ("StateSpace", "Inf"), ("CTLCardinality", "Inf")] {
+            assert_eq!(read(name, value), (false, None), "{name} {value}");
+        }
+        for (name, value) in [("StateSpace", "T"), ("CTLCardinality", "5"), ("CTLCardinality", "X")] {
+            let (known, bad) = read(name, value);
+            let bad = bad.unwrap_or_default();
+            assert!(
+                !known && bad.ends_with(&format!(": position 0: {value} is not a value of {name}")),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unclosed_quote_in_an_oracle_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "instance,examination,id,value\nI,StateSpace,A,\"7\nI,StateSpace,B,8\n")
+            .unwrap();
+        let error = Oracle::open(file.path()).unwrap_err().to_string();
+        assert!(error.contains(":2: a quote is not closed"), "{error}");
     }
 
     #[test]
