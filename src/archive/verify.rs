@@ -159,14 +159,22 @@ impl Verified {
                 }
             } else if !row.get(1).is_some_and(|name| known.contains(name)) {
                 renamed += 1;
-            } else if !hashes.contains(&hash(&mut row.iter())) {
-                self.differs(place, "does not follow from the outputs");
+            } else if !hashes.remove(&hash(&mut row.iter())) {
+                self.differs(place, "does not follow from the outputs, or is there twice");
             }
         }
         // The names of `--names` are not in the bundle.
         if renamed > 0 {
             let rows =
                 format!("rows of values.csv ({renamed}), whose instances have other names in the record");
+            self.does_not_prove(&[&rows]);
+        }
+        let missing = (hashes.len() as u64).saturating_sub(renamed);
+        if missing > 0 {
+            let rows = format!(
+                "that values.csv has every row: it lacks {missing} that follow from the outputs, of blocks that others \
+                 excluded, or because someone removed them"
+            );
             self.does_not_prove(&[&rows]);
         }
         Ok(())

@@ -22,7 +22,9 @@ pub use write::{tables, write};
 use mcc_base::OnFile;
 use mcc_base::names::MAX_NAME_BYTES;
 use mcc_edition::{OtherEdition, fraction};
-use mcc_judge::judgement::{Entry, InputDigest, JudgementError, Medal, Status, has_short_denominator};
+use mcc_judge::judgement::{
+    Entry, InputDigest, JudgementError, MAX_ENTRIES, Medal, Status, has_short_denominator,
+};
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive};
 use serde::{Deserialize, Serialize};
@@ -360,7 +362,29 @@ impl Judgement {
         if !(blocks && nested && scores && podiums && quantiles) {
             return Err("an index refers to no entry or category".to_owned());
         }
+        self.check_once_each()?;
         self.check_sums()
+    }
+
+    /// Checks that no score, podium, place or cell is repeated: pages and comparisons search all of them for each one.
+    fn check_once_each(&self) -> Result<(), String> {
+        let scores: BTreeSet<_> = self.scores.iter().map(|score| (score.entry, score.category)).collect();
+        let podiums: BTreeSet<usize> = self.podiums.iter().map(|podium| podium.category).collect();
+        let has_each_once = |podium: &Podium| {
+            let entries: BTreeSet<usize> = podium.places.iter().map(|place| place.entry).collect();
+            entries.len() == podium.places.len()
+        };
+        if scores.len() != self.scores.len()
+            || podiums.len() != self.podiums.len()
+            || !self.podiums.iter().all(has_each_once)
+        {
+            return Err("a score, a podium, or an entry on a podium is there twice".to_owned());
+        }
+        if self.blocks.iter().all(|block| block.cells.is_sorted_by(|a, b| a.entry < b.entry)) {
+            Ok(())
+        } else {
+            Err("the cells of a block are not one per entry, in the order of the entries".to_owned())
+        }
     }
 
     /// Checks that the points of a category can be summed.
@@ -384,7 +408,10 @@ impl Judgement {
 
     /// Checks numbers and lengths that are multiplied where a category is described: by its name, its parents and theirs.
     fn check_sizes(&self) -> Result<(), String> {
-        let categories = self.categories.len();
+        let (entries, categories) = (self.entries.len(), self.categories.len());
+        if entries > MAX_ENTRIES {
+            return Err(format!("it has {entries} entries, and at most {MAX_ENTRIES} are judged"));
+        }
         if categories > MAX_CATEGORIES {
             return Err(format!("it has {categories} categories, and at most {MAX_CATEGORIES} are read"));
         }
@@ -410,32 +437,101 @@ mod tests {
     use super::*;
     use mcc_edition::Rules;
 
-    /// The error for a judgement with these scores and categories.
-    fn refused(scores: Vec<Score>, categories: Vec<Category>) -> String {
+    /// The error for a judgement with this change.
+    fn refused(change: impl FnOnce(&mut Judgement)) -> String {
         let Rules::Other(edition) = Rules::load("svcomp-2024").unwrap() else { panic!("not of SV-COMP") };
         let folder = tempfile::tempdir().unwrap();
-        let judgement = Judgement {
+        let mut judgement = Judgement {
             contest: "sv-comp".to_owned(),
             version: String::new(),
             edition: OtherEdition::clone(&edition),
             inputs: vec![],
             notes: vec![],
             entries: vec![],
-            categories,
+            categories: vec![],
             parts: vec![],
             blocks: vec![],
-            scores,
+            scores: vec![],
             podiums: vec![],
             quantiles: vec![],
         };
+        change(&mut judgement);
         let text = serde_json::to_string(&judgement).unwrap();
         std::fs::write(folder.path().join("judgement.json"), text).unwrap();
         Judgement::read(folder.path()).unwrap_err().to_string()
     }
 
+    fn category(category: String, more_parents: Vec<usize>) -> Category {
+        Category { category, parent: None, more_parents, tasks: 1, held: false, note: String::new() }
+    }
+
+    fn entry(name: String) -> Entry {
+        Entry { tool: name.clone(), entry: name, status: Status::Competing, note: String::new() }
+    }
+
+    /// Pages compare each score with each place, and comparisons each cell with each cell.
+    #[test]
+    fn a_judgement_with_anything_twice_or_too_many_entries_is_refused() {
+        let read = |scores: [usize; 2], podiums: [usize; 2], places: [usize; 2], cells: [usize; 2]| {
+            refused(|judgement| {
+                judgement.entries = ["a", "b"].map(|name| entry(name.to_owned())).to_vec();
+                judgement.categories = ["A", "B"].map(|name| category(name.to_owned(), vec![])).into();
+                judgement.scores = scores.map(|entry| Score { entry, ..Score::default() }).into();
+                let zero = BigRational::default;
+                let place = |entry| CategoryPlace {
+                    rank: None,
+                    entry,
+                    points: zero(),
+                    success_cpu_s: None,
+                    medal: Medal::None,
+                    note: String::new(),
+                };
+                let podium = |category| Podium { category, places: places.map(place).into() };
+                judgement.podiums = podiums.map(podium).into();
+                let cell = |entry| Cell {
+                    entry,
+                    answer: String::new(),
+                    verdict: RunVerdict::Unknown,
+                    why: String::new(),
+                    recorded: String::new(),
+                    points: zero(),
+                    parts: vec![],
+                    measured: vec![],
+                };
+                judgement.blocks = vec![Block {
+                    category: 0,
+                    instance: "i".to_owned(),
+                    property: String::new(),
+                    expected: String::new(),
+                    cells: cells.map(cell).into(),
+                }];
+            })
+        };
+        let once = [0, 1];
+        for (scores, podiums, places) in [([0, 0], once, once), (once, [1, 1], once), (once, once, [1, 1])] {
+            assert!(read(scores, podiums, places, once).contains("is there twice"));
+        }
+        for cells in [[1, 1], [1, 0]] {
+            assert!(read(once, once, once, cells).contains("the cells of a block are not one per entry"));
+        }
+        assert!(read([0, 2], once, once, once).contains("an index refers to no entry"));
+        let many = |count: usize| {
+            refused(|judgement| {
+                judgement.entries = (0..count).map(|number| entry(number.to_string())).collect();
+                judgement.scores = vec![Score { category: 1, ..Score::default() }];
+            })
+        };
+        assert!(many(MAX_ENTRIES).contains("an index refers to no entry"));
+        assert!(many(MAX_ENTRIES + 1).contains("it has 1001 entries"));
+    }
+
     #[test]
     fn a_judgement_whose_runs_cannot_be_counted_is_refused() {
-        let read = |right: u64| refused(vec![Score { right, unconfirmed: 1, ..Score::default() }], vec![]);
+        let read = |right: u64| {
+            refused(|judgement| {
+                judgement.scores = vec![Score { right, unconfirmed: 1, ..Score::default() }];
+            })
+        };
         assert!(read(u64::MAX).contains("the number of runs of a score is too large"));
         assert!(read(u64::MAX - 1).contains("an index refers to no entry"));
     }
@@ -451,16 +547,12 @@ mod tests {
 
     #[test]
     fn a_judgement_with_too_many_or_too_long_names_of_categories_is_refused() {
-        let category = |category: String, more_parents: Vec<usize>| Category {
-            category,
-            parent: None,
-            more_parents,
-            tasks: 1,
-            held: false,
-            note: String::new(),
-        };
         // A score of no entry, so that all are refused in the end.
-        let read = |categories: Vec<Category>| refused(vec![Score::default()], categories);
+        let read = |categories: Vec<Category>| {
+            refused(|judgement| {
+                (judgement.categories, judgement.scores) = (categories, vec![Score::default()]);
+            })
+        };
         let long = |bytes: usize| vec![category("x".repeat(bytes), vec![])];
         assert!(read(long(MAX_NAME_BYTES)).contains("an index refers to no entry"));
         assert!(read(long(MAX_NAME_BYTES + 1)).contains("is longer than 255 bytes"));

@@ -138,7 +138,7 @@ pub fn write_other(
     Ok(true)
 }
 
-/// The measured runs, by entry and category. All in one pass: there may be ten thousand entries.
+/// The measured runs, by entry and category. All in one pass: there may be a thousand entries.
 fn tables(runs: &Runs) -> HashMap<usize, BTreeMap<usize, RunTable>> {
     let mut tables: HashMap<usize, BTreeMap<usize, RunTable>> = HashMap::new();
     for (number, block) in runs.blocks.iter().enumerate() {

@@ -75,6 +75,8 @@ pub struct Contest<'a> {
     pub unfinished: Option<(u64, u64)>,
     /// The pages that every page links to: path and name.
     pub pages: Vec<(&'static str, &'static str)>,
+    /// The number of each instance in the judgement, by name.
+    instance_of: HashMap<&'a str, usize>,
     /// By entry and by instance: its number in the data of pages; None if it is not shown.
     numbers: (Vec<Option<usize>>, Vec<Option<usize>>),
     /// The different sets of marks of runs, with their numbers in the data of pages.
@@ -107,9 +109,10 @@ impl<'a> Contest<'a> {
         let examinations: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.examination).collect();
         let mut judged: BTreeSet<usize> = judgement.blocks.iter().map(|block| block.instance).collect();
         let dropped = judgement.unresolved.iter().chain(&judgement.excluded);
-        let place =
-            |run: &RunName| judgement.instances.iter().position(|instance| instance.instance == run.instance);
-        judged.extend(dropped.filter_map(place));
+        let named = judgement.instances.iter().enumerate();
+        let instance_of: HashMap<&str, usize> =
+            named.map(|(at, instance)| (instance.instance.as_str(), at)).collect();
+        judged.extend(dropped.filter_map(|run| instance_of.get(run.instance.as_str())));
         let hidden = |&i: &usize| material.embargo && judgement.instances[i].status == "surprise";
         let mut instances: Vec<usize> = judged.into_iter().filter(|i| !hidden(i)).collect();
         instances.sort_by_key(|&i| (&judgement.instances[i].family, i));
@@ -163,6 +166,7 @@ impl<'a> Contest<'a> {
             recorded,
             unfinished,
             pages,
+            instance_of,
             numbers,
             marks,
             blocks,
@@ -209,7 +213,7 @@ impl<'a> Contest<'a> {
     pub fn key(&self, run: &RunName) -> Option<RunKey> {
         let judgement = self.judgement;
         let entry = judgement.entries.iter().position(|entry| entry.entry == run.entry)?;
-        let instance = judgement.instances.iter().position(|i| i.instance == run.instance)?;
+        let instance = *self.instance_of.get(run.instance.as_str())?;
         let examination = judgement.examinations.iter().position(|name| *name == run.examination)?;
         self.entries.contains(&entry).then_some((entry, instance, examination))
     }
@@ -397,8 +401,8 @@ impl<'a> Contest<'a> {
 
     /// Whether the run may be named: its entry has not resigned (P-4) and its model is not under embargo (M-6).
     pub fn is_shown(&self, run: &RunName) -> bool {
-        let instance = self.judgement.instances.iter().find(|instance| instance.instance == run.instance);
-        let hidden = instance.is_some_and(|instance| self.is_hidden(instance));
+        let instance = self.instance_of.get(run.instance.as_str());
+        let hidden = instance.is_some_and(|at| self.is_hidden(&self.judgement.instances[*at]));
         !hidden && !self.is_resigned(run)
     }
 

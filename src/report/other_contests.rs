@@ -189,7 +189,7 @@ fn front(judgement: &Judgement, data: Vec<DataFile>) -> Result<OtherFrontPage, R
     // Of some contests only the scores are known.
     let runs = if runs == 0 { "number of runs unknown".to_owned() } else { count(runs, "run", "runs") };
     let shown = shown(judgement);
-    // There may be ten thousand entries, so they are not searched for each of them. Of equal scores the first counts.
+    // There may be a thousand entries, so they are not searched for each of them. Of equal scores the first counts.
     let (mut scores, mut medals) = (HashMap::new(), HashMap::new());
     for score in judgement.scores.iter().rev() {
         scores.insert((score.entry, score.category), score);

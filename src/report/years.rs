@@ -286,11 +286,25 @@ struct YearsPage {
 }
 
 /// Gives a tool one name in all years: that of the newest of these years. Names are of one tool if they differ only by
-/// case, or if an edition of these years lists them so. A tool keeps its own name in a year in which another tool has that
-/// name.
+/// case, or if an edition of these years lists them so; but not if both compete in one year. A tool keeps its own name in a
+/// year in which another tool has that name.
 fn unify_tools(years: &mut [Year]) {
+    let lower_names =
+        |year: &Year| year.tools.keys().map(|tool| tool.to_lowercase()).collect::<BTreeSet<String>>();
+    let competing: Vec<BTreeSet<String>> = years.iter().map(lower_names).collect();
+    for (tool, others) in years.iter_mut().flat_map(|year| &mut year.aliases) {
+        let tool = tool.to_lowercase();
+        others.retain(|other| {
+            let other = other.to_lowercase();
+            let both = competing.iter().any(|names| names.contains(&tool) && names.contains(&other));
+            tool == other || !both
+        });
+    }
+    // The order in which judgements are given has no effect.
+    let mut by_age: Vec<&Year> = years.iter().collect();
+    by_age.sort_by_key(|year| &year.name);
     let mut listed: BTreeMap<String, String> = BTreeMap::new();
-    for (tool, others) in years.iter().flat_map(|year| &year.aliases) {
+    for (tool, others) in by_age.iter().flat_map(|year| &year.aliases) {
         for name in std::iter::once(tool).chain(others) {
             listed.entry(name.to_lowercase()).or_insert_with(|| tool.to_lowercase());
         }
@@ -301,8 +315,6 @@ fn unify_tools(years: &mut [Year]) {
     };
     // Later years replace the names of earlier ones. Of several names in a year, the first one counts.
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    let mut by_age: Vec<&Year> = years.iter().collect();
-    by_age.sort_by_key(|year| &year.name);
     for tool in by_age.into_iter().flat_map(|year| year.tools.keys().rev()) {
         names.insert(group(tool), tool.clone());
     }
@@ -346,7 +358,7 @@ pub fn write_years(mut years: Vec<Year>, out: &Path) -> Result<(), ReportError> 
     for table in &tables {
         let mut rows = vec![header(&table.row.to_lowercase(), years)];
         rows.extend(table.rows.iter().map(|(name, cells)| {
-            std::iter::once(name.clone()).chain(cells.iter().map(|cell| cell.data.clone())).collect()
+            std::iter::once(visible(name)).chain(cells.iter().map(|cell| cell.data.clone())).collect()
         }));
         site.file(&format!("data/{}.csv", table.name()), &tables::csv(&rows))?;
     }
@@ -403,7 +415,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
         let row = |name: &str| {
             let in_year =
                 |year: &Year| year.tools.get(name).map_or(YearCell::default(), |tool| cell(year, tool));
-            (visible(name), years.iter().map(in_year).collect())
+            (name.to_owned(), years.iter().map(in_year).collect())
         };
         tools(years).into_iter().map(row).collect()
     };
@@ -422,7 +434,7 @@ fn tables_of(years: &[Year]) -> Vec<YearTable> {
     let by_examination = |cell: &dyn Fn(&Counts) -> YearCell| -> Vec<(String, Vec<YearCell>)> {
         let row = |name: &str| {
             let in_year = |year: &Year| year.examinations.get(name).map_or(YearCell::default(), cell);
-            (visible(name), years.iter().map(in_year).collect())
+            (name.to_owned(), years.iter().map(in_year).collect())
         };
         let all = ("All".to_owned(), years.iter().map(|year| cell(&year.values)).collect());
         std::iter::once(all).chain(examinations.iter().copied().map(row)).collect()
@@ -626,4 +638,46 @@ fn models_csv(years: &[Year]) -> Vec<Vec<String>> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn year(name: &str, tools: &[&str], aliases: &[(&str, &[&str])]) -> Year {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let with_others = |(tool, others): &(&str, &[&str])| ((*tool).to_owned(), owned(others));
+        Year {
+            name: name.to_owned(),
+            tools: owned(tools).into_iter().map(|tool| (tool, ToolYear::default())).collect(),
+            aliases: aliases.iter().map(with_others).collect(),
+            ..Year::default()
+        }
+    }
+
+    #[test]
+    fn two_tools_that_compete_in_one_year_are_never_shown_as_one() {
+        let mut years = [
+            year("mcc-2023", &["TAPAAL", "old"], &[]),
+            year("mcc-2024", &["Evil", "TAPAAL", "New"], &[("Evil", &["tapaal"]), ("New", &["old", "OLD"])]),
+        ];
+        unify_tools(&mut years);
+        let names = |year: &Year| year.tools.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&years[0]), ["New", "TAPAAL"]);
+        assert_eq!(names(&years[1]), ["Evil", "New", "TAPAAL"]);
+        // Pages show these as other names.
+        assert!(years[1].aliases["Evil"].is_empty());
+    }
+
+    #[test]
+    fn the_order_of_judgements_has_no_effect_on_the_names_of_tools() {
+        let one = || year("mcc-2023", &["x"], &[("A", &["x"])]);
+        let other = || year("mcc-2024", &["A", "B"], &[("B", &["x"])]);
+        for mut years in [[one(), other()], [other(), one()]] {
+            unify_tools(&mut years);
+            let names: BTreeSet<&String> = years.iter().flat_map(|year| year.tools.keys()).collect();
+            assert_eq!(Vec::from_iter(names), ["A", "B"]);
+            assert!(years.iter().all(|year| year.tools.contains_key("A")));
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many of the hardest models the page of a year lists.
 const HARDEST: usize = 20;
 
-/// The paths of the pages, by the shown names of tools, models and years.
+/// The paths of the pages, by the names of tools, models and years. Not by the shown names, which can be equal.
 pub struct Pages {
     tools: BTreeMap<String, String>,
     models: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ impl Pages {
     pub fn new(years: &[Year]) -> Self {
         let paths = |folder: &str, names: &[&str]| {
             let files = file_names(names.iter().copied());
-            let path = |(name, file): (&&str, String)| (visible(name), format!("{folder}/{file}.html"));
+            let path = |(name, file): (&&str, String)| ((*name).to_owned(), format!("{folder}/{file}.html"));
             names.iter().zip(files).map(path).collect()
         };
         let models: BTreeSet<&str> =
@@ -36,15 +36,15 @@ impl Pages {
     }
 
     pub fn tool(&self, name: &str) -> String {
-        self.tools[&visible(name)].clone()
+        self.tools[name].clone()
     }
 
     pub fn model(&self, name: &str) -> String {
-        self.models[&visible(name)].clone()
+        self.models[name].clone()
     }
 
     pub fn year(&self, year: &Year) -> String {
-        self.years[&visible(&year.name)].clone()
+        self.years[&year.name].clone()
     }
 }
 
@@ -139,7 +139,7 @@ fn tool_page(years: &[Year], tables: &[YearTable], pages: &Pages, name: &str) ->
     let tables: Vec<&YearTable> = tables.iter().filter(|table| table.row == "Tool").collect();
     let cells = |at: usize| -> Vec<String> {
         let row = |table: &&YearTable| {
-            let cell = table.rows.iter().find(|(known, _)| *known == shown).map(|(_, cells)| &cells[at]);
+            let cell = table.rows.iter().find(|(known, _)| known == name).map(|(_, cells)| &cells[at]);
             cell.map_or_else(String::new, |cell| {
                 let note = match (table.id, years[at].tools.get(name)) {
                     // The points of each category have a table of their own, wrong values a column.
@@ -449,5 +449,19 @@ mod tests {
         let year = Year { families: families.into_iter().map(family).collect(), ..Year::default() };
         let expected = [("all", 4), ("empty", 1), ("half", 2), ("none", 1), ("two of four", 2)];
         assert_eq!(ranks(&year), BTreeMap::from(expected));
+    }
+    #[test]
+    fn names_that_look_the_same_have_different_pages() {
+        let tool = |name: &str| (name.to_owned(), ToolYear { right: 1, ..ToolYear::default() });
+        let (hidden, literal) = ("A\u{200b}", "A⟨U+200B⟩");
+        assert_eq!(visible(hidden), literal);
+        let year = Year {
+            tools: [hidden, literal].into_iter().map(tool).collect(),
+            families: [hidden, literal].map(|name| (name.to_owned(), Family::default())).into(),
+            ..Year::default()
+        };
+        let pages = Pages::new(&[year]);
+        assert_ne!(pages.tool(hidden), pages.tool(literal));
+        assert_ne!(pages.model(hidden), pages.model(literal));
     }
 }

@@ -3,6 +3,7 @@
 use super::outcome_check::{check_outcome, limits_of};
 use super::record_summary::entry_or_default;
 use super::{Attempt, Record, Sample, StoreError, samples};
+use mcc_base::OnFile;
 use mcc_base::names::RunId;
 use mcc_campaign::Run;
 use rusqlite::params;
@@ -190,15 +191,15 @@ impl Record {
     /// The samples of an attempt, one per second; none if the tool was not started.
     ///
     /// # Errors
-    /// The file of the samples cannot be read.
+    /// The file of the samples cannot be read, or is not the recorded one.
     pub fn samples(&self, attempt: &Attempt) -> Result<Vec<Sample>, StoreError> {
         match &attempt.facts {
             // Format 1 kept them in the facts.
             Some(facts) if !facts.samples.is_empty() => Ok(facts.samples.clone()),
-            _ if attempt.outputs.iter().any(|output| output.role == samples::FILE) => {
-                samples::read(&self.outputs_dir(&attempt.run, attempt.number).join(samples::FILE))
-            }
-            _ => Ok(vec![]),
+            _ => match self.outputs(attempt).find(|output| output.role == samples::FILE) {
+                Some(output) => Ok(output.read(|content| samples::read(content)).on("read", &output.path)?),
+                None => Ok(vec![]),
+            },
         }
     }
 }

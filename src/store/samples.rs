@@ -5,7 +5,7 @@ use super::{Sample, StoreError};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use mcc_base::{OnFile, files};
+use mcc_base::OnFile;
 use std::fs::File;
 use std::io::{self, BufWriter, Read};
 use std::path::Path;
@@ -56,24 +56,21 @@ impl<R: Read> Read for Rows<R> {
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<Sample>, StoreError> {
-    let read = || -> io::Result<Vec<Sample>> {
-        let source = GzDecoder::new(files::open_own(path)?);
-        let mut rows = csv::Reader::from_reader(Rows { source, row: 0 });
-        // `into_deserialize` ignores an error in the header.
-        rows.headers()?;
-        let mut samples = Vec::new();
-        for sample in rows.into_deserialize() {
-            let sample: Sample = sample?;
-            sample.check().map_err(io::Error::other)?;
-            if samples.len() == MAX_SAMPLES {
-                return Err(io::Error::other(format!("it has more than {MAX_SAMPLES} samples")));
-            }
-            samples.push(sample);
+/// Reads the content of the file.
+pub(super) fn read(content: impl Read) -> io::Result<Vec<Sample>> {
+    let mut rows = csv::Reader::from_reader(Rows { source: GzDecoder::new(content), row: 0 });
+    // `into_deserialize` ignores an error in the header.
+    rows.headers()?;
+    let mut samples = Vec::new();
+    for sample in rows.into_deserialize() {
+        let sample: Sample = sample?;
+        sample.check().map_err(io::Error::other)?;
+        if samples.len() == MAX_SAMPLES {
+            return Err(io::Error::other(format!("it has more than {MAX_SAMPLES} samples")));
         }
-        Ok(samples)
-    };
-    Ok(read().on("read", path)?)
+        samples.push(sample);
+    }
+    Ok(samples)
 }
 
 #[cfg(test)]
@@ -97,7 +94,7 @@ mod tests {
                 .unwrap()
                 .set_len(path.metadata().unwrap().len() - 8)
                 .unwrap();
-            let error = read(&path).unwrap_err().to_string();
+            let error = read(File::open(&path).unwrap()).unwrap_err().to_string();
             assert!(error.contains("a row is not one of samples"), "{error}");
         }
     }
@@ -124,7 +121,7 @@ mod tests {
         let path = folder.path().join(FILE);
         let bytes = path.metadata().unwrap().len();
         assert!(bytes < 80_000, "{bytes}");
-        assert_eq!(read(&path).unwrap(), samples);
+        assert_eq!(read(File::open(&path).unwrap()).unwrap(), samples);
         // Same input, same bytes.
         let first = std::fs::read(&path).unwrap();
         write(&samples, folder.path()).unwrap();

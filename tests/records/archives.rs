@@ -293,14 +293,20 @@ fn a_changed_output_is_not_judged() {
     let folder = unpacked();
     let outputs = folder.path().join("outputs").join(RUN).join("1");
     let original = fs::read_to_string(outputs.join("stdout")).unwrap();
-    fs::write(outputs.join("stdout"), original.replacen("STATES", "STATEs", 1)).unwrap();
     let out = folder.path().join("judged");
+    let samples = outputs.join("samples.csv.gz");
+    let kept = fs::read(&samples).unwrap();
+    fs::copy(outputs.join("../../CTLCardinality/1/samples.csv.gz"), &samples).unwrap();
+    let said = printed(&["report", text(folder.path()), "--out", text(&out)], 2);
+    assert!(said.contains("samples.csv.gz: it ") && said.contains("changed after it was recorded"), "{said}");
+    fs::write(&samples, kept).unwrap();
     let refused = |command: &[&str], problem: &str| {
         let said = printed(command, 2);
         assert!(said.contains(problem) && said.contains("restore the file"), "{said}");
         assert!(said.contains("it was changed after it was recorded"), "{said}");
         assert!(!out.exists());
     };
+    fs::write(outputs.join("stdout"), original.replacen("STATES", "STATEs", 1)).unwrap();
     refused(&["judge", text(folder.path()), "--out", text(&out)], ": it has sha256 ");
     refused(&["lint", text(folder.path()), "--run", RUN], ": it has sha256 ");
     // Failure classes are read from stderr too.
@@ -577,6 +583,26 @@ fn a_bundle_of_one_team_has_no_files_of_a_contest() {
     let archive = packed(folder.path());
     let said = printed(&["verify", text(archive.path())], 2);
     assert!(said.contains("is not a file that the archive of one team can have"), "{said}");
+}
+
+#[test]
+fn rows_that_are_repeated_or_removed_in_the_archive_of_a_team_are_found() {
+    let (folder, original) = (tempfile::tempdir().unwrap(), unpacked());
+    let (archive, team) = (folder.path().join("own.tar.zst"), folder.path().join("team"));
+    printed(&["export", text(original.path()), "--tool", "breadth-first", "--archive", text(&archive)], 0);
+    fs::create_dir(&team).unwrap();
+    unpack(&archive, &team, ArchiveLimits::default()).unwrap();
+    let path = team.join("values.csv");
+    let values = fs::read_to_string(&path).unwrap();
+    let (header, rows) = values.split_once('\n').unwrap();
+    let lacks = "not proved: that values.csv has every row: it lacks ";
+    assert!(!printed(&["verify", text(&team)], 0).contains(lacks));
+    for (rows, code, part) in [(rows.repeat(2), 1, "is there twice"), (String::new(), 0, lacks)] {
+        fs::write(&path, format!("{header}\n{rows}")).unwrap();
+        forge_sums(&team);
+        let said = printed(&["verify", text(&team)], code);
+        assert!(said.contains(part), "{said}");
+    }
 }
 
 #[test]

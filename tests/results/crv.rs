@@ -400,6 +400,29 @@ fn the_mean_time_decides_whether_an_online_verdict_is_late() {
     assert_eq!(verdict(dir.path(), "far"), "timeout -5 -5 ");
 }
 
+#[test]
+fn a_verdict_that_is_late_by_the_rows_of_another_tool_is_noted() {
+    let dir = TempDir::new().unwrap();
+    let input = dir.path().join("m.csv");
+    let notes = |rows: &str| {
+        std::fs::write(&input, format!("{HEADER}java,1,honest,T,10,2,T,ok,1\n{rows}")).unwrap();
+        judge(&input, &dir.path().join("out"))
+    };
+    for base in ["31536000", "N/A"] {
+        let notes = notes(&format!("java,1,slow,T,10,100,T,ok,{base}\n"));
+        let expected = "track java, slow: its verdict on benchmark 1 is in time by its own base_time_s, but late by that";
+        assert!(notes.contains(expected) && !notes.contains("honest"), "{notes}");
+    }
+    // Times differ from one experiment to the next. They matter for verdicts of online monitoring only.
+    for rows in [
+        "java,1,slow,T,10,9,T,ok,1.3\n",
+        "java,1,slow,T,10,100,T,ok,1.3\n",
+        "offline,1,a,T,10,100,T,ok,31536000\noffline,1,b,T,10,2,T,ok,1\n",
+    ] {
+        assert_eq!(notes(rows), "");
+    }
+}
+
 fn edition() -> CrvEdition {
     let Ok(Rules::Other(edition)) = Rules::load("crv-2014") else { panic!("crv-2014") };
     let OtherEdition::Crv(edition) = *edition else { panic!("crv-2014") };

@@ -575,15 +575,21 @@ fn a_resigned_tool_is_not_named_in_the_judgement() {
     let more = "\n[teams]\nalone = [\"goner\"]\nboth = [\"goner-next\", \"stays\"]\n\n[[status]]\npattern = \
                 \"goner*\"\nstatus = \"resigned\"\n\n[[opt_out]]\nentry = \"goner\"\ncategories = [\"Loops\"]\n";
     let rules = edition(input.path(), 2024, ("", ""), more);
-    let (output, notes) = judge(input.path(), &rules, out.path(), &[]);
-    assert!(notes.contains("stays.xml has a time limit of 60s"), "{notes}");
-    let mut texts = vec![output, notes];
-    for file in std::fs::read_dir(out.path()).unwrap() {
-        texts.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
-    }
-    assert!(texts.iter().any(|text| text.contains("\"both\":[\"stays\"]")));
-    for text in texts {
-        assert!(!text.contains("goner") && !text.contains("alone"), "{text}");
+    for is_deleted in [false, true] {
+        if is_deleted {
+            // Without its results, validators and definitions still have its name.
+            write(input.path(), "goner.xml", "<benchmark/>");
+        }
+        let (output, notes) = judge(input.path(), &rules, out.path(), &[]);
+        assert!(notes.contains("stays.xml has a time limit of 60s"), "{notes}");
+        let mut texts = vec![output, notes];
+        for file in std::fs::read_dir(out.path()).unwrap() {
+            texts.push(std::fs::read_to_string(file.unwrap().path()).unwrap());
+        }
+        assert!(texts.iter().any(|text| text.contains("\"both\":[\"stays\"]")));
+        for text in texts {
+            assert!(!text.contains("goner") && !text.contains("alone"), "{text}");
+        }
     }
 }
 

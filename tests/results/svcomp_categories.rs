@@ -179,6 +179,38 @@ fn layers(number: usize) -> String {
     text
 }
 
+/// There are 2^26 paths from the last category to the first ones.
+#[test]
+fn nested_meta_categories_are_judged_without_a_look_at_every_path() {
+    let folder = TempDir::new().unwrap();
+    for part in ["A", "B"] {
+        result(folder.path(), "one", &format!("SV-COMP24_unreach-call.{part}"), &[RIGHT_FALSE, UNKNOWN]);
+    }
+    fs::write(folder.path().join("categories.yml"), layers(26)).unwrap();
+    judge(folder.path(), &["--edition", "svcomp-2024", "--categories", "categories.yml"]);
+    // One of two tasks in each part; 2^25 times the two parts.
+    assert!(places(folder.path()).contains(&format!("L25 1 one {} gold", 2 << 25)));
+    let scores = fs::read_to_string(folder.path().join("out/scores.csv")).unwrap();
+    assert!(scores.contains(&format!("one,L25,{0},0,0,{0},1/2,", 2 << 25)), "{scores}");
+    let quantiles = fs::read_to_string(folder.path().join("out/quantiles.csv")).unwrap();
+    // One step for each run: the beginning and two runs.
+    let of_last = quantiles.lines().filter(|line| line.contains("L25"));
+    assert_eq!(of_last.count(), 3, "{quantiles}");
+}
+
+#[test]
+fn results_of_a_meta_category_itself_are_noted() {
+    let folder = TempDir::new().unwrap();
+    contest(folder.path());
+    let judged = || judge(folder.path(), &["--edition", "svcomp-2024", "--categories", "categories.yml"]).1;
+    let note =
+        "results of 1 task name the meta category Reach itself and count nowhere; name one of its parts";
+    assert!(!judged().contains("count nowhere"));
+    result(folder.path(), "one", "SV-COMP24_Reach", &[RIGHT_FALSE]);
+    let notes = judged();
+    assert!(notes.contains(note), "{notes}");
+}
+
 #[test]
 fn a_wrong_category_structure_is_an_error_with_its_line() {
     let folder = TempDir::new().unwrap();

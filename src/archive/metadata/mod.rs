@@ -14,7 +14,6 @@ use mcc_base::OnFile;
 use mcc_campaign::Publication;
 use mcc_judge::judgement::Entry;
 use mcc_store::Disk;
-use std::fs;
 use std::path::Path;
 
 /// What the files of metadata state.
@@ -82,7 +81,8 @@ pub fn write(to: &Path, description: &Description) -> Result<(), ArchiveError> {
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), ArchiveError> {
-    Ok(fs::write(path, text).on("write", path)?)
+    // A judgement of another contest, which these files describe, is complete already.
+    Ok(mcc_base::text::write(path, text).on("write", path)?)
 }
 
 /// Writes indented JSON.
@@ -96,5 +96,23 @@ fn person(name: &str) -> (&str, Option<&str>) {
     match name.split_once(',') {
         Some((family, given)) if !given.trim().is_empty() => (family.trim(), Some(given.trim())),
         _ => (name, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_of_metadata_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, earlier) = (folder.path().join("datapackage.json"), folder.path().join("earlier"));
+        write_json(&path, &"earlier").unwrap();
+        fs::hard_link(&path, &earlier).unwrap();
+        write_json(&path, &"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "\"new\"\n");
+        // A file that is written in its place is cut off first, and would be read so after a kill.
+        assert_eq!(fs::read_to_string(&earlier).unwrap(), "\"earlier\"\n");
     }
 }

@@ -130,6 +130,7 @@ pub fn judge(edition: &CrvEdition, mut results: Results) -> Result<Judgement, Cr
     results.totals.retain(|total| status(&total.tool).is_judged());
     let blocks = blocks(edition, &entries, &results.experiments)?;
     results.notes.extend(printed::contradictions(edition, &results, &entries, &blocks));
+    results.notes.extend(different_base_times(edition, &results.experiments));
     let scores = scores(&entries, &blocks, &results.totals)?;
     for total in &results.totals {
         let entry = number(&entries, &total.tool)?;
@@ -385,6 +386,39 @@ fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experimen
     let scored = |measure: Option<Measure>| measure.filter(|_| correctness.is_positive());
     let (time, memory) = (scored(time), scored(mean("memory_mb", |experiment| &experiment.memory_mb)));
     BenchmarkResult { tool, answer, verdict, why, correctness, time, memory }
+}
+
+/// Notes on verdicts in time that would be late by the rows of another tool: the time of the program without a monitor is
+/// one for all tools (section 4.1), and tables state it for each.
+fn different_base_times(edition: &CrvEdition, experiments: &[Experiment]) -> Vec<String> {
+    let mut benchmarks: BTreeMap<(usize, &str), BTreeMap<&str, Vec<&Experiment>>> = BTreeMap::new();
+    for experiment in experiments {
+        if edition.tracks[experiment.track].monitoring == Monitoring::Online {
+            let tools = benchmarks.entry((experiment.track, &experiment.benchmark)).or_default();
+            tools.entry(&experiment.tool).or_default().push(experiment);
+        }
+    }
+    let mut notes = Vec::new();
+    for ((track, benchmark), tools) in benchmarks {
+        let base = |rows: &Vec<&Experiment>| {
+            mean("base_time_s", rows.iter().filter_map(|row| row.base_time_s.as_ref()))
+                .map(|base| base.mean * &edition.timeout_factor)
+        };
+        let Some(least) = tools.values().filter_map(base).min() else { continue };
+        for (tool, rows) in &tools {
+            let has_verdict = rows.iter().any(|row| row.outcome == Outcome::Ok);
+            let time = mean("time_s", rows.iter().filter_map(|row| row.time_s.as_ref()));
+            let Some(time) = time.filter(|time| has_verdict && time.mean > least) else { continue };
+            if base(rows).is_none_or(|own| time.mean <= own) {
+                notes.push(format!(
+                    "track {}, {tool}: its verdict on benchmark {benchmark} is in time by its own base_time_s, but late by that \
+                     of another tool, which is shorter; the program has one time without a monitor",
+                    edition.tracks[track].name
+                ));
+            }
+        }
+    }
+    notes
 }
 
 /// The mean and range of measurements; None if there are none.

@@ -5,6 +5,7 @@ use super::results::{GivenScore, Results};
 use super::source::SvcompError;
 use super::verdict::{RunScore, Witness};
 use crate::{Contender, PlaceNote, Podium, Points, QuantileFunction, RunVerdict, Score, Step, Ties, rounded};
+use mcc_base::text::counted;
 use mcc_edition::fits;
 use mcc_edition::svcomp::{Category, CategoryRole, CountedAnswers, MAX_TASKS, SvcompEdition};
 use mcc_judge::judgement::{Entry, Medal};
@@ -14,6 +15,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A run with points: CPU time in seconds, None if it was not measured, and the points.
 type ScoredRun = (Option<BigRational>, BigRational);
+
+/// A base category of a category.
+struct Base {
+    category: usize,
+    /// The weight of its points.
+    weight: BigRational,
+    /// In how many ways it is a part of the category: the number of paths through meta categories.
+    ways: u64,
+}
 
 /// Sums over the runs of an entry in a category.
 #[derive(Clone, Debug, Default)]
@@ -112,6 +122,8 @@ struct CategoryTree<'a> {
     categories: &'a [Category],
     children: Vec<Vec<usize>>,
     parents: Vec<Vec<usize>>,
+    /// The place of each category in `order`.
+    position: Vec<usize>,
     /// The answers that count where the category is shown.
     counted: Vec<CountedAnswers>,
     /// Number of tasks (n) of each category; of a meta category the sum over its held parts.
@@ -162,6 +174,7 @@ pub(super) fn score(
         categories,
         children,
         parents,
+        position: vec![0; categories.len()],
         counted,
         tasks: vec![0; categories.len()],
         not_held: vec![String::new(); categories.len()],
@@ -174,7 +187,8 @@ pub(super) fn score(
         notes: Vec::new(),
     };
     // Sub-categories come before their meta category.
-    for category in tree.order() {
+    for (position, category) in tree.order().into_iter().enumerate() {
+        tree.position[category] = position;
         tree.compute_category(category, shown_tasks[category])?;
     }
     Ok(tree.finish())
@@ -246,6 +260,13 @@ impl CategoryTree<'_> {
             }
             facts.tasks.unwrap_or(shown)
         };
+        if is_meta && shown > 0 {
+            self.notes.push(format!(
+                "results of {} name the meta category {} itself and count nowhere; name one of its parts",
+                counted(shown, "task"),
+                facts.name
+            ));
+        }
         let has_score = |entry| self.given(entry, category).is_some();
         if let (0, Some(parent), false) = (self.tasks[category], facts.parents.first(), is_meta)
             && (0..self.entries.len()).any(has_score)
@@ -355,6 +376,7 @@ impl CategoryTree<'_> {
         let (mut scores, mut podiums, mut quantiles) = (Vec::new(), Vec::new(), Vec::new());
         for category in 0..self.categories.len() {
             let mut contenders = Vec::new();
+            let bases = self.base_categories(category);
             for entry in 0..self.entries.len() {
                 let value = self.values.get(&(entry, category, self.counted[category])).cloned();
                 if value.is_none() {
@@ -364,10 +386,10 @@ impl CategoryTree<'_> {
                 if value.is_none() && !opted_out && self.given(entry, category).is_none() {
                     continue;
                 }
-                scores.push(self.score(entry, category, value.as_ref().filter(|_| !opted_out)));
+                scores.push(self.score(entry, category, &bases, value.as_ref().filter(|_| !opted_out)));
                 let (Some(value), false) = (value, opted_out) else { continue };
                 self.compare_with_printed(entry, category, &value);
-                quantiles.extend(self.quantile(entry, category));
+                quantiles.extend(self.quantile(entry, category, &bases));
                 let CategoryScore { points, success_cpu_s, note, .. } = value;
                 contenders.push(Contender { entry, points, success_cpu_s, note });
             }
@@ -432,19 +454,18 @@ impl CategoryTree<'_> {
         }
     }
 
-    fn score(&self, entry: usize, category: usize, value: Option<&CategoryScore>) -> Score {
+    fn score(&self, entry: usize, category: usize, bases: &[Base], value: Option<&CategoryScore>) -> Score {
+        let mut counted: Vec<(&CategoryTally, u64)> = Vec::new();
         // The results of an entry that opted out are not shown.
-        let counted: Vec<&CategoryTally> = match value {
-            None => Vec::new(),
-            Some(_) => self
-                .base_categories(category)
-                .iter()
-                .filter_map(|(base, _)| {
-                    Some(self.tallies.get(&(entry, *base))?.tally(self.counted[category]))
-                })
-                .collect(),
-        };
-        let sum = |count: fn(&CategoryTally) -> u64| counted.iter().map(|tally| count(tally)).sum();
+        if value.is_some() {
+            for base in bases {
+                if let Some(tallies) = self.tallies.get(&(entry, base.category)) {
+                    counted.push((tallies.tally(self.counted[category]), base.ways));
+                }
+            }
+        }
+        let sum =
+            |count: fn(&CategoryTally) -> u64| counted.iter().map(|(tally, ways)| count(tally) * ways).sum();
         let normalized = value.filter(|_| self.tasks[category] > 0);
         Score {
             entry,
@@ -476,35 +497,46 @@ impl CategoryTree<'_> {
         }
     }
 
-    /// The base categories of a category, each with the weight of its points in the category.
-    fn base_categories(&self, category: usize) -> Vec<(usize, BigRational)> {
-        let mut pending = vec![(category, BigRational::from_integer(1.into()))];
+    /// The base categories of a category. Weights are summed up, because the number of ways can double with each layer of
+    /// categories.
+    fn base_categories(&self, category: usize) -> Vec<Base> {
+        let top = Base { category, weight: BigRational::from_integer(1.into()), ways: 1 };
+        // A category comes after its parts in `order`, so the last one has its whole weight.
+        let mut pending = BTreeMap::from([(self.position[category], top)]);
         let mut found = Vec::new();
-        while let Some((at, weight)) = pending.pop() {
+        while let Some((_, base)) = pending.pop_last() {
+            let at = base.category;
             if self.children[at].is_empty() {
-                found.push((at, weight));
+                found.push(base);
                 continue;
             }
             let parts: Vec<usize> = self.held_parts(at).collect();
             let k = BigRational::from_integer(parts.len().into());
             for part in parts {
-                let share = self.count(at) / &k / self.count(part);
-                pending.push((part, &weight * share));
+                let weight = &base.weight * self.count(at) / &k / self.count(part);
+                let sum = pending.entry(self.position[part]).or_insert_with(|| Base {
+                    category: part,
+                    weight: BigRational::zero(),
+                    ways: 0,
+                });
+                sum.weight += weight;
+                // At most MAX_TASKS, because a held base category has a task.
+                sum.ways += base.ways;
             }
         }
-        found.sort();
+        found.sort_by_key(|base| base.category);
         found
     }
 
     /// The quantile function. None unless the runs of every base category and the times of all runs with points are known.
-    fn quantile(&self, entry: usize, category: usize) -> Option<QuantileFunction> {
+    fn quantile(&self, entry: usize, category: usize, bases: &[Base]) -> Option<QuantileFunction> {
         let mut start = BigRational::zero();
         let mut runs: Vec<(BigRational, BigRational)> = Vec::new();
-        for (base, weight) in self.base_categories(category) {
-            let tally = self.tallies.get(&(entry, base))?.tally(self.counted[category]);
-            start += &tally.negative * &weight;
+        for base in bases {
+            let tally = self.tallies.get(&(entry, base.category))?.tally(self.counted[category]);
+            start += &tally.negative * &base.weight;
             for (cpu_s, points) in &tally.with_points {
-                runs.push((cpu_s.clone()?, points * &weight));
+                runs.push((cpu_s.clone()?, points * &base.weight));
             }
         }
         runs.sort();

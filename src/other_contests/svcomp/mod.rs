@@ -34,7 +34,7 @@ pub fn judge(edition: &SvcompEdition, mut results: Results) -> Result<Judgement,
     }
     let JudgedRuns { tallies, started, mut blocks, notes } = judged_runs;
     results.notes.extend(notes);
-    results.notes.extend(unvalidated_notes(edition, &names, &results.runs));
+    results.notes.extend(unvalidated_notes(edition, &names, &results.categories, &results.runs));
     let notes = not_participating(edition, &names, &results);
     results.notes.extend(notes);
     results.notes.extend(unmatched_opt_outs(edition, &names, &results.categories));
@@ -260,9 +260,14 @@ fn opted_out(edition: &SvcompEdition, names: &[String], results: &Results) -> BT
     found
 }
 
-/// Notes on entries without validation results, one for each kind of witness; only where an unconfirmed answer counts
-/// less than a confirmed one.
-fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) -> Vec<String> {
+/// Notes on entries without validation results of a kind of witness, in all or in some categories; only where an
+/// unconfirmed answer counts less than a confirmed one.
+fn unvalidated_notes(
+    edition: &SvcompEdition,
+    names: &[String],
+    categories: &[Category],
+    runs: &[Run],
+) -> Vec<String> {
     let points = &edition.points;
     let matters = |witness: &Witness| {
         let unconfirmed = match witness {
@@ -274,21 +279,41 @@ fn unvalidated_notes(edition: &SvcompEdition, names: &[String], runs: &[Run]) ->
     // A merged file has the validation results of both kinds.
     let merged = runs.iter().filter(|run| run.raw.category == "correct-unconfirmed").map(|run| run.entry);
     let merged: BTreeSet<usize> = merged.collect();
-    let mut unvalidated: BTreeMap<Witness, BTreeSet<usize>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.confirmation == Confirmation::NotStated) {
+    let mut validated: BTreeSet<(Witness, usize)> = BTreeSet::new();
+    // Entries with their categories.
+    let mut unvalidated: BTreeMap<Witness, BTreeMap<usize, BTreeSet<usize>>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| !merged.contains(&run.entry)) {
         let witness = Answer::parse(&run.raw.status).map(|answer| answer.witness());
-        if let Some(witness) = witness.filter(matters).filter(|_| !merged.contains(&run.entry)) {
-            unvalidated.entry(witness).or_default().insert(run.entry);
+        let Some(witness) = witness.filter(matters) else { continue };
+        if run.confirmation == Confirmation::NotStated {
+            let entries = unvalidated.entry(witness).or_default();
+            entries.entry(run.entry).or_default().insert(run.category);
+        } else {
+            validated.insert((witness, run.entry));
         }
     }
-    let note = |(witness, entries): (Witness, BTreeSet<usize>)| {
+    let mut notes = Vec::new();
+    for (witness, entries) in unvalidated {
         let [answer, kind] = witness.words();
-        let entries: Vec<&str> = entries.iter().map(|entry| names[*entry].as_str()).collect();
-        format!(
-            "no validation results of {kind} witnesses of {}, and no run of theirs with the category \
-             correct-unconfirmed: each of their right answers {answer} counts as confirmed",
-            entries.join(", ")
-        )
-    };
-    unvalidated.into_iter().map(note).collect()
+        let (in_some, in_all): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|(entry, _)| validated.contains(&(witness, *entry)));
+        if !in_all.is_empty() {
+            let entries: Vec<&str> = in_all.iter().map(|(entry, _)| names[*entry].as_str()).collect();
+            notes.push(format!(
+                "no validation results of {kind} witnesses of {}, and no run of theirs with the category \
+                 correct-unconfirmed: each of their right answers {answer} counts as confirmed",
+                entries.join(", ")
+            ));
+        }
+        for (entry, without) in in_some {
+            let without: Vec<&str> = without.iter().map(|at| categories[*at].name.as_str()).collect();
+            notes.push(format!(
+                "{} has validation results of {kind} witnesses, but none in {}: each of its right answers {answer} there \
+                 counts as confirmed",
+                names[entry],
+                without.join(", ")
+            ));
+        }
+    }
+    notes
 }

@@ -43,6 +43,11 @@ impl Run {
         Self { entry, category, raw, confirmation: Confirmation::NotStated }
     }
 
+    /// Name and properties of its task.
+    pub(super) fn task(&self) -> (&str, &str) {
+        (&self.raw.name, &self.raw.properties)
+    }
+
     /// The key by which runs are sorted: category, task, properties, entry.
     pub(super) fn place(&self) -> (usize, &str, &str, usize) {
         (self.category, &self.raw.name, &self.raw.properties, self.entry)

@@ -3,7 +3,8 @@
 use super::benchexec::{self, RawRun, ResultError, ResultHeader};
 use super::results::{GivenScore, Results, Run};
 use super::tables;
-use super::verdict::{Answer, Confirmation, Witness};
+use super::verdict::{Answer, Confirmation, Witness, is_exempt};
+use crate::MAX_CATEGORIES;
 use mcc_base::{OnFile, files};
 use mcc_campaign::benchkit::published::{Table, TableError, open};
 use mcc_edition::svcomp::{Category, EntryName, SvcompEdition};
@@ -73,7 +74,7 @@ fn other_year(edition: &SvcompEdition, structure: &CategoryStructure, path: &Pat
 /// folder has no results.
 pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> Result<Results, SvcompError> {
     let mut results = Results { categories: edition.categories.clone(), ..Results::default() };
-    let mut files = find_files(path, &mut results.notes)?;
+    let mut files = find_files(edition, path, &mut results.notes)?;
     remove_resigned(edition, &mut files);
     let found = files.iter().filter(|(_, kind)| matches!(kind, FileKind::Categories));
     let found: Vec<PathBuf> = found.map(|(path, _)| path.clone()).collect();
@@ -103,16 +104,19 @@ pub fn read(edition: &SvcompEdition, path: &Path, categories: Option<&Path>) -> 
         }
         results.inputs.push(digest(path)?);
     }
-    for (path, header) in &whole_definitions {
-        check_whole_definition(edition, path, header, &mut results)?;
-    }
-    archive.confirm(&mut results);
+    let notes = check_whole_definitions(edition, &whole_definitions, &results)?;
+    results.notes.extend(notes);
+    archive.confirm(edition, &mut results);
     results.check_given()?;
     Ok(results)
 }
 
 /// The files to read, sorted by path, with their kinds.
-fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
+fn find_files(
+    edition: &SvcompEdition,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(PathBuf, FileKind)>, SvcompError> {
     if !path.is_dir() {
         let kind = kind(path)?;
         return kind.map(|kind| vec![(path.to_owned(), kind)]).ok_or_else(|| {
@@ -137,8 +141,11 @@ fn find_files(path: &Path, notes: &mut Vec<String>) -> Result<Vec<(PathBuf, File
         }
         let no_file = |error| format!("{}: {error}, or remove it from the folder", file.path().display());
         files::open_own(file.path()).map_err(|error| SvcompError::Refused(no_file(error)))?;
+        // A benchmark definition is often named after its entry.
+        let entry = name.split('.').next().unwrap_or_default();
         match kind(file.path()) {
             Ok(Some(kind)) => found.push((file.into_path(), kind)),
+            Ok(None) | Err(ResultError::OtherXml { .. }) if has_resigned(edition, entry) => {}
             Ok(None) => notes.push(format!("{name} is not read: it is no table of scores or categories")),
             // Archives contain benchmark definitions and tables in XML too.
             Err(ResultError::OtherXml { root, .. }) => {
@@ -176,6 +183,10 @@ fn kind(path: &Path) -> Result<Option<FileKind>, ResultError> {
     })
 }
 
+fn has_resigned(edition: &SvcompEdition, entry: &str) -> bool {
+    edition.status_of(entry) == Status::Resigned
+}
+
 /// Removes the files of resigned entries (P-4), so that none is read, listed with a digest or named in a note.
 fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>) {
     let entry = |(_, kind): &(PathBuf, FileKind)| match kind {
@@ -184,14 +195,18 @@ fn remove_resigned(edition: &SvcompEdition, files: &mut Vec<(PathBuf, FileKind)>
         }
         _ => None,
     };
-    let entries: Vec<String> = files.iter().filter_map(entry).collect();
+    let entries: BTreeSet<String> = files.iter().filter_map(entry).collect();
+    let entries = Vec::from_iter(entries);
     files.retain(|(_, kind)| {
         let FileKind::Result(header) = kind else { return true };
-        let entry = match validated(&header.benchmarkname) {
-            Some((_, validator)) => entry_validated(&entries, validator),
-            None => Some(entry_name(edition, header)),
+        let Some((_, validator)) = validated(&header.benchmarkname) else {
+            return !has_resigned(edition, entry_name(edition, header));
         };
-        entry.is_none_or(|entry| edition.status_of(entry) != Status::Resigned)
+        match entry_validated(&entries, validator) {
+            Some(entry) => !has_resigned(edition, entry),
+            // Its own result file may have been deleted already.
+            None => ![validator, without_version(validator)].iter().any(|name| has_resigned(edition, name)),
+        }
     });
 }
 
@@ -248,36 +263,43 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Adds a note on a file with a whole run definition, which is judged by the files of its blocks. The note counts the runs
-/// that no block has.
-fn check_whole_definition(
+/// Notes on the files with a whole run definition, which is judged by the files of its blocks. They count the runs that no
+/// block has.
+fn check_whole_definitions(
     edition: &SvcompEdition,
-    path: &Path,
-    header: &ResultHeader,
-    results: &mut Results,
-) -> Result<(), SvcompError> {
-    let name = entry_name(edition, header);
-    let runs = results.runs.iter().filter(|run| results.entries[run.entry] == name);
-    let known: HashSet<(&str, &str)> =
-        runs.map(|run| (run.raw.name.as_str(), run.raw.properties.as_str())).collect();
-    let mut left = 0;
-    let each = |raw: RawRun| {
-        left += u64::from(!known.contains(&(raw.name.as_str(), raw.properties.as_str())));
-        Ok(())
-    };
-    benchexec::read(path, each, |_| true)?;
-    let file = file_name(path);
-    results.notes.push(match left {
-        0 => format!("{file} is not judged: the folder has the files of its blocks, which are judged"),
-        _ => format!(
-            "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
-        ),
-    });
-    Ok(())
+    whole_definitions: &[(PathBuf, ResultHeader)],
+    results: &Results,
+) -> Result<Vec<String>, SvcompError> {
+    let mut notes = Vec::new();
+    if whole_definitions.is_empty() {
+        return Ok(notes);
+    }
+    let mut known: HashMap<&str, HashSet<(&str, &str)>> = HashMap::new();
+    for run in &results.runs {
+        known.entry(&results.entries[run.entry]).or_default().insert(run.task());
+    }
+    for (path, header) in whole_definitions {
+        let known = known.get(entry_name(edition, header));
+        let mut left = 0;
+        let each = |raw: RawRun| {
+            let task = (raw.name.as_str(), raw.properties.as_str());
+            left += u64::from(known.is_none_or(|known| !known.contains(&task)));
+            Ok(())
+        };
+        benchexec::read(path, each, |_| true)?;
+        let file = file_name(path);
+        notes.push(match left {
+            0 => format!("{file} is not judged: the folder has the files of its blocks, which are judged"),
+            _ => format!(
+                "{file}: {left} of its runs are in no file of a block and are not judged; add the missing files"
+            ),
+        });
+    }
+    Ok(notes)
 }
 
-/// A task of an entry: entry, run name, properties.
-type TaskKey = (String, String, String);
+/// The answers of validators within their time, by task (name, properties); empty if they gave none.
+type CheckedTasks = HashMap<(String, String), HashSet<Answer>>;
 
 /// The result files read so far.
 #[derive(Default)]
@@ -290,10 +312,8 @@ struct ResultFiles {
     files: Vec<PathBuf>,
     /// Index of the file of each run.
     file_of: Vec<usize>,
-    /// Answers that validators confirmed, by validated task.
-    confirmed: HashMap<TaskKey, Vec<Answer>>,
-    /// Kinds of witnesses that were validated, by validated entry.
-    validated: BTreeMap<String, BTreeSet<Witness>>,
+    /// What validators checked, by validated entry and kind of witness.
+    checked: BTreeMap<(String, Witness), CheckedTasks>,
 }
 
 impl ResultFiles {
@@ -336,6 +356,12 @@ impl ResultFiles {
         }
         let name = self.category_name(header, results).to_owned();
         let category = results.category(&name);
+        if results.categories.len() > MAX_CATEGORIES {
+            return Err(SvcompError::Refused(format!(
+                "{}: more than {MAX_CATEGORIES} categories; check which attribute names them (`block` or `name`)",
+                path.display()
+            )));
+        }
         let number = self.files.len();
         self.files.push(path.to_owned());
         let mut repeated = None;
@@ -403,7 +429,7 @@ impl ResultFiles {
         witness: Witness,
         entry: &str,
     ) -> Result<(), SvcompError> {
-        self.validated.entry(entry.to_owned()).or_default().insert(witness);
+        let tasks = self.checked.entry((entry.to_owned(), witness)).or_default();
         let Some(rules) = &edition.witnesses else { return Ok(()) };
         let limit = match witness {
             Witness::Correctness => rules.correctness_s,
@@ -411,44 +437,68 @@ impl ResultFiles {
         };
         let limit = BigRational::from_integer(limit.into());
         let each = |raw: RawRun| {
+            let answers = tasks.entry((raw.name, raw.properties)).or_default();
             let answer = Answer::parse(&raw.status).filter(|answer| answer.witness() == witness);
-            let Some(answer) = answer else { return Ok(()) };
-            if raw.cputime.is_none_or(|time| time < limit) {
-                self.confirmed.entry((entry.to_owned(), raw.name, raw.properties)).or_default().push(answer);
-            }
+            let in_time = raw.cputime.is_none_or(|time| time < limit);
+            answers.extend(answer.filter(|_| in_time));
             Ok(())
         };
         Ok(benchexec::read(path, each, |_| true)?)
     }
 
-    /// Sets the confirmation of every run whose entry has validation results for that kind of witness.
-    fn confirm(&self, results: &mut Results) {
-        let mut known: HashMap<(&str, Witness), Vec<&str>> = HashMap::new();
-        for (validated, witnesses) in &self.validated {
+    /// Sets the confirmation of every run whose entry has validation results for that kind of witness, if validators checked
+    /// such witnesses in its category at all.
+    fn confirm(&self, edition: &SvcompEdition, results: &mut Results) {
+        let mut known: HashMap<(&str, Witness), HashMap<(&str, &str), HashSet<&Answer>>> = HashMap::new();
+        for ((validated, witness), tasks) in &self.checked {
             let Some(entry) = entry_validated(&results.entries, validated) else {
                 results.notes.push(format!(
                     "validation of {validated}: no entry has this name, so the validation is not used"
                 ));
                 continue;
             };
-            for witness in witnesses {
-                known.entry((entry, *witness)).or_default().push(validated);
+            let merged = known.entry((entry, *witness)).or_default();
+            for ((name, properties), answers) in tasks {
+                merged.entry((name.as_str(), properties.as_str())).or_default().extend(answers);
             }
         }
-        for run in &mut results.runs {
-            let Some(given) = Answer::parse(&run.raw.status) else { continue };
-            let entry = results.entries[run.entry].as_str();
-            let Some(validated) = known.get(&(entry, given.witness())) else { continue };
-            let confirms = |answer: &Answer| match (answer, &given) {
-                (Answer::False(Some(a)), Answer::False(Some(b))) => a == b,
-                (Answer::False(_), Answer::False(_)) => true,
-                (a, b) => a == b,
+        // Kind of witness, category and properties: of all entries, because an entry without any witness in a category has
+        // no validation results there, and no confirmed answer either (SV-6).
+        let mut validated: HashSet<(Witness, usize, &str)> = HashSet::new();
+        for run in &results.runs {
+            for witness in [Witness::Correctness, Witness::Violation] {
+                let tasks = known.get(&(results.entries[run.entry].as_str(), witness));
+                if tasks.is_some_and(|tasks| tasks.contains_key(&run.task())) {
+                    validated.insert((witness, run.category, run.raw.properties.as_str()));
+                }
+            }
+        }
+        let confirmation = |run: &Run| {
+            let answer = Answer::parse(&run.raw.status);
+            let Some(given) = answer.as_ref() else { return Confirmation::NotStated };
+            let witness = given.witness();
+            let Some(tasks) = known.get(&(results.entries[run.entry].as_str(), witness)) else {
+                return Confirmation::NotStated;
             };
-            let confirmed = validated.iter().any(|entry| {
-                let key = ((*entry).to_owned(), run.raw.name.clone(), run.raw.properties.clone());
-                self.confirmed.get(&key).is_some_and(|answers| answers.iter().any(confirms))
-            });
-            run.confirmation = if confirmed { Confirmation::Confirmed } else { Confirmation::Unconfirmed };
+            if !validated.contains(&(witness, run.category, run.raw.properties.as_str()))
+                && !is_exempt(edition, &results.categories[run.category].name, witness)
+            {
+                return Confirmation::NotStated;
+            }
+            let unnamed = &Answer::False(None);
+            let confirms = |answers: &HashSet<&Answer>| {
+                let any_is_equal = given == unnamed && !answers.is_empty();
+                any_is_equal || answers.contains(given) || answers.contains(unnamed)
+            };
+            if tasks.get(&run.task()).is_some_and(confirms) {
+                Confirmation::Confirmed
+            } else {
+                Confirmation::Unconfirmed
+            }
+        };
+        let confirmations: Vec<Confirmation> = results.runs.iter().map(confirmation).collect();
+        for (run, confirmation) in results.runs.iter_mut().zip(confirmations) {
+            run.confirmation = confirmation;
         }
     }
 }
@@ -463,11 +513,21 @@ fn validated(benchmarkname: &str) -> Option<(Witness, &str)> {
     })
 }
 
+/// Whether a text is the version of a witness, such as `2.0`.
+fn is_version(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// The name of a validated entry without the version of the witness that may precede it.
+fn without_version(validated: &str) -> &str {
+    let parts = validated.split_once('-').filter(|(version, _)| is_version(version));
+    parts.map_or(validated, |(_, name)| name)
+}
+
 /// The entry that was validated. The version of the witness (`1.0-`, `2.0-`) may precede its name.
 fn entry_validated<'a>(entries: &'a [String], validated: &str) -> Option<&'a str> {
     let names = entries.iter().map(String::as_str);
     let fitting = names.filter(|name| {
-        let is_version = |version: &str| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let before = validated.strip_suffix(name);
         before.is_some_and(|before| before.is_empty() || before.strip_suffix('-').is_some_and(is_version))
     });
@@ -521,5 +581,29 @@ impl Results {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcc_edition::{OtherEdition, Rules};
+
+    #[test]
+    fn a_folder_with_too_many_categories_is_refused_where_they_are_read() {
+        let Ok(Rules::Other(edition)) = Rules::load("svcomp-2013") else { panic!("not another contest") };
+        let OtherEdition::Svcomp(edition) = *edition else { panic!("not of SV-COMP") };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.xml");
+        std::fs::write(&path, "<result benchmarkname=\"t\" name=\"SV.New\" tool=\"T\"></result>").unwrap();
+        let header = benchexec::header(&path).unwrap();
+        let added = |known: usize| {
+            let categories = (0..known).map(|number| Category::named(&number.to_string())).collect();
+            let mut results = Results { categories, ..Results::default() };
+            ResultFiles::default().add(&edition, &path, &header, &mut results)
+        };
+        added(MAX_CATEGORIES - 1).unwrap();
+        let refused = added(MAX_CATEGORIES).unwrap_err().to_string();
+        assert!(refused.contains("t.xml: more than 2000 categories; check which attribute"), "{refused}");
     }
 }

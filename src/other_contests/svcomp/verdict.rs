@@ -8,7 +8,7 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 /// The answer of a verifier.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// The property holds.
     True,
@@ -237,6 +237,17 @@ fn compare(sub_property: SubProperty, run: &RawRun, answer: &Answer) -> (RunVerd
     (RunVerdict::Right, String::new())
 }
 
+/// Whether answers with this kind of witness need no confirmation in a category.
+pub fn is_exempt(edition: &SvcompEdition, category: &str, witness: Witness) -> bool {
+    // The rules name the categories without the property that precedes the name in a category structure.
+    let short = category.rsplit('.').next().unwrap_or_default();
+    let fits_either = |patterns| fits(patterns, category) || fits(patterns, short);
+    edition.witnesses.as_ref().is_none_or(|witnesses| match witness {
+        Witness::Correctness => fits_either(&witnesses.exempt_correctness),
+        Witness::Violation => fits_either(&witnesses.exempt_violation),
+    })
+}
+
 /// Verdict and points of a right answer, confirmed or not.
 fn right(
     edition: &SvcompEdition,
@@ -252,13 +263,7 @@ fn right(
     };
     let none = |verdict, why: &str| RunScore::none(run, verdict, why.to_owned());
     let right = |why| RunScore { points: right.clone(), ..none(RunVerdict::Right, why) };
-    // The rules name the categories without the property that precedes the name in a category structure.
-    let short = category.rsplit('.').next().unwrap_or_default();
-    let fits_either = |patterns| fits(patterns, category) || fits(patterns, short);
-    let exempt = edition.witnesses.as_ref().is_none_or(|witnesses| match witness {
-        Witness::Correctness => fits_either(&witnesses.exempt_correctness),
-        Witness::Violation => fits_either(&witnesses.exempt_violation),
-    });
+    let exempt = is_exempt(edition, category, witness);
     let open = match confirmation {
         Confirmation::Confirmed => false,
         Confirmation::Unconfirmed => true,

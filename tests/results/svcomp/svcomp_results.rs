@@ -81,6 +81,40 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
 }
 
 #[test]
+fn validation_of_one_category_has_no_effect_on_other_categories() {
+    let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let right = [("a.yml", "true", "true", "correct", "1", "1")];
+    let none = [("a.yml", "true", "unknown", "unknown", "1", "1")];
+    let validated = "val-validate-correctness-witnesses";
+    for (category, task) in [("ReachSafety-Loops", "a.yml"), ("ReachSafety-ControlFlow", "b.yml")] {
+        for entry in ["one", "two"] {
+            let text = result(entry, &format!("SV.{category}"), category, &right);
+            write(input.path(), &format!("{entry}.{category}.xml"), &text.replace("a.yml", task));
+        }
+    }
+    for entry in ["one", "two"] {
+        let text = result(&format!("{validated}-{entry}"), "SV", "ReachSafety-Loops", &none);
+        write(input.path(), &format!("val-{entry}.xml"), &text.replace("a.yml", "other.yml"));
+    }
+    let points = |entry: &str, notes: &mut String| {
+        (_, *notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
+        ["Loops", "ControlFlow"]
+            .map(|name| score(out.path(), entry, &format!("unreach-call.ReachSafety-{name}"), "points"))
+    };
+    let mut notes = String::new();
+    // No task of these results was validated.
+    assert_eq!(points("one", &mut notes), ["2", "2"]);
+    let text = result(&format!("{validated}-one"), "SV", "ReachSafety-Loops", &none);
+    write(input.path(), "val-one.xml", &text);
+    assert_eq!(points("one", &mut notes), ["0", "2"]);
+    let note = "one has validation results of correctness witnesses, but none in unreach-call.ReachSafety-ControlFlow: each of its \
+                right answers true there counts as confirmed";
+    assert!(notes.contains(note), "{notes}");
+    // Validators ran on the category, and `two` has no witness there.
+    assert_eq!(points("two", &mut notes), ["0", "2"]);
+}
+
+#[test]
 fn a_whole_run_definition_is_judged_by_its_blocks() {
     let (input, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let run = |task| (task, "true", "true", "correct", "1", "1");
