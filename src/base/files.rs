@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -141,17 +142,30 @@ pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
         return Err(io::Error::other("its name leads out of the folder"));
     }
     let mut path = folder.to_owned();
+    let mut opened = open_path(folder, 0)?;
     for part in name.components() {
         path.push(part);
         if path.is_symlink() {
             return Err(io::Error::other(format!("{} is a symbolic link", path.display())));
         }
+        // In the open folder: something else may have its name by now.
+        opened = open_path(&name_of(&opened).join(part), libc::O_NOFOLLOW)?;
     }
-    let file = open_own(&path)?;
+    let file = open_with(&name_of(&opened), libc::O_NONBLOCK)?;
     if file.metadata()?.len() > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
     Ok(file)
+}
+
+/// Opens a file or folder as a place only: nothing can be read.
+fn open_path(path: &Path, flags: i32) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_PATH | flags).open(path)
+}
+
+/// The kernel's name of an open file of this process.
+fn name_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 fn open_with(path: &Path, flags: i32) -> io::Result<File> {
@@ -408,6 +422,17 @@ mod tests {
             assert!(error.contains(reason), "{name}: {error}");
         }
         assert!(open("inner/file", 3).unwrap_err().to_string().contains("more than 3 bytes"));
+    }
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_part_of_a_name_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+        // As after the check of each part.
+        let opened = open_path(&folder.path().join("link"), libc::O_NOFOLLOW).unwrap();
+        assert!(open_path(&name_of(&opened).join("secret"), libc::O_NOFOLLOW).is_err());
+        assert!(open_with(&name_of(&opened), libc::O_NONBLOCK).is_err());
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl AttemptDir {
         for item in fs::read_dir(&dir).on("list", &dir)? {
             let item = item.on("list", &dir)?;
             let path = item.path();
+            // Not an output: a socket that an ended ssh left behind, for example. Readers of the record would refuse it.
+            if !item.file_type().on("read", &path)?.is_file() {
+                fs::remove_file(&path).on("remove", &path)?;
+                continue;
+            }
             let digest = || {
                 File::open(&path)?.sync_all()?;
                 Disk::of_file(&item.file_name().to_string_lossy(), &path)
@@ -79,4 +84,22 @@ impl Drop for AttemptDir {
 /// Syncs a directory to the disk: the names in it.
 pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
     Ok(File::open(dir).and_then(|file| file.sync_all()).on("sync", dir)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_among_the_outputs_is_removed_and_ends_no_campaign() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = "tool/DiningTable-PT-03/StateSpace".parse().unwrap();
+        let dir = AttemptDir::create(folder.path().join("1-1"), &run, 1).unwrap();
+        let socket = dir.outputs().join("ssh.4Kxq");
+        std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        fs::write(dir.outputs().join("stdout"), "x").unwrap();
+        let roles: Vec<String> = dir.sync_outputs().unwrap().into_iter().map(|disk| disk.role).collect();
+        assert_eq!(roles, ["stdout"]);
+        assert!(socket.symlink_metadata().is_err());
+    }
 }

@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const ROOTFS: &str = include_str!("../../vm-images/rootfs");
-const BOOT: &str = include_str!("../../vm-images/boot");
+const BOOT: &str = concat!(include_str!("../../vm-images/package"), include_str!("../../vm-images/boot"));
 const DISK: &str = concat!(
     include_str!("../../vm-images/ext4"),
     include_str!("../../vm-images/tool"),
@@ -195,6 +195,7 @@ pub fn disk(build: &BuildDisk, progress: Progress) -> Result<Image, BuildError> 
                 remove_placeholder_tool(out)?;
             }
         }
+        check_tool_unchanged(build.tool, &made_from)?;
         if let Some(base) = &base {
             let (kernel, initrd) = base.boot()?;
             copy(&kernel, &out.join("vmlinux"))?;
@@ -309,6 +310,18 @@ pub(super) fn made_from(
         tool: tool.transpose()?,
         container: None,
     })
+}
+
+/// Checks, after the tool was copied, that its folder still has the digest that the image states.
+pub(super) fn check_tool_unchanged(tool: Option<&Path>, made_from: &MadeFrom) -> Result<(), BuildError> {
+    let (Some(tool), Some(stated)) = (tool, &made_from.tool) else { return Ok(()) };
+    if digest::folder(tool).on("read", tool)? == stated.sha256 {
+        return Ok(());
+    }
+    Err(BuildError::Refused(format!(
+        "{} was changed while it was read; run the command again when nothing changes it",
+        tool.display()
+    )))
 }
 
 /// The last part of a path, also of `.` and `folder/..`.
@@ -554,6 +567,18 @@ pub(super) fn remove(path: &Path) -> Result<(), BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_that_is_changed_while_it_is_copied_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("BenchKit_head.sh");
+        fs::write(&file, "a").unwrap();
+        let made_from = made_from(None, &[], Some(folder.path())).unwrap();
+        check_tool_unchanged(Some(folder.path()), &made_from).unwrap();
+        fs::write(&file, "b").unwrap();
+        let error = check_tool_unchanged(Some(folder.path()), &made_from).unwrap_err().to_string();
+        assert!(error.contains("was changed while it was read"), "{error}");
+    }
 
     fn message(output: &str) -> String {
         packages_failed("openjdk-17-jre-headless,nonsense", output).to_string()

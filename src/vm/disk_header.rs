@@ -99,12 +99,12 @@ fn check_size(bytes: u64) -> Result<u64, Problem> {
     Ok(bytes)
 }
 
-/// Returns QEMU's name of the format of a disk: `qcow2`, `vmdk` or `raw`.
+/// Returns QEMU's name of the format of an open disk: `qcow2`, `vmdk` or `raw`.
 ///
 /// # Errors
 /// The file cannot be read, or has a format that is not supported.
-pub fn format_of(path: &Path) -> Result<&'static str, DiskError> {
-    let start = read(&open(path)?, 0, 32, path)?;
+pub(super) fn format_of(file: &File, path: &Path) -> Result<&'static str, DiskError> {
+    let start = read(file, 0, 32, path)?;
     let refused = |problem| Err(DiskError::Refused { path: path.to_owned(), problem });
     if let Some((_, other)) = OTHER_FORMATS.iter().find(|(magic, _)| start.starts_with(magic)) {
         return refused(format!("format {other} is not supported; convert it: qemu-img convert -O vmdk"));
@@ -277,6 +277,10 @@ mod tests {
         let done = done.expect("scripts/setup installs qemu-utils");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         path
+    }
+
+    fn format_of(path: &Path) -> Result<&'static str, DiskError> {
+        super::format_of(&open(path)?, path)
     }
 
     fn checked(path: &Path, format: &str) -> Result<u64, String> {

@@ -29,6 +29,10 @@ pub enum VmError {
     /// A signal that the controller did not send ended QEMU: when, how, and the last lines of its log.
     #[error("QEMU ended {0}")]
     Killed(String),
+    /// QEMU reported that a signal ended it, and exited: when, how, and the last lines of its log. A QEMU that a guest controls
+    /// can report this without a signal.
+    #[error("QEMU ended {0}")]
+    ReportedKill(String),
     /// A fault of its own, such as an invalid access to memory, ended QEMU: when, how, and the last lines of its log. A
     /// guest may be the cause.
     #[error("QEMU crashed {0}")]
@@ -167,15 +171,23 @@ impl VmError {
         )
     }
 
-    /// Whether a fault of QEMU itself or of its accelerator ended the machine, or no other cause is known. Under libvirt
-    /// the cause is never known.
+    /// Whether a fault of QEMU itself or of its accelerator ended the machine, or no other cause is known, or only QEMU states
+    /// the cause: a guest may control it. Under libvirt the cause is never known.
     pub fn is_crash(&self) -> bool {
-        matches!(self, Self::Crashed(_) | Self::InternalError | Self::Gone(_))
+        matches!(
+            self,
+            Self::Crashed(_)
+                | Self::InternalError
+                | Self::Gone(_)
+                | Self::Qmp(_)
+                | Self::Stopped(_)
+                | Self::ReportedKill(_)
+        )
     }
 
-    /// Whether a signal from outside the controller ended the machine.
+    /// Whether a signal from outside the controller ended the machine, or QEMU reported that one did.
     pub fn is_by_signal(&self) -> bool {
-        matches!(self, Self::Killed(_) | Self::SshKilled(_))
+        matches!(self, Self::Killed(_) | Self::ReportedKill(_) | Self::SshKilled(_))
     }
 
     /// Whether the host has no space left, so that another attempt would fail too.

@@ -5,16 +5,19 @@ use super::build_checks::check_programs;
 use super::disk_header::{DiskFile, check_disk};
 use super::free_space::free_bytes_of_folder;
 use super::image::{Image, ImageError};
+use super::sparse_copy::copy_open;
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
+use mcc_base::files::open_own;
 use mcc_base::temporary::folder_beside;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-const RECIPE: &str = include_str!("../../vm-images/vmdk/recipe");
+const RECIPE: &str =
+    concat!(include_str!("../../vm-images/package"), include_str!("../../vm-images/vmdk/recipe"));
 const INIT: &str = include_str!("../../vm-images/vmdk/init");
 const INITRD_INIT: &str = include_str!("../../vm-images/vmdk/initrd-init");
 
@@ -56,8 +59,6 @@ pub fn vmdk(
     progress: Progress,
 ) -> Result<Exported, BuildError> {
     let opened = Image::open(image)?;
-    let disk = opened.disk_file();
-    let bytes = check_disk(&disk).map_err(ImageError::from)?;
     let keys = ["key", "key.pub"].map(|ending| {
         let mut path = out.as_os_str().to_owned();
         path.push(format!(".{ending}"));
@@ -79,6 +80,14 @@ pub fn vmdk(
     let work = folder_beside(out, ".exporting-")?;
     let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", out)?;
     check_programs(&["qemu-img"])?;
+    // A private copy: whoever can write to the image could change or replace the disk between its check and its use, and
+    // whoever can read it could lock it.
+    let private = tempfile::tempdir_in(&work.0).on("create a folder in", &work.0)?;
+    let (original, mut disk) = (opened.disk(), opened.disk_file());
+    disk.path = private.path().join("disk");
+    let copied = open_own(&original).and_then(|source| copy_open(source, &disk.path));
+    copied.on("copy", &original)?;
+    let bytes = check_disk(&disk).map_err(ImageError::from)?;
     check_space(&disk, out, &work.0)?;
     let made = work.0.join("disk.vmdk");
     let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
@@ -87,9 +96,9 @@ pub fn vmdk(
         check_programs(&NEEDED)?;
         let kernel = kernel(&opened, reference)?;
         progress("making a bootable disk");
-        let (source, size) = (fs::canonicalize(opened.disk()).on("find", image)?, bytes.to_string());
+        let size = bytes.to_string();
         let settings = [
-            ("DISK", source.as_os_str()),
+            ("DISK", disk.path.as_os_str()),
             ("BYTES", size.as_ref()),
             ("KERNEL", kernel.as_os_str()),
             ("INIT", INIT.as_ref()),
@@ -101,9 +110,8 @@ pub fn vmdk(
         }
     } else {
         progress("converting the disk");
-        let source = fs::canonicalize(opened.disk()).on("find", image)?;
         let mut convert = child_process::command("qemu-img", Purpose::Local);
-        convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&source).arg(&made);
+        convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&disk.path).arg(&made);
         let done = convert.output().on("start", Path::new("qemu-img"))?;
         if !done.status.success() {
             let output = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -118,9 +126,8 @@ pub fn vmdk(
 /// Checks that the data of a disk fit into the free space of the folder `work`. A small file can have much data: all tables
 /// of a qcow2 disk can name one cluster.
 fn check_space(disk: &DiskFile, out: &Path, work: &Path) -> Result<(), BuildError> {
-    let source = fs::canonicalize(&disk.path).on("find", &disk.path)?;
     let mut measure = child_process::command("qemu-img", Purpose::Local);
-    measure.args(["measure", "--output=json", "-f", &disk.format, "-O", "qcow2"]).arg(source);
+    measure.args(["measure", "--output=json", "-f", &disk.format, "-O", "qcow2"]).arg(&disk.path);
     let done = measure.output().on("start", Path::new("qemu-img"))?;
     let facts: Option<serde_json::Value> = serde_json::from_slice(&done.stdout).ok();
     let Some(needed) = facts.and_then(|facts| facts["required"].as_u64()) else {
@@ -162,4 +169,56 @@ fn kernel(image: &Image, reference: Option<&Path>) -> Result<PathBuf, BuildError
         return Err(bad(&reference.folder, reason).into());
     }
     Ok(fs::canonicalize(&package).on("find", &package)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ImageFacts;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_disk_that_is_replaced_while_it_is_exported_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let [image, secret, out] = ["image", "secret", "out.vmdk"].map(|name| folder.path().join(name));
+        let disk = image.join("disk");
+        fs::create_dir(&image).unwrap();
+        let facts = serde_json::to_string(&ImageFacts::new("inputs", "disk")).unwrap();
+        fs::write(image.join("image.json"), facts).unwrap();
+        fs::write(&disk, "PUBLIC..".repeat(64)).unwrap();
+        fs::write(&secret, "SECRET..".repeat(64)).unwrap();
+        // Its owner does this when the disk was checked.
+        let replace = |_: &str| {
+            fs::remove_file(&disk).unwrap();
+            symlink(&secret, &disk).unwrap();
+        };
+        vmdk(&image, None, &out, &replace).unwrap();
+        let written = fs::read(&out).unwrap();
+        let has = |text: &[u8]| written.windows(text.len()).any(|part| part == text);
+        assert!(has(b"PUBLIC") && !has(b"SECRET"));
+    }
+
+    #[test]
+    fn a_link_in_a_package_with_a_kernel_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("kernel/boot")).unwrap();
+        fs::write(at("secret.ko"), "secret").unwrap();
+        symlink(at("secret.ko"), at("kernel/boot/virtio.ko")).unwrap();
+        symlink(folder.path(), at("kernel/lib")).unwrap();
+        fs::write(at("kernel/boot/vmlinuz-6.1"), "kernel").unwrap();
+        let found = |name: &str| {
+            let script = concat!(
+                include_str!("../../vm-images/package"),
+                "set -e; path=$(package_file \"$OUT/kernel\" \"$NAME\"); cp \"$path\" \"$OUT/copy\""
+            );
+            recipe("package", script, folder.path(), &[("NAME", name.as_ref())], &|_| {})
+        };
+        found("vmlinuz-*").unwrap();
+        assert_eq!(fs::read_to_string(at("copy")).unwrap(), "kernel");
+        for name in ["virtio.ko", "secret.ko"] {
+            let error = found(name).unwrap_err().to_string();
+            assert!(error.contains(&format!("does not have one file {name}")), "{error}");
+        }
+    }
 }

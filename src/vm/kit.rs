@@ -2,8 +2,8 @@
 //! disk, a start script and instructions. An author installs a tool on the disk and submits the disk.
 
 use super::build::{
-    BuildError, Progress, copy, copy_archive, inputs, made_from, recipe, remove, remove_placeholder_tool,
-    rootfs, tool_or_placeholder,
+    BuildError, Progress, check_tool_unchanged, copy, copy_archive, inputs, made_from, recipe, remove,
+    remove_placeholder_tool, rootfs, tool_or_placeholder,
 };
 use super::build_checks::{build_at, check_root, check_rootfs, check_size, check_tool};
 use super::image::{Image, ImageError, ImageFacts};
@@ -12,8 +12,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-const RECIPE: &str =
-    concat!(include_str!("../../vm-images/tool"), include_str!("../../vm-images/kit/recipe"));
+const RECIPE: &str = concat!(
+    include_str!("../../vm-images/tool"),
+    include_str!("../../vm-images/package"),
+    include_str!("../../vm-images/kit/recipe")
+);
 const INITRD_INIT: &str = include_str!("../../vm-images/kit/initrd-init");
 const INIT: &str = include_str!("../../vm-images/kit/init");
 const SSHD_CONFIG: &str = include_str!("../../vm-images/kit/sshd_config");
@@ -76,7 +79,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
     let archives = build.archives.iter().map(|(_, path)| path.as_path());
     let read: Vec<&Path> = [build.reference].into_iter().chain(build.tool).chain(archives).collect();
     build_at(build.out, &read, &FILES, &NEEDED, |out| {
-        let made_from = Some(made_from(Some(&reference), build.packages, build.tool)?);
+        let made_from = made_from(Some(&reference), build.packages, build.tool)?;
         progress("adding Debian packages");
         let packages: Vec<&str> =
             PACKAGES.into_iter().chain(build.packages.iter().map(String::as_str)).collect();
@@ -95,6 +98,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
             ("SSHD_CONFIG", SSHD_CONFIG.as_ref()),
         ];
         recipe("kit/recipe", RECIPE, out, &settings, progress)?;
+        check_tool_unchanged(build.tool, &made_from)?;
         remove_placeholder_tool(out)?;
         remove(&rootfs)?;
         if !build.archives.is_empty() {
@@ -111,7 +115,7 @@ pub fn kit(build: &BuildKit, progress: Progress) -> Result<Image, BuildError> {
         fs::set_permissions(&start, PermissionsExt::from_mode(0o755)).on("change", &start)?;
         let disk = out.join("disk.vmdk");
         let facts = Image::open_original(&disk).map_err(BuildError::from)?.facts;
-        Ok(ImageFacts { packages: listed, made_from, ..facts })
+        Ok(ImageFacts { packages: listed, made_from: Some(made_from), ..facts })
     })
 }
 

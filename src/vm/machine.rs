@@ -428,19 +428,18 @@ impl Machine {
         Ok(self.received())
     }
 
-    /// Copies the output that is left in the sockets after the end of QEMU. Nothing follows it, even if another process
-    /// has the sockets open. ssh is a separate process and is ended first.
+    /// Copies the output that is left in the sockets after the end of QEMU. ssh is a separate process and is ended first.
     fn drain(&mut self) -> Result<(), VmError> {
         self.control.close();
-        loop {
-            let logs =
-                |machine: &Self| (machine.console.received(), machine.qmp.log.as_ref().map(Sink::received));
-            let before = (self.received(), logs(self));
+        let received = |machine: &Self| {
+            let log = machine.qmp.log.as_ref().map(Sink::received);
+            (machine.received(), machine.console.received(), log)
+        };
+        read_rest(Instant::now() + READ_REST, || {
+            let before = received(self);
             self.read_available()?;
-            if (self.received(), logs(self)) == before {
-                return Ok(());
-            }
-        }
+            Ok(received(self) != before)
+        })
     }
 
     fn kill(&mut self) {
@@ -449,10 +448,42 @@ impl Machine {
     }
 }
 
+/// The longest time in which the rest in the sockets of an ended QEMU is read.
+const READ_REST: Duration = Duration::from_secs(10);
+
+/// Calls `read` until it finds nothing more, or until the deadline: QEMU can have passed a socket to another process, which
+/// writes without end.
+fn read_rest(deadline: Instant, mut read: impl FnMut() -> Result<bool, VmError>) -> Result<(), VmError> {
+    while read()? && Instant::now() < deadline {}
+    Ok(())
+}
+
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
         // The last messages of QEMU. An error of the machine has already been returned.
         let _ = self.drain();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_without_end_after_the_end_of_qemu_is_read_until_a_deadline() {
+        let steps = |until: Instant, finds: &[bool]| {
+            let mut finds = finds.iter();
+            let mut steps = 0;
+            read_rest(until, || {
+                steps += 1;
+                Ok(finds.next().copied().unwrap_or(true))
+            })
+            .unwrap();
+            steps
+        };
+        let now = Instant::now();
+        assert_eq!(steps(now, &[]), 1);
+        assert_eq!(steps(now + READ_REST, &[true, true, false]), 3);
     }
 }

@@ -1,14 +1,15 @@
 //! Disks as tool authors submit them: one file with its own bootloader. Its content is not trusted.
 
-use super::disk_header::{DiskFile, check_disk, format_of};
+use super::disk_header::{self, DiskFile, check_open_disk, format_of};
 use super::image::{Image, ImageError, ImageFacts};
 use mcc_base::OnFile;
 use mcc_base::child_process::{self, Purpose};
 use mcc_base::temporary;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::Path;
-use std::process::Stdio;
 
 /// The properties of an original disk, read from the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,39 +87,42 @@ impl Image {
 /// The disk cannot be read, has an unsupported format, or refers to other files. The latter is refused because a guest
 /// could read files of the host that the disk's author named, and because the digest of one file would not cover them.
 pub fn inspect(path: &Path) -> Result<OriginalFacts, ImageError> {
-    let format = format_of(path)?.to_owned();
-    let virtual_bytes = check_disk(&DiskFile::new(path.to_owned(), &format))?;
+    inspect_open(&disk_header::open(path)?, path)
+}
+
+/// Checks and reads one open file: another one may have its path by now.
+fn inspect_open(file: &File, path: &Path) -> Result<OriginalFacts, ImageError> {
+    let format = format_of(file, path)?.to_owned();
+    let virtual_bytes = check_open_disk(&DiskFile::new(path.to_owned(), &format), file)?;
     if virtual_bytes < SECTOR_BYTES {
         let reason =
             format!("not a disk: it has only {virtual_bytes} bytes; give a disk file (raw, qcow2 or vmdk)");
         return Err(ImageError::Bad { path: path.to_owned(), reason });
     }
-    // An absolute path: qemu-img would take a relative `nbd:...` for an address.
-    let disk = std::fs::canonicalize(path).on("find", path)?;
     let folder = temporary::folder("mcc-disk-")?;
     let first = folder.path().join("first");
-    let named = |option: &str, path: &Path| {
-        let mut named = OsString::from(option);
-        named.push(path);
-        named
-    };
-    let read = ["dd", "-f", &format, "-O", "raw", "bs=512", "count=1"].map(OsString::from);
-    qemu_img(&[&read[..], &[named("if=", &disk), named("of=", &first)]].concat(), path)?;
-    let (bootable, partitions) = partition_table(&std::fs::read(&first).on("read", &first)?);
-    Ok(OriginalFacts { format, virtual_bytes, bootable, partitions })
-}
-
-fn qemu_img(args: &[OsString], disk: &Path) -> Result<(), ImageError> {
-    let mut command = child_process::command("qemu-img", Purpose::Local);
-    let done = command.args(args).stdin(Stdio::null()).output();
-    let done = done.map_err(ImageError::NoQemuImg)?;
-    if done.status.success() {
-        Ok(())
-    } else {
+    // Whoever can read the disk can lock it, and `-U` does not ignore all locks. qemu-img opens its stdin again.
+    let mut disk = json!({
+        "driver": format,
+        "file": { "driver": "file", "filename": "/dev/stdin", "locking": "off" },
+    });
+    // A raw disk has no header. For all others `null` prevails over the header.
+    if format != "raw" {
+        disk["backing"] = Value::Null;
+    }
+    let mut qemu_img = child_process::command("qemu-img", Purpose::Local);
+    qemu_img.args(["dd", "-O", "raw", "bs=512", "count=1"]).arg(format!("if=json:{disk}"));
+    let mut output = OsString::from("of=");
+    output.push(&first);
+    qemu_img.arg(output).stdin(file.try_clone().on("read", path)?);
+    let done = qemu_img.output().map_err(ImageError::NoQemuImg)?;
+    if !done.status.success() {
         let message = String::from_utf8_lossy(&done.stderr);
         let reason = format!("qemu-img cannot read it: {}", message.trim());
-        Err(ImageError::Bad { path: disk.to_owned(), reason })
+        return Err(ImageError::Bad { path: path.to_owned(), reason });
     }
+    let (bootable, partitions) = partition_table(&std::fs::read(&first).on("read", &first)?);
+    Ok(OriginalFacts { format, virtual_bytes, bootable, partitions })
 }
 
 /// Parses a master boot record: whether a BIOS would start it, and its partitions.
@@ -155,6 +159,40 @@ mod tests {
             ),
             "{error}"
         );
+    }
+
+    /// A disk of one sector that a BIOS would start.
+    fn bootable_disk(path: &Path) {
+        let mut sector = [0; 512];
+        (sector[0], sector[510], sector[511]) = (0xfa, 0x55, 0xaa);
+        std::fs::write(path, sector).unwrap();
+    }
+
+    #[test]
+    fn the_disk_that_is_checked_is_the_one_that_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        bootable_disk(&path);
+        let file = disk_header::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, [0; 1024]).unwrap();
+        let facts = inspect_open(&file, &path).unwrap();
+        assert_eq!((facts.virtual_bytes, facts.bootable), (512, true));
+    }
+
+    #[test]
+    fn a_disk_that_another_process_locks_is_read() {
+        use nix::fcntl::{FcntlArg, fcntl};
+        use nix::libc::{F_RDLCK, SEEK_SET, flock};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        bootable_disk(&path);
+        let file = File::open(&path).unwrap();
+        // The bytes with which QEMU states that it shares no access.
+        let (l_type, l_whence) = (F_RDLCK as i16, SEEK_SET as i16);
+        let lock = flock { l_type, l_whence, l_start: 200, l_len: 8, l_pid: 0 };
+        fcntl(&file, FcntlArg::F_OFD_SETLK(&lock)).unwrap();
+        assert!(inspect(&path).unwrap().bootable);
     }
 
     #[test]

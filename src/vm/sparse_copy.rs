@@ -12,7 +12,11 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read or is not regular, or `to` exists or cannot be written.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut source = mcc_base::files::open(from)?;
+    copy_open(mcc_base::files::open(from)?, to)
+}
+
+/// Copies an open file as `copy`.
+pub(super) fn copy_open(mut source: File, to: &Path) -> io::Result<()> {
     let facts = source.metadata()?;
     let mut copy = File::create_new(to)?;
     copy.set_len(facts.len())?;

@@ -191,7 +191,8 @@ const REPORT_WRITES: &str = "werror=report,rerror=stop";
 
 /// Returns the arguments of QEMU. Each disk is an explicit chain of block nodes with a fixed format: QEMU never probes a
 /// format, follows no reference in a header, and takes no file name for the address of a server. Writes go to overlays
-/// without a name, which QEMU inherits as descriptors.
+/// without a name, which QEMU inherits as descriptors. QEMU locks no file: whoever can read a disk can lock it, and a locked
+/// disk would stop all machines.
 pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     let mut args: Vec<String> = vec![];
     let mut arg = |option: &str, value: &str| {
@@ -318,6 +319,7 @@ impl BlockNodes<'_> {
         let file = format!("{name}-file");
         self.node(&json!({
             "driver": "file", "node-name": file, "filename": filename, "read-only": true, "auto-read-only": false,
+            "locking": "off",
         }));
         let mut node = json!({
             "driver": format, "node-name": name, "file": file, "read-only": true, "auto-read-only": false,
@@ -340,6 +342,7 @@ impl BlockNodes<'_> {
         let file = format!("{name}-file");
         self.node(&json!({
             "driver": "file", "node-name": file, "filename": format!("/dev/fdset/{number}"), "cache": cache,
+            "locking": "off",
         }));
         self.node(&json!({
             "driver": "qcow2", "node-name": name, "file": file, "backing": backing, "cache": cache,
@@ -438,6 +441,16 @@ mod tests {
                 (&found[name]["read-only"], &found[name]["auto-read-only"]),
                 (&json!(true), &json!(false))
             );
+        }
+    }
+
+    #[test]
+    fn no_lock_on_a_file_of_a_machine_stops_it() {
+        let restored = MachineSpec { start: Start::Restore(SavedState::new(1, 512).unwrap()), ..spec() };
+        for spec in [spec(), restored] {
+            for (name, node) in nodes(&spec).iter().filter(|(_, node)| node["driver"] == "file") {
+                assert_eq!(node["locking"], "off", "{name}");
+            }
         }
     }
 

@@ -609,6 +609,26 @@ fn assert_crashes_of_qemu(start: &str) {
 }
 
 #[test]
+fn a_failure_that_only_qemu_reports_is_the_tools_if_it_occurs_in_each_attempt() {
+    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    folder.fake_qemu(&by_position(&[
+        "RUNNING; status=paused; event STOP; answer_until query-status; linger",
+        "RUNNING; echo x >&$qmp; linger",
+        "RUNNING; event SHUTDOWN '{\"guest\":false,\"reason\":\"host-signal\"}'; exit 0",
+    ]));
+    folder.run(&[]).code(1);
+    for run in folder.runs().values() {
+        assert_eq!(
+            (run.attempts, &run.last.outcome),
+            (2, &Outcome::ToolCrash { signal: 9 }),
+            "{}",
+            run.run.id()
+        );
+        assert!(run.last.marks.contains(&Mark::QEMU_CRASH), "{:?}", run.last.marks);
+    }
+}
+
+#[test]
 fn impossible_figures_of_a_guest_are_marked() {
     let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 0\n");
     let rest = "ended; drained; answer_until quit";

@@ -5,7 +5,7 @@ use crate::support::campaign;
 use crate::support::images;
 
 use campaign::Folder;
-use mcc_harness::vm::HeldFile;
+use mcc_harness::vm::{DiskFile, HeldFile};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -129,4 +129,30 @@ fn a_machine_reads_its_held_disk_whatever_has_its_name() {
     let outputs = tempfile::tempdir().unwrap();
     run("echo it runs", &spec, outputs.path());
     assert_eq!(fs::read_to_string(outputs.path().join("stdout")).unwrap(), "it runs\n");
+}
+
+#[test]
+fn a_lock_of_another_process_on_its_disks_does_not_stop_a_machine() {
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc::{F_RDLCK, SEEK_SET, flock};
+    let folder = tempfile::tempdir().unwrap();
+    let (disk, inputs) = (folder.path().join("disk.qcow2"), folder.path().join("inputs.ext4"));
+    let mut spec = spec(1024, 1);
+    fs::copy(&spec.disk.path, &disk).unwrap();
+    fs::write(&inputs, vec![0; 1 << 20]).unwrap();
+    spec.disk.path.clone_from(&disk);
+    spec.read_only_disks = vec![DiskFile::new(inputs.clone(), "raw")];
+    // Any user who can read the files can do this: with these bytes QEMU states that it shares no access.
+    let (l_type, l_whence) = (F_RDLCK as i16, SEEK_SET as i16);
+    let lock = flock { l_type, l_whence, l_start: 200, l_len: 8, l_pid: 0 };
+    let locked = [disk, inputs].map(|path| {
+        spec.held_files.add(&path, HeldFile::open(&path).unwrap());
+        let file = fs::File::open(&path).unwrap();
+        fcntl(&file, FcntlArg::F_OFD_SETLK(&lock)).unwrap();
+        file
+    });
+    let outputs = tempfile::tempdir().unwrap();
+    run("echo it runs", &spec, outputs.path());
+    assert_eq!(fs::read_to_string(outputs.path().join("stdout")).unwrap(), "it runs\n");
+    drop(locked);
 }

@@ -201,12 +201,12 @@ fn limit_group(memory_reserve_kib: u64) -> Result<Option<u64>> {
 fn prepare_disk(job: &Job, archive: Option<(&Unpack, File)>) -> Result<User> {
     let user = User::named(&job.user)?;
     for folder in &job.empty_folders {
-        let removed = match fs::symlink_metadata(folder) {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(folder),
-            Ok(_) => fs::remove_file(folder),
-            Err(_) => Ok(()),
-        };
-        removed.and_then(|()| fs::create_dir_all(folder)).with_context(|| folder.clone())?;
+        match fs::symlink_metadata(folder) {
+            Ok(found) if found.is_dir() => remove_folder(Path::new(folder), MAX_REMOVED)?,
+            Ok(_) => fs::remove_file(folder).with_context(|| folder.clone())?,
+            Err(_) => {}
+        }
+        fs::create_dir_all(folder).with_context(|| folder.clone())?;
         chown(&**folder, Some(user.uid), Some(user.gid))?;
     }
     if let Some((unpack, archive)) = archive {
@@ -214,6 +214,22 @@ fn prepare_disk(job: &Job, archive: Option<(&Unpack, File)>) -> Result<User> {
             .with_context(|| format!("unpacking {}", unpack.archive))?;
     }
     Ok(user)
+}
+
+/// The largest number of names that the folders of a job have on the tool's disk. Removing many more can take nearly all of the
+/// time for the preparation, so that only the preparation of large instances would fail.
+const MAX_REMOVED: usize = 100_000;
+
+/// Removes a folder with at most `most` names.
+fn remove_folder(folder: &Path, most: usize) -> Result<()> {
+    // Every open folder has its own descriptor: the iterator reads the rest of a folder into memory to save one.
+    let names = walkdir::WalkDir::new(folder).min_depth(1).max_open(usize::MAX).into_iter();
+    ensure!(
+        names.take(most + 1).count() <= most,
+        "{} has more than {most} names on the disk; empty it before the disk is submitted",
+        folder.display()
+    );
+    fs::remove_dir_all(folder).with_context(|| folder.display().to_string())
 }
 
 /// Unpacks an archive with one folder of plain files. It does not start tar and gzip, because that takes half a second
@@ -542,6 +558,22 @@ fn group_file(name: &str) -> PathBuf {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_folder_of_the_tools_disk_with_too_many_names_is_not_emptied() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, other) = (home.path().join("execution"), home.path().join("other"));
+        fs::create_dir_all(folder.join("inner")).unwrap();
+        for file in [folder.join("inner/a"), folder.join("b"), other.clone()] {
+            fs::write(file, "").unwrap();
+        }
+        std::os::unix::fs::symlink(home.path(), folder.join("link")).unwrap();
+        let error = remove_folder(&folder, 3).unwrap_err().to_string();
+        assert!(error.contains("execution has more than 3 names"), "{error}");
+        assert!(folder.join("inner/a").exists());
+        remove_folder(&folder, 4).unwrap();
+        assert!(!folder.exists() && other.exists());
+    }
 
     #[test]
     fn only_threads_of_the_job_that_can_run_are_counted() {

@@ -86,7 +86,7 @@ pub struct AttemptResult {
     pub marks: Vec<Mark>,
     /// The host has no free space for the overlay or the outputs.
     pub full_disk: bool,
-    /// The machine was ended by a signal that this controller did not send.
+    /// The machine was ended by a signal that this controller did not send, or reported that.
     pub by_signal: bool,
 }
 
@@ -117,11 +117,13 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         written: vec![],
         evidence: EvidenceFiles::default(),
         sessions_ended: false,
+        by_signal: false,
     };
     (run.enter)(State::Preparing);
-    let (mut full_disk, mut by_signal) = (false, false);
+    let mut full_disk = false;
     let outcome = run.examine(attempt_spec).unwrap_or_else(|error| {
-        (full_disk, by_signal) = (error.is_full_disk(), error.is_by_signal());
+        full_disk = error.is_full_disk();
+        run.by_signal = error.is_by_signal();
         Outcome::Infrastructure {
             state: run.state.to_string(),
             reason: capped(&error.to_string(), MAX_REASON),
@@ -133,7 +135,7 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
         environment: run.environment,
         marks: run.marks,
         full_disk,
-        by_signal,
+        by_signal: run.by_signal,
     }
 }
 
@@ -162,6 +164,8 @@ struct AttemptRunner<'a> {
     evidence: EvidenceFiles,
     /// Whether the disk disturbed the sessions over ssh, so that they were ended.
     sessions_ended: bool,
+    /// See `AttemptResult`.
+    by_signal: bool,
 }
 
 impl AttemptRunner<'_> {
@@ -241,6 +245,7 @@ impl AttemptRunner<'_> {
                     suspicion.into_iter().for_each(|mark| self.mark(mark));
                     return Err(error);
                 }
+                self.by_signal = error.is_by_signal();
                 self.ended_by_guest(&mut tool, &mut phases, &error)?
             }
         };

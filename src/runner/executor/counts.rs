@@ -10,7 +10,9 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// False if a signal ended the machine while there is a stop request (preemption, requeue, `cancel`): such an attempt is
 /// not recorded and uses no retry.
 pub fn counts(outcome: &Outcome, by_signal: bool, stopping: bool) -> bool {
-    !(outcome.is_infrastructure() && by_signal && stopping)
+    // Repeated ends of QEMU are the tool's, also if QEMU reports a signal.
+    let is_end_of_machine = outcome.is_infrastructure() || matches!(outcome, Outcome::ToolCrash { .. });
+    !(is_end_of_machine && by_signal && stopping)
 }
 
 #[cfg(test)]
@@ -20,7 +22,9 @@ mod tests {
     #[test]
     fn a_machine_ended_by_a_signal_during_a_stop_does_not_count() {
         let failure = Outcome::Infrastructure { state: "examining".into(), reason: "QEMU ended".into() };
-        assert!(!counts(&failure, true, true));
+        let by_tool = Outcome::ToolCrash { signal: 9 };
+        assert!(!counts(&failure, true, true) && !counts(&by_tool, true, true));
+        assert!(counts(&by_tool, true, false) && counts(&by_tool, false, true));
         assert!(counts(&failure, false, true), "a failure without a signal during a stop request");
         assert!(counts(&failure, true, false), "a machine was killed without a stop request");
         for outcome in [Outcome::Finished { exit_code: 0 }, Outcome::CpuLimit, Outcome::MemoryLimit] {

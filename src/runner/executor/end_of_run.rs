@@ -47,10 +47,21 @@ mod tests {
 
     #[test]
     fn each_failure_of_qemu_or_its_accelerator_that_ends_a_run_is_marked_as_a_crash() {
-        for error in [VmError::Crashed("signal 6".to_owned()), VmError::InternalError] {
+        let text = || "x".to_owned();
+        for error in [
+            VmError::Crashed(text()),
+            VmError::InternalError,
+            VmError::Gone(text()),
+            // A QEMU that a guest controls can cause these at will.
+            VmError::Qmp(text()),
+            VmError::Stopped(text()),
+            VmError::ReportedKill(text()),
+        ] {
             assert!(error.is_crash());
             assert_eq!(mark_of_end(&error), Mark::QEMU_CRASH, "{error}");
         }
+        assert!(!VmError::Killed(text()).is_crash(), "a signal of the host");
+        assert!(VmError::ReportedKill(text()).is_by_signal(), "it may be one of the host");
         assert_eq!(mark_of_end(&VmError::Agent("unexpected message".to_owned())), Mark::GUEST_MESSAGES);
         assert_eq!(mark_of_end(&VmError::PortClosed), Mark::CONNECTION_LOST);
     }

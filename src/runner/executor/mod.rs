@@ -548,7 +548,7 @@ impl Executor<'_> {
         if is_original
             && !earlier.is_empty()
             && (is_suspicious(&ended.marks) || earlier.iter().any(may_be_by_tool))
-            && !ended.by_signal
+            && (!ended.by_signal || is_suspicious(&ended.marks))
             && !ended.full_disk
             && let Outcome::Infrastructure { reason, .. } = &ended.outcome
         {

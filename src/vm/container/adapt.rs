@@ -9,7 +9,6 @@ use crate::container::tree::{Content, Id, NodeKind, ROOT};
 use mcc_base::{FileError, OnFile};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const BENCHKIT: &str = "/home/mcc/BenchKit";
@@ -178,7 +177,8 @@ impl Container {
         Ok(benchkit)
     }
 
-    /// Copies a folder of the host: files with the modes 755 or 644, and links as they are.
+    /// Copies a folder of the host: files with the modes 755 or 644, and links as they are. Its owner may change it meanwhile, so
+    /// no link is followed.
     fn copy(&mut self, from: &Path, to: Id) -> Result<(), ContainerError> {
         let mut folders = BTreeMap::from([(from.to_owned(), to)]);
         for entry in walkdir::WalkDir::new(from).min_depth(1).sort_by_file_name() {
@@ -196,9 +196,9 @@ impl Container {
                 let target = std::fs::read_link(path).on("read", path)?;
                 self.node(parent, name, NodeKind::Link(target.as_os_str().as_bytes().to_vec()), 0o777)?;
             } else {
-                let mode = path.metadata().on("read", path)?.permissions().mode();
-                let content = self.keep_file(path)?;
-                self.file(parent, name, content, if mode & 0o111 == 0 { 0o644 } else { 0o755 })?;
+                let below = path.strip_prefix(from).unwrap_or(path);
+                let (content, is_program) = self.keep_file(from, below)?;
+                self.file(parent, name, content, if is_program { 0o755 } else { 0o644 })?;
             }
         }
         Ok(())

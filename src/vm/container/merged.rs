@@ -12,6 +12,7 @@ use mcc_base::{FileError, OnFile};
 use oci_spec::image::ImageConfiguration;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A container whose layers are merged.
@@ -22,6 +23,8 @@ pub struct Container {
     pub(crate) spool: Spool,
     pub(crate) notices: Vec<String>,
     facts: Facts,
+    /// How many bytes the files of the host that are added may still have.
+    most_added: u64,
 }
 
 /// What identifies a container.
@@ -90,7 +93,15 @@ impl Container {
         }
         let layers = config.rootfs().diff_ids().clone();
         let facts = Facts { name, manifest: digest, config: config_digest, layers };
-        Ok(Self { path: path.to_owned(), tree, config, spool, notices: vec![], facts })
+        Ok(Self {
+            path: path.to_owned(),
+            tree,
+            config,
+            spool,
+            notices: vec![],
+            facts,
+            most_added: limits.bytes,
+        })
     }
 
     /// Writes the file system into the new folder `root`, on the file system of the spooled contents. Needs root.
@@ -157,11 +168,19 @@ impl Container {
         Ok(self.spool.keep(size, &mut bytes).on("write", &self.spool.folder)?)
     }
 
-    /// Keeps a copy of a file of the host.
-    pub(crate) fn keep_file(&mut self, from: &Path) -> Result<Content, ContainerError> {
-        let mut file = mcc_base::files::open(from).on("read", from)?;
-        let size = file.metadata().on("read", from)?.len();
-        Ok(self.spool.keep(size, &mut file).on("read", from)?)
+    /// Keeps a copy of the file `name` below the folder `folder` of the host, without following links. Returns it and whether the
+    /// file is a program.
+    pub(crate) fn keep_file(
+        &mut self,
+        folder: &Path,
+        name: &Path,
+    ) -> Result<(Content, bool), ContainerError> {
+        let path = folder.join(name);
+        let mut file = mcc_base::files::open_below(folder, name, self.most_added).on("read", &path)?;
+        let facts = file.metadata().on("read", &path)?;
+        self.most_added -= facts.len();
+        let content = self.spool.keep(facts.len(), &mut file).on("read", &path)?;
+        Ok((content, facts.permissions().mode() & 0o111 != 0))
     }
 }
 
@@ -216,4 +235,45 @@ fn read_layer(
         }
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_or_a_huge_file_that_takes_the_place_of_a_tools_file_is_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let [spool, tool, secret] = ["spool", "tool", "secret"].map(|name| folder.path().join(name));
+        fs::create_dir(&spool).unwrap();
+        fs::create_dir(&tool).unwrap();
+        fs::write(&secret, "secret").unwrap();
+        symlink(&secret, tool.join("link")).unwrap();
+        symlink(folder.path(), tool.join("bin")).unwrap();
+        File::create(tool.join("hole")).unwrap().set_len(1 << 40).unwrap();
+        fs::write(tool.join("file"), "x").unwrap();
+        let facts = Facts { name: None, manifest: None, config: String::new(), layers: vec![] };
+        let mut container = Container {
+            path: "container".into(),
+            tree: Tree::new(),
+            config: ImageConfiguration::default(),
+            spool: Spool { folder: spool.clone(), next: 0 },
+            notices: vec![],
+            facts,
+            most_added: 100,
+        };
+        for (name, reason) in [
+            ("link", "is a symbolic link"),
+            ("bin/secret", "is a symbolic link"),
+            ("hole", "more than 100 bytes"),
+        ] {
+            let error = container.keep_file(&tool, Path::new(name)).unwrap_err().to_string();
+            assert!(error.contains(reason), "{name}: {error}");
+        }
+        let (content, is_program) = container.keep_file(&tool, Path::new("file")).unwrap();
+        assert_eq!((content.size, is_program, container.most_added), (1, false, 99));
+        assert_eq!(fs::read_dir(&spool).unwrap().count(), 1);
+    }
 }

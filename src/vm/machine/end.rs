@@ -1,6 +1,6 @@
 //! Finds how and why a machine ended.
 
-use super::Machine;
+use super::{Machine, READ_REST, read_rest};
 use crate::error::{GuestEnd, VmError};
 use crate::free_space::free_bytes_of_folder;
 use crate::qmp::{MachineEnd, parse, text};
@@ -8,7 +8,7 @@ use mcc_base::files::tail;
 use mcc_base::guest_kernel_log;
 use nix::errno::Errno;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The end of a log in which the cause of an error is searched, in bytes.
 const LOG_END: u64 = 1 << 16;
@@ -62,17 +62,16 @@ impl Machine {
         self.read_end();
         let _ = self.drain();
         let log = self.last_lines("qemu.log", "warning:");
-        // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
         // A QEMU that did not end was killed here.
-        let by_signal = has_ended && self.qemu.was_signalled()
-            || self.end == Some(MachineEnd::Host("host-signal".to_owned()))
-            || log.as_ref().is_some_and(|log| log.contains(": terminating on signal "));
+        let was_signalled = has_ended && self.qemu.was_signalled();
+        // QEMU handles SIGTERM, SIGINT and SIGHUP: it writes a message to its log and exits.
+        let reports_signal = reports_signal(self.end.as_ref(), log.as_deref());
         let guest_end = match &self.end {
             Some(MachineEnd::Guest(end)) => Some(*end),
             Some(MachineEnd::Host(_)) => None,
             // Without a signal QEMU exits with this status only when the guest switched the machine off. The event is lost
             // if the guest causes many other events before.
-            None => (self.qemu.exit_status() == Some(0) && !by_signal).then_some(GuestEnd::Shutdown),
+            None => (self.qemu.exit_status() == Some(0) && !reports_signal).then_some(GuestEnd::Shutdown),
         };
         if guest_end.is_none() && port_closed {
             return VmError::PortClosed;
@@ -91,7 +90,8 @@ impl Machine {
             }
             None if is_at_memory_limit => VmError::MemoryLimit(text),
             None if self.qemu.has_crashed() => VmError::Crashed(text),
-            None if by_signal => VmError::Killed(text),
+            None if was_signalled => VmError::Killed(text),
+            None if reports_signal => VmError::ReportedKill(text),
             None => VmError::Gone(text),
         }
     }
@@ -104,11 +104,14 @@ impl Machine {
 
     /// Reads the events that QEMU sent before its end.
     fn read_end(&mut self) {
-        while self.end.is_none()
-            && let Ok(Some(line)) = self.qmp.lines.next()
-        {
+        let _ = read_rest(Instant::now() + READ_REST, || {
+            if self.end.is_some() {
+                return Ok(false);
+            }
+            let Ok(Some(line)) = self.qmp.lines.next() else { return Ok(false) };
             self.end = parse(&line).ok().as_ref().and_then(MachineEnd::from_event);
-        }
+            Ok(true)
+        });
     }
 
     /// Returns the last lines of a log, without empty ones and those that contain `noise`.
@@ -125,6 +128,13 @@ impl Machine {
         let shown = lines[first..].iter().take(3).cloned().collect::<Vec<_>>().join("; ");
         (!shown.is_empty()).then(|| format!("{log}: {shown}"))
     }
+}
+
+/// Whether QEMU states in an event or in its log that a signal ended it. A QEMU that a guest controls can state it without a
+/// signal, so only the exit status proves one (`VmError::Killed`).
+fn reports_signal(end: Option<&MachineEnd>, log: Option<&str>) -> bool {
+    end == Some(&MachineEnd::Host("host-signal".to_owned()))
+        || log.is_some_and(|log| log.contains(": terminating on signal "))
 }
 
 /// Returns which disk an event of QEMU is about: `disk` for the tool's, `ro0` for the first read-only one. The field `device`
@@ -151,8 +161,17 @@ fn strip_timestamp(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::disk_name;
+    use super::{disk_name, reports_signal};
+    use crate::qmp::MachineEnd;
     use serde_json::json;
+
+    #[test]
+    fn a_signal_that_qemu_reports_is_recognized_in_its_events_and_its_log() {
+        let host = |reason: &str| Some(MachineEnd::Host(reason.to_owned()));
+        let log = "qemu.log: qemu-system-x86_64: terminating on signal 15 from pid 1";
+        assert!(reports_signal(host("host-signal").as_ref(), None) && reports_signal(None, Some(log)));
+        assert!(!reports_signal(host("host-error").as_ref(), Some("qemu.log: out of memory")));
+    }
 
     #[test]
     fn a_disk_has_the_same_name_with_and_without_libvirt() {
