@@ -142,23 +142,30 @@ pub fn open_below(folder: &Path, name: &Path, most: u64) -> io::Result<File> {
         return Err(io::Error::other("its name leads out of the folder"));
     }
     let mut path = folder.to_owned();
-    let mut opened = open_path(folder, 0)?;
     for part in name.components() {
         path.push(part);
         if path.is_symlink() {
             return Err(io::Error::other(format!("{} is a symbolic link", path.display())));
         }
-        // In the open folder: something else may have its name by now.
-        opened = open_path(&name_of(&opened).join(part), libc::O_NOFOLLOW)?;
     }
-    let file = open_with(&name_of(&opened), libc::O_NONBLOCK)?;
+    let file = open_place(folder, name)?;
     if file.metadata()?.len() > most {
         return Err(io::Error::other(format!("it has more than {most} bytes")));
     }
     Ok(file)
 }
 
-/// Opens a file or folder as a place only: nothing can be read.
+/// Opens a file below a folder. A part of its name that is a symbolic link, perhaps only since it was checked, is an error.
+fn open_place(folder: &Path, name: &Path) -> io::Result<File> {
+    let mut opened = open_path(folder, 0)?;
+    for part in name.components() {
+        // Searched in the folder that is open: its path may lead elsewhere by now.
+        opened = open_path(&name_of(&opened).join(part), libc::O_NOFOLLOW)?;
+    }
+    open_with(&name_of(&opened), libc::O_NONBLOCK)
+}
+
+/// Opens a file or folder only to find what is below it (`O_PATH`): its content cannot be read.
 fn open_path(path: &Path, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_PATH | flags).open(path)
 }
@@ -429,10 +436,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("secret"), "secret").unwrap();
         std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("secret", folder.path().join("last")).unwrap();
         // As after the check of each part.
-        let opened = open_path(&folder.path().join("link"), libc::O_NOFOLLOW).unwrap();
-        assert!(open_path(&name_of(&opened).join("secret"), libc::O_NOFOLLOW).is_err());
-        assert!(open_with(&name_of(&opened), libc::O_NONBLOCK).is_err());
+        let open = |name: &str| open_place(folder.path(), Path::new(name));
+        assert!(open("link/secret").is_err() && open("last").is_err());
+        assert!(open("secret").is_ok());
     }
 
     #[test]

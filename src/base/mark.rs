@@ -86,9 +86,9 @@ marks! {
         "the guest switched its machine off after its boot";
     /// The guest reset its machine after its boot.
     GUEST_RESET = "guest-reset", "reset", "the guest reset its machine after its boot";
-    /// QEMU crashed after the tool's start, or ended by itself in another way.
+    /// QEMU crashed after the tool's start, ended or stopped by itself, or broke its control protocol.
     QEMU_CRASH = "qemu-crash", "QEMU crashed",
-        "QEMU crashed after the tool's start, or ended by itself in another way";
+        "QEMU crashed after the tool's start, ended or stopped by itself, or broke its control protocol";
     /// QEMU could not read or write the tool's disk, although the host could.
     DISK_ERROR = "disk-error", "disk failed", "QEMU could not read or write the tool's disk, although the host could";
     /// The search for files that the tool left in its home ended at a bound; there may be more files.

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Size limit of a file. The file of a campaign with thousands of models has a hundredth of it.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Reads a UTF-8 file.
 ///

@@ -68,10 +68,10 @@ const MAX_EDGES: usize = 20_000;
 /// made: some hundreds of MB. Of formulas with less than 60 sub-formulas, as those of the contest, `MAX_EDGES` limits these sets
 /// first.
 const MAX_SIZE: usize = 1 << 24;
-/// The most work for the edges of all states, in formulas that are compared, or sixteen that are copied or looked through:
-/// some ten seconds.
+/// The most work for the edges of all states: 1 for each formula that is compared, and for each 16 that are copied or
+/// searched. Some ten seconds.
 const MAX_WORK: usize = 1 << 30;
-/// The work of a set of formulas, without these.
+/// The work for each set of formulas, besides that for its formulas.
 const COVER_WORK: usize = 16;
 const TOO_LARGE: &str = "the automaton of the formula is too large";
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Most markings of a closed set, and numbers of tokens in it.
 const MAX_MARKINGS: usize = 4000;
 const MAX_TOKENS: usize = 100_000;
-/// The same while the markings after one marking are added, which may be very many.
+/// Most numbers of tokens while the markings after one marking are added: one marking may have very many.
 const MAX_ADDED_TOKENS: usize = 1 << 23;
 
 /// Places whose markings exclude the condition, with these markings.

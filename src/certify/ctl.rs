@@ -100,7 +100,7 @@ impl<'a> Checker<'a> {
 
     /// The states in which a formula certainly holds. None: the budget ended.
     pub(crate) fn certain(&self, formula: &Ctl, labels: &[States]) -> Option<States> {
-        // What a part has taken is gone with it.
+        // The part has its own count of memory, which ends with it, also after an error.
         self.states(formula, labels, true, &self.limits.part(u64::MAX, 1.0)).ok()
     }
 
@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// The same while another set of states is in memory.
+    /// As `states`, while another set of states is in memory.
     fn further_states(
         &self,
         formula: &Ctl,

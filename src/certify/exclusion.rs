@@ -14,7 +14,7 @@ const MAX_PLACES: usize = 400;
 /// Most clauses of an invariant, and most cases of a proof.
 const MAX_CLAUSES: usize = 200;
 const MAX_CASES: usize = 3000;
-/// Most proofs that a firing keeps a clause: about 100 MB.
+/// Most proofs of an invariant that a transition keeps a clause, one for each pair of these: about 100 MB.
 const MAX_KEPT: usize = 300_000;
 
 /// Two places of which one is empty, the first number not above the second; equal ones: at most one token.

@@ -201,7 +201,7 @@ impl<'s, S: Space> Search<'s, S> {
         self.complete &= self.space.successors(state, &mut self.successors)?;
         self.successors.sort_unstable();
         self.successors.dedup();
-        // Before they are made; those in random order are made twice.
+        // Taken before the steps exist. Sorting them in random order makes a copy.
         let copies = if self.seed == 0 { 1 } else { 2 };
         let bytes = (edges.len() * self.successors.len() * copies * size_of::<Step>()) as u64;
         self.limits.take(bytes)?;
@@ -271,7 +271,7 @@ impl<'s, S: Space> Search<'s, S> {
         while let Some(pair) = waiting.pop_front() {
             self.limits.spend(self.cost)?;
             let steps = self.steps(pair)?;
-            // Each was counted when the pair was entered; here only for the clock.
+            // The steps were counted when the pair was entered; this only makes the clock be read.
             self.limits.spend(steps.len() as u64 / 64)?;
             for step in steps {
                 let (accepts, to) = step;

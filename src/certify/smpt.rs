@@ -158,7 +158,7 @@ impl Invariant {
     /// The problem of a file whose clauses are needed and too many.
     pub(crate) fn too_long(&self) -> Problem {
         let what = format!(
-            "the invariant has more than {MAX_LITERALS} inequalities in clauses, or {MAX_TERMS} terms in these"
+            "the invariant has more than {MAX_LITERALS} inequalities or {MAX_TERMS} terms in its clauses"
         );
         Problem { line: self.line, what }
     }

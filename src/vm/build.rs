@@ -569,7 +569,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_is_changed_while_it_is_copied_is_refused() {
+    fn a_tool_with_another_digest_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("BenchKit_head.sh");
         fs::write(&file, "a").unwrap();

@@ -171,8 +171,8 @@ impl VmError {
         )
     }
 
-    /// Whether a fault of QEMU itself or of its accelerator ended the machine, or no other cause is known, or only QEMU states
-    /// the cause: a guest may control it. Under libvirt the cause is never known.
+    /// Whether the machine failed by a fault of QEMU or of its accelerator, without a known cause, or for a cause that only
+    /// QEMU states: a guest that controls QEMU can make it fail in each of these ways. Under libvirt the cause is never known.
     pub fn is_crash(&self) -> bool {
         matches!(
             self,

@@ -2,7 +2,7 @@
 
 use super::build::{BuildError, Progress, recipe};
 use super::build_checks::check_programs;
-use super::disk_header::{DiskFile, check_disk};
+use super::disk_header::{DiskFile, check_open_disk};
 use super::free_space::free_bytes_of_folder;
 use super::image::{Image, ImageError};
 use super::sparse_copy::copy_open;
@@ -11,9 +11,10 @@ use mcc_base::child_process::{self, Purpose};
 use mcc_base::digest;
 use mcc_base::files::open_own;
 use mcc_base::temporary::folder_beside;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const RECIPE: &str =
@@ -80,21 +81,30 @@ pub fn vmdk(
     let work = folder_beside(out, ".exporting-")?;
     let work = fs::canonicalize(work.path()).map(|path| (path, work)).on("find", out)?;
     check_programs(&["qemu-img"])?;
+    let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
+    let is_system = boots_itself.is_none() && opened.facts.kind != "inputs";
+    let kernel = if is_system {
+        check_programs(&NEEDED)?;
+        Some(kernel(&opened, reference)?)
+    } else {
+        None
+    };
     // A private copy: whoever can write to the image could change or replace the disk between its check and its use, and
     // whoever can read it could lock it.
     let private = tempfile::tempdir_in(&work.0).on("create a folder in", &work.0)?;
-    let (original, mut disk) = (opened.disk(), opened.disk_file());
-    disk.path = private.path().join("disk");
-    let copied = open_own(&original).and_then(|source| copy_open(source, &disk.path));
-    copied.on("copy", &original)?;
-    let bytes = check_disk(&disk).map_err(ImageError::from)?;
-    check_space(&disk, out, &work.0)?;
+    let original = opened.disk_file();
+    let disk = DiskFile::new(private.path().join("disk"), &original.format);
+    let source = open_own(&original.path).on("read", &original.path)?;
+    // In blocks of 512 bytes: holes are not copied.
+    let copied_bytes = source.metadata().on("read", &original.path)?.blocks() * 512;
+    check_free(copied_bytes, out, &work.0)?;
+    progress("copying the disk");
+    copy_open(source, &disk.path).on("copy", &original.path)?;
+    let copy = File::open(&disk.path).on("read", &disk.path)?;
+    let bytes = check_open_disk(&original, &copy).map_err(ImageError::from)?;
+    check_space(&disk, &original, out, &work.0)?;
     let made = work.0.join("disk.vmdk");
-    let boots_itself = opened.facts.original.as_ref().map(|original| original.bootable);
-    let is_system = boots_itself.is_none() && opened.facts.kind != "inputs";
-    if is_system {
-        check_programs(&NEEDED)?;
-        let kernel = kernel(&opened, reference)?;
+    if let Some(kernel) = kernel {
         progress("making a bootable disk");
         let size = bytes.to_string();
         let settings = [
@@ -104,7 +114,13 @@ pub fn vmdk(
             ("INIT", INIT.as_ref()),
             ("INITRD_INIT", INITRD_INIT.as_ref()),
         ];
-        recipe("vmdk/recipe", RECIPE, &work.0, &settings, progress)?;
+        let done = recipe("vmdk/recipe", RECIPE, &work.0, &settings, progress);
+        done.map_err(|error| match error {
+            BuildError::Recipe { recipe, output } => {
+                BuildError::Recipe { recipe, output: naming(&original, &disk, output.as_bytes()) }
+            }
+            error => error,
+        })?;
         for (name, to) in ["key", "key.pub"].into_iter().zip(&keys) {
             fs::rename(work.0.join(name), to).on("rename", to)?;
         }
@@ -114,7 +130,7 @@ pub fn vmdk(
         convert.args(["convert", "-q", "-f", &disk.format, "-O", "vmdk"]).arg(&disk.path).arg(&made);
         let done = convert.output().on("start", Path::new("qemu-img"))?;
         if !done.status.success() {
-            let output = String::from_utf8_lossy(&done.stderr).into_owned();
+            let output = naming(&original, &disk, &done.stderr);
             return Err(BuildError::Recipe { recipe: "vmdk (qemu-img convert)", output });
         }
     }
@@ -123,23 +139,36 @@ pub fn vmdk(
     Ok(Exported { key: is_system.then_some(key), boots: is_system || boots_itself == Some(true) })
 }
 
-/// Checks that the data of a disk fit into the free space of the folder `work`. A small file can have much data: all tables
-/// of a qcow2 disk can name one cluster.
-fn check_space(disk: &DiskFile, out: &Path, work: &Path) -> Result<(), BuildError> {
+/// The output of a program that read the copy of a disk, with the name of the disk itself: the copy is removed afterwards.
+fn naming(original: &DiskFile, copy: &DiskFile, output: &[u8]) -> String {
+    let [original, copy] = [original, copy].map(|disk| disk.path.to_string_lossy());
+    String::from_utf8_lossy(output).replace(&*copy, &original)
+}
+
+/// Checks that the data of the copy of a disk fit into the free space of the folder `work`. A small file can have much data:
+/// all tables of a qcow2 disk can name one cluster.
+fn check_space(copy: &DiskFile, original: &DiskFile, out: &Path, work: &Path) -> Result<(), BuildError> {
     let mut measure = child_process::command("qemu-img", Purpose::Local);
-    measure.args(["measure", "--output=json", "-f", &disk.format, "-O", "qcow2"]).arg(&disk.path);
+    measure.args(["measure", "--output=json", "-f", &copy.format, "-O", "qcow2"]).arg(&copy.path);
     let done = measure.output().on("start", Path::new("qemu-img"))?;
     let facts: Option<serde_json::Value> = serde_json::from_slice(&done.stdout).ok();
     let Some(needed) = facts.and_then(|facts| facts["required"].as_u64()) else {
-        let output = String::from_utf8_lossy(&done.stderr).into_owned();
+        let output = naming(original, copy, &done.stderr);
         return Err(BuildError::Recipe { recipe: "vmdk (qemu-img measure)", output });
     };
+    check_free(needed, out, work)
+}
+
+/// Checks that the data of a disk, or of its copy, fit into the free space of the folder `work`.
+fn check_free(needed: u64, out: &Path, work: &Path) -> Result<(), BuildError> {
     let free = free_bytes_of_folder(work).on("read", work)?;
     if needed <= free {
         return Ok(());
     }
-    let problem =
-        format!("the disk has {needed} bytes of data, and {free} are free there; choose another folder");
+    let problem = format!(
+        "the disk has {needed} bytes of data, and {free} are free there; choose another folder (the data are written more \
+         than once)"
+    );
     Ok(Err(io::Error::new(io::ErrorKind::StorageFull, problem)).on("write", out)?)
 }
 
@@ -188,9 +217,11 @@ mod tests {
         fs::write(&disk, "PUBLIC..".repeat(64)).unwrap();
         fs::write(&secret, "SECRET..".repeat(64)).unwrap();
         // Its owner does this when the disk was checked.
-        let replace = |_: &str| {
-            fs::remove_file(&disk).unwrap();
-            symlink(&secret, &disk).unwrap();
+        let replace = |step: &str| {
+            if step == "converting the disk" {
+                fs::remove_file(&disk).unwrap();
+                symlink(&secret, &disk).unwrap();
+            }
         };
         vmdk(&image, None, &out, &replace).unwrap();
         let written = fs::read(&out).unwrap();
@@ -218,7 +249,7 @@ mod tests {
         assert_eq!(fs::read_to_string(at("copy")).unwrap(), "kernel");
         for name in ["virtio.ko", "secret.ko"] {
             let error = found(name).unwrap_err().to_string();
-            assert!(error.contains(&format!("does not have one file {name}")), "{error}");
+            assert!(error.contains(&format!("must have exactly one regular file {name}")), "{error}");
         }
     }
 }

@@ -471,7 +471,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_without_end_after_the_end_of_qemu_is_read_until_a_deadline() {
+    fn read_rest_ends_at_its_deadline() {
         let steps = |until: Instant, finds: &[bool]| {
             let mut finds = finds.iter();
             let mut steps = 0;

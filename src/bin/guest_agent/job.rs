@@ -216,13 +216,14 @@ fn prepare_disk(job: &Job, archive: Option<(&Unpack, File)>) -> Result<User> {
     Ok(user)
 }
 
-/// The largest number of names that the folders of a job have on the tool's disk. Removing many more can take nearly all of the
-/// time for the preparation, so that only the preparation of large instances would fail.
+/// The largest number of names below a folder that is emptied. Removing far more could use up most of the time for the
+/// preparation: it would fail only for large instances, as an infrastructure failure.
 const MAX_REMOVED: usize = 100_000;
 
 /// Removes a folder with at most `most` names.
 fn remove_folder(folder: &Path, most: usize) -> Result<()> {
-    // Every open folder has its own descriptor: the iterator reads the rest of a folder into memory to save one.
+    // Keeps each folder on the way open. With a limit, walkdir would read the rest of a folder, perhaps millions of names,
+    // into memory.
     let names = walkdir::WalkDir::new(folder).min_depth(1).max_open(usize::MAX).into_iter();
     ensure!(
         names.take(most + 1).count() <= most,
@@ -360,7 +361,8 @@ fn written(job: &Prepared, deadline: Instant) -> (Vec<String>, bool) {
     }
     let own = |path: &Path| job.empty_folders.iter().any(|folder| path == Path::new(folder));
     let files = walkdir::WalkDir::new(&job.home).same_file_system(true);
-    // Every open folder has its own descriptor: the iterator reads the rest of a folder into memory to save one.
+    // Keeps each folder on the way open. With a lower limit, walkdir would read the rest of a folder, perhaps millions of
+    // names, into memory.
     let files = files.max_depth(SEARCH_DEPTH).max_open(SEARCH_DEPTH + 1).into_iter();
     for (entry, visited) in files.filter_entry(|entry| !own(entry.path())).zip(0..) {
         // An error: a path is too long, for example.

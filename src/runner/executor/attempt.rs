@@ -66,8 +66,8 @@ pub struct AttemptSpec<'a> {
     pub policy: Policy,
     /// The job of the guest agent.
     pub job: Job,
-    /// Whether a crash of QEMU after the tool's start is an outcome of the tool, because QEMU crashed in all earlier
-    /// attempts too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
+    /// Whether a failure of QEMU after the tool's start (`VmError::is_crash`) is an outcome of the tool, because all earlier
+    /// attempts failed so, or by the tool's disk, too. Otherwise it is an infrastructure failure with the mark `qemu-crash`.
     pub crash_is_by_tool: bool,
     /// The folder for `stdout`, `stderr`, `console` and the log of QEMU.
     pub folder: &'a Path,
@@ -86,7 +86,7 @@ pub struct AttemptResult {
     pub marks: Vec<Mark>,
     /// The host has no free space for the overlay or the outputs.
     pub full_disk: bool,
-    /// The machine was ended by a signal that this controller did not send, or reported that.
+    /// A signal that this controller did not send ended the machine, or QEMU reported so.
     pub by_signal: bool,
 }
 

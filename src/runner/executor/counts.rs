@@ -7,10 +7,11 @@ use std::time::Duration;
 /// the controller receives its signal.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// False if a signal ended the machine while there is a stop request (preemption, requeue, `cancel`): such an attempt is
-/// not recorded and uses no retry.
+/// False if a signal ended the machine, or QEMU reported one, while there is a stop request (preemption, requeue, `cancel`):
+/// such an attempt is not recorded and uses no retry.
 pub fn counts(outcome: &Outcome, by_signal: bool, stopping: bool) -> bool {
-    // Repeated ends of QEMU are the tool's, also if QEMU reports a signal.
+    // An end that counts as the tool's after several attempts may be by a signal of the host this time: QEMU only
+    // reported it.
     let is_end_of_machine = outcome.is_infrastructure() || matches!(outcome, Outcome::ToolCrash { .. });
     !(is_end_of_machine && by_signal && stopping)
 }

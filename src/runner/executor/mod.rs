@@ -593,7 +593,8 @@ fn may_be_by_tool(attempt: &Attempt) -> bool {
     is_suspicious(&attempt.marks)
 }
 
-/// Whether an attempt with these marks may have failed by its tool: QEMU crashed after its start, or could not use its disk.
+/// Whether an attempt with these marks may have failed by its tool: QEMU failed after the tool's start, or could not use the
+/// tool's disk.
 fn is_suspicious(marks: &[Mark]) -> bool {
     marks.iter().any(|mark| [Mark::QEMU_CRASH, Mark::DISK_ERROR].contains(mark))
 }

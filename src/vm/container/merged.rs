@@ -23,7 +23,7 @@ pub struct Container {
     pub(crate) spool: Spool,
     pub(crate) notices: Vec<String>,
     facts: Facts,
-    /// How many bytes the files of the host that are added may still have.
+    /// How many bytes the files of the host that are still to be added may have.
     most_added: u64,
 }
 
@@ -176,9 +176,14 @@ impl Container {
         name: &Path,
     ) -> Result<(Content, bool), ContainerError> {
         let path = folder.join(name);
-        let mut file = mcc_base::files::open_below(folder, name, self.most_added).on("read", &path)?;
+        let mut file = mcc_base::files::open_below(folder, name, u64::MAX).on("read", &path)?;
         let facts = file.metadata().on("read", &path)?;
-        self.most_added -= facts.len();
+        let too_large = || {
+            io::Error::other(
+                "the files of the tool are together larger than twice the size of the disk: raise --size",
+            )
+        };
+        self.most_added = self.most_added.checked_sub(facts.len()).ok_or_else(too_large).on("read", &path)?;
         let content = self.spool.keep(facts.len(), &mut file).on("read", &path)?;
         Ok((content, facts.permissions().mode() & 0o111 != 0))
     }
@@ -264,11 +269,9 @@ mod tests {
             facts,
             most_added: 100,
         };
-        for (name, reason) in [
-            ("link", "is a symbolic link"),
-            ("bin/secret", "is a symbolic link"),
-            ("hole", "more than 100 bytes"),
-        ] {
+        for (name, reason) in
+            [("link", "is a symbolic link"), ("bin/secret", "is a symbolic link"), ("hole", "raise --size")]
+        {
             let error = container.keep_file(&tool, Path::new(name)).unwrap_err().to_string();
             assert!(error.contains(reason), "{name}: {error}");
         }
