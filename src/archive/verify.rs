@@ -172,8 +172,8 @@ impl Verified {
         let missing = (hashes.len() as u64).saturating_sub(renamed);
         if missing > 0 {
             let rows = format!(
-                "that values.csv has every row: it lacks {missing} that follow from the outputs, of blocks that others \
-                 excluded, or because someone removed them"
+                "that values.csv is complete: {missing} of the rows that follow from the outputs are not in it; their \
+                 blocks were excluded because of other tools, or someone removed them"
             );
             self.does_not_prove(&[&rows]);
         }

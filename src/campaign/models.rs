@@ -54,7 +54,7 @@ pub(super) fn read_table(path: &Path) -> Result<BTreeMap<String, ModelRow>, Camp
         }
         error => CampaignError::Table(error),
     };
-    let mut table = Table::open(path).map_err(broken)?;
+    let mut table = Table::open_small(path).map_err(broken)?;
     let column = |name: &str| {
         let found = table.header().iter().position(|column| column.trim() == name);
         let message = format!("no column `{name}`; required are instance,family,status");
@@ -102,6 +102,14 @@ mod tests {
         assert!(unclosed.contains(":2: not a CSV table: a quote is not closed"), "{unclosed}");
         let repeated = read(&table.replace("note", "status")).unwrap_err();
         assert!(repeated.contains("the header has the column `status` twice"), "{repeated}");
+        assert_eq!(read("instance,family,status,,\nA-PT-1,A,known,,\n"), Ok(1));
+    }
+
+    #[test]
+    fn a_table_of_models_above_64_mebibytes_is_refused() {
+        let row = format!("A-PT-1,A,known,{}\n", "x".repeat(4 << 20));
+        let error = read(&format!("instance,family,status,note\n{}", row.repeat(17))).unwrap_err();
+        assert!(error.contains(":17: not a CSV table: the table is larger than 67108864 bytes"), "{error}");
     }
 
     #[test]

@@ -292,17 +292,26 @@ fn unify_tools(years: &mut [Year]) {
     let lower_names =
         |year: &Year| year.tools.keys().map(|tool| tool.to_lowercase()).collect::<BTreeSet<String>>();
     let competing: Vec<BTreeSet<String>> = years.iter().map(lower_names).collect();
-    for (tool, others) in years.iter_mut().flat_map(|year| &mut year.aliases) {
+    // The order in which judgements are given has no effect.
+    let mut by_age: Vec<&mut Year> = years.iter_mut().collect();
+    by_age.sort_by(|a, b| a.name.cmp(&b.name));
+    // The names that are kept for each tool.
+    let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (tool, others) in by_age.iter_mut().flat_map(|year| &mut year.aliases) {
         let tool = tool.to_lowercase();
+        let known = kept.entry(tool.clone()).or_insert_with(|| vec![tool]);
         others.retain(|other| {
             let other = other.to_lowercase();
-            let both = competing.iter().any(|names| names.contains(&tool) && names.contains(&other));
-            tool == other || !both
+            let in_one_year = |name: &String| {
+                *name != other && competing.iter().any(|names| names.contains(name) && names.contains(&other))
+            };
+            let is_kept = !known.iter().any(in_one_year);
+            if is_kept {
+                known.push(other);
+            }
+            is_kept
         });
     }
-    // The order in which judgements are given has no effect.
-    let mut by_age: Vec<&Year> = years.iter().collect();
-    by_age.sort_by_key(|year| &year.name);
     let mut listed: BTreeMap<String, String> = BTreeMap::new();
     for (tool, others) in by_age.iter().flat_map(|year| &year.aliases) {
         for name in std::iter::once(tool).chain(others) {
@@ -315,7 +324,7 @@ fn unify_tools(years: &mut [Year]) {
     };
     // Later years replace the names of earlier ones. Of several names in a year, the first one counts.
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for tool in by_age.into_iter().flat_map(|year| year.tools.keys().rev()) {
+    for tool in by_age.iter().flat_map(|year| year.tools.keys().rev()) {
         names.insert(group(tool), tool.clone());
     }
     for year in years {
@@ -667,6 +676,13 @@ mod tests {
         assert_eq!(names(&years[1]), ["Evil", "New", "TAPAAL"]);
         // Pages show these as other names.
         assert!(years[1].aliases["Evil"].is_empty());
+        let cases: [[&[&str]; 2]; 2] = [[&[], &["x", "y"]], [&["x"], &["y"]]];
+        for aliases in cases {
+            let [older, newer] = aliases.map(|others| [("A", others)]);
+            let mut years = [year("mcc-2022", &["y"], &older), year("mcc-2023", &["x", "y"], &newer)];
+            unify_tools(&mut years);
+            assert_eq!(names(&years[0]), ["y"]);
+        }
     }
 
     #[test]

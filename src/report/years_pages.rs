@@ -450,6 +450,7 @@ mod tests {
         let expected = [("all", 4), ("empty", 1), ("half", 2), ("none", 1), ("two of four", 2)];
         assert_eq!(ranks(&year), BTreeMap::from(expected));
     }
+
     #[test]
     fn names_that_look_the_same_have_different_pages() {
         let tool = |name: &str| (name.to_owned(), ToolYear { right: 1, ..ToolYear::default() });

@@ -393,8 +393,9 @@ impl<'a> Reader<'a> {
         if kept < techniques.len() {
             let id = self.shown(known, subject);
             let problem = format!(
-                "{id} has more than {MAX_TECHNIQUES} techniques, or more than {MAX_TECHNIQUES_BYTES} bytes of them: the \
-                 first {kept} are kept"
+                "{id} has more than {MAX_TECHNIQUES} techniques, or more than {MAX_TECHNIQUES_BYTES} bytes of them: {kept} of \
+                 {} are kept",
+                techniques.len()
             );
             self.warning("E-1.10", problem, "state the techniques that were used, each once");
         }
@@ -549,7 +550,7 @@ impl<'a> Reader<'a> {
     fn expected(&self) -> &'static str {
         match self.questions.answers {
             AnswerKind::Boolean => "write TRUE or FALSE",
-            AnswerKind::Number => "write a number in decimal digits, or inf",
+            AnswerKind::Number => "write a number of at most 1000 decimal digits, or inf",
             AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"",
         }
     }

@@ -40,10 +40,11 @@ static BUILT_IN_SET: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSetBuilder::new(patterns).unicode(false).build().expect("a few short patterns")
 });
 
-/// Bytes of an output that are read, those of them that are compared with the patterns of an entry, and bytes of a line that
-/// are compared.
+/// Bytes of an output that are read.
 const MAX_OUTPUT: u64 = 64 << 20;
+/// Bytes of an output that are compared with the patterns of an entry.
 const MAX_OWN_OUTPUT: u64 = 1 << 20;
+/// Bytes of a line that are compared.
 const MAX_LINE: u64 = 8 << 10;
 
 /// The most patterns that an entry declares, and the compiled size of each of them and of all together. The time of a search can

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_no_marking_has_is_no_value() {
+    fn a_bound_that_no_marking_has_is_not_a_value() {
         let read = |digits: usize, answers| {
             let word = "7".repeat(digits);
             matches!(value(word.as_bytes(), answers, false), StatedResult::Value(_))

@@ -8,7 +8,7 @@
 use super::contest_table::known_name;
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
-use mcc_base::text::visible;
+use mcc_base::text::{MAX_FILE_BYTES, visible};
 use mcc_base::{FileError, OnFile, files};
 use mcc_edition::AnswerKind;
 use memchr::{memchr, memchr_iter};
@@ -125,6 +125,8 @@ pub struct Table {
     unclosed: Rc<Cell<Option<u64>>>,
     chunk: Rc<RefCell<Chunk>>,
     header: Vec<String>,
+    /// The largest length of the unpacked table.
+    most_bytes: u64,
 }
 
 /// The bytes that the csv reader got last.
@@ -243,15 +245,26 @@ impl Table {
         let header: Vec<_> =
             header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
         let mut seen = HashSet::new();
-        if let Some(name) = header.iter().find(|name| !seen.insert(known_name(name).unwrap_or(name.trim()))) {
+        // Spreadsheets write columns without a name.
+        let mut named = header.iter().filter(|name| !name.trim().is_empty());
+        if let Some(name) = named.find(|name| !seen.insert(known_name(name).unwrap_or(name.trim()))) {
             let name: String = name.chars().take(60).collect();
             let message =
                 format!("the header has the column `{name}` twice; remove or rename one of the two");
             return Err(TableError::Row { path: path.to_owned(), line: 1, message });
         }
-        let table = Self { path: path.to_owned(), rows, in_row, unclosed, chunk, header };
+        let table =
+            Self { path: path.to_owned(), rows, in_row, unclosed, chunk, header, most_bytes: u64::MAX };
         table.closed().map_err(|message| TableError::Row { path: path.to_owned(), line: 1, message })?;
         Ok(table)
+    }
+
+    /// Opens a table whose rows are all kept, and which therefore has at most 64 MiB.
+    ///
+    /// # Errors
+    /// As of `open`.
+    pub fn open_small(path: &Path) -> Result<Self, TableError> {
+        Ok(Self { most_bytes: MAX_FILE_BYTES, ..Self::open(path)? })
     }
 
     /// Checks that every quote in the rows read so far is closed.
@@ -298,6 +311,13 @@ impl Table {
             bytes.set_position(Some(position.set_line(line).clone()));
             let row = csv::StringRecord::from_byte_record(bytes)
                 .map_err(|_| TableError::NoText { path: self.path.clone(), line })?;
+            if self.rows.position().byte() > self.most_bytes {
+                let message = format!(
+                    "the table is larger than {} bytes; check that it is the right file",
+                    self.most_bytes
+                );
+                return Err(TableError::Row { path: self.path.clone(), line, message });
+            }
             let checked = self.closed().and_then(|()| match (row.len(), self.header.len()) {
                 (found, expected) if found == expected => each(&row),
                 (found, expected) => {

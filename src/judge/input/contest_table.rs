@@ -194,8 +194,8 @@ pub(crate) fn read(
     }
     if left_out > 0 {
         results.notes.push(format!(
-            "column techniques states too many techniques of a value, or of positions that do not exist, in {left_out} rows; \
-             only the first of them are kept"
+            "column techniques: {left_out} rows have more than 64 techniques or 2048 bytes of them for a value, or a list for a \
+             position that does not exist; what is beyond is left out"
         ));
     }
     for ((name, word), rows) in unknown_flags {

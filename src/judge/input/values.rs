@@ -160,7 +160,7 @@ pub(crate) fn value_number(
         return Ok(NONE);
     }
     if kind == AnswerKind::Number && cell.len() > MAX_BOUND_DIGITS {
-        return Err(wrong(&format!("{expected}, of at most {MAX_BOUND_DIGITS} digits")));
+        return Err(wrong(&format!("{expected}; a number has at most {MAX_BOUND_DIGITS} digits")));
     }
     let number = results.values.number_of_text(cell).ok_or_else(|| wrong(expected))?;
     let is_boolean = matches!(results.values.get(number), Some(Value::True | Value::False));
@@ -190,7 +190,7 @@ mod tests {
             value_number(&mut results, &"7".repeat(digits), kind, "answers").map(|number| number != NONE)
         };
         assert_eq!(read(1000, AnswerKind::Number), Ok(true));
-        assert!(read(1001, AnswerKind::Number).unwrap_err().contains("of at most 1000 digits"));
+        assert!(read(1001, AnswerKind::Number).unwrap_err().contains("has at most 1000 digits"));
         assert_eq!(read(1001, AnswerKind::StateSpace), Ok(true));
     }
 }

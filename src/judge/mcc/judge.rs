@@ -554,8 +554,8 @@ fn set_weights(
     (classes, class_of_instance)
 }
 
-/// Returns for every instance whether its family has runs on more than one host, and marks these runs. Returns the numbers of
-/// the rows that did not have the mark.
+/// Returns for every instance whether its family has runs on more than one host, and marks these runs. The second value has
+/// the numbers of the rows that it marked.
 fn mixed_hosts(rows: &mut [RunRow], instances: &[Instance]) -> (Vec<bool>, HashSet<u32>) {
     let mut hosts: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for row in &*rows {

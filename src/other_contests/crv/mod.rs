@@ -359,6 +359,11 @@ fn correctness(
     (points.clone(), verdict, why)
 }
 
+/// Compares means, because measurements are averaged before they are scored.
+fn is_late(edition: &CrvEdition, time: &Measure, base: &Measure) -> bool {
+    time.mean > &base.mean * &edition.timeout_factor
+}
+
 /// Combines the experiments of a tool on a benchmark: the mean of each measurement, the least points of the verdicts.
 fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experiment]) -> BenchmarkResult {
     let mean = |what, value: fn(&Experiment) -> &Option<BigRational>| {
@@ -368,8 +373,7 @@ fn benchmark_result(edition: &CrvEdition, tool: usize, experiments: &[&Experimen
         mean("time_s", |experiment| &experiment.time_s),
         mean("base_time_s", |experiment| &experiment.base_time_s),
     );
-    // Compares means, because measurements are averaged before they are scored.
-    let late = time.iter().zip(&base).any(|(time, base)| time.mean > &base.mean * &edition.timeout_factor);
+    let late = time.iter().zip(&base).any(|(time, base)| is_late(edition, time, base));
     let judged = experiments
         .iter()
         .map(|experiment| (correctness(edition, experiment, late), experiment.answer.clone()));
@@ -402,20 +406,24 @@ fn different_base_times(edition: &CrvEdition, experiments: &[Experiment]) -> Vec
     for ((track, benchmark), tools) in benchmarks {
         let base = |rows: &Vec<&Experiment>| {
             mean("base_time_s", rows.iter().filter_map(|row| row.base_time_s.as_ref()))
-                .map(|base| base.mean * &edition.timeout_factor)
         };
-        let Some(least) = tools.values().filter_map(base).min() else { continue };
+        let shortest = tools.values().filter_map(base).min_by(|a, b| a.mean.cmp(&b.mean));
+        let Some(shortest) = shortest else { continue };
         for (tool, rows) in &tools {
             let has_verdict = rows.iter().any(|row| row.outcome == Outcome::Ok);
             let time = mean("time_s", rows.iter().filter_map(|row| row.time_s.as_ref()));
-            let Some(time) = time.filter(|time| has_verdict && time.mean > least) else { continue };
-            if base(rows).is_none_or(|own| time.mean <= own) {
-                notes.push(format!(
-                    "track {}, {tool}: its verdict on benchmark {benchmark} is in time by its own base_time_s, but late by that \
-                     of another tool, which is shorter; the program has one time without a monitor",
-                    edition.tracks[track].name
-                ));
-            }
+            let late = time.filter(|time| has_verdict && is_late(edition, time, &shortest));
+            let Some(time) = late else { continue };
+            let in_time = match base(rows) {
+                Some(own) if is_late(edition, &time, &own) => continue,
+                Some(_) => "is in time by its own base_time_s, but late by the shorter one of another tool",
+                None => "has no base_time_s, so it is not late, but it is late by that of another tool",
+            };
+            notes.push(format!(
+                "track {}, {tool}: its verdict on benchmark {benchmark} {in_time}; a program has one time without a \
+                 monitor",
+                edition.tracks[track].name
+            ));
         }
     }
     notes

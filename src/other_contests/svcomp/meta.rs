@@ -262,7 +262,7 @@ impl CategoryTree<'_> {
         };
         if is_meta && shown > 0 {
             self.notes.push(format!(
-                "results of {} name the meta category {} itself and count nowhere; name one of its parts",
+                "results of {} name the meta category {} itself and give no points; name one of its parts",
                 counted(shown, "task"),
                 facts.name
             ));

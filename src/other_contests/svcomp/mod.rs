@@ -300,7 +300,7 @@ fn unvalidated_notes(
         if !in_all.is_empty() {
             let entries: Vec<&str> = in_all.iter().map(|(entry, _)| names[*entry].as_str()).collect();
             notes.push(format!(
-                "no validation results of {kind} witnesses of {}, and no run of theirs with the category \
+                "no validation results of {kind} witnesses for the tasks of {}, and no run of theirs with the category \
                  correct-unconfirmed: each of their right answers {answer} counts as confirmed",
                 entries.join(", ")
             ));

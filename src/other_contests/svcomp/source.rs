@@ -446,8 +446,8 @@ impl ResultFiles {
         Ok(benchexec::read(path, each, |_| true)?)
     }
 
-    /// Sets the confirmation of every run whose entry has validation results for that kind of witness, if validators checked
-    /// such witnesses in its category at all.
+    /// Sets the confirmation of each run whose entry has validation results for its kind of witness. Where validators
+    /// checked no such witness of any entry in its category, nothing is stated, unless the category is exempt.
     fn confirm(&self, edition: &SvcompEdition, results: &mut Results) {
         let mut known: HashMap<(&str, Witness), HashMap<(&str, &str), HashSet<&Answer>>> = HashMap::new();
         for ((validated, witness), tasks) in &self.checked {

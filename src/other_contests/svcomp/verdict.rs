@@ -123,9 +123,10 @@ pub fn expected(run: &RawRun) -> Option<Answer> {
 pub enum Confirmation {
     /// A validator confirmed it.
     Confirmed,
-    /// Validators checked it and none confirmed it.
+    /// Validators checked such witnesses in its category, and none confirmed this one.
     Unconfirmed,
-    /// There are no validation results; the category that the result file gives the run counts.
+    /// Its entry has no validation results, or its category has none; the category that the result file gives the run
+    /// counts.
     NotStated,
 }
 

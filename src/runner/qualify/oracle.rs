@@ -95,7 +95,8 @@ impl Oracle {
     /// Opens a table or a folder.
     ///
     /// # Errors
-    /// The path cannot be read, or a table has other columns. Bad rows are not errors, but are described in `unread`.
+    /// The path cannot be read, or a table has other columns or is not well-formed (a quote is not closed, a row has another
+    /// number of columns). Bad rows are not errors, but are described in `unread`.
     pub fn open(path: &Path) -> Result<Self, OracleError> {
         if !path.metadata().on("read", path)?.is_dir() {
             let mut oracle = Self::default();
@@ -122,7 +123,7 @@ impl Oracle {
 
     fn read(&mut self, path: &Path, file_instance: Option<&str>) -> Result<(), OracleError> {
         let row = |message: String| OracleError::Row { path: path.to_owned(), message };
-        let mut table = Table::open(path)?;
+        let mut table = Table::open_small(path)?;
         let columns = csv::StringRecord::from(table.header());
         let needed =
             ["examination", "id", "value"].into_iter().chain(file_instance.is_none().then_some("instance"));
@@ -191,10 +192,12 @@ impl Oracle {
                 | (AnswerKind::Number | AnswerKind::StateSpace, Value::Number(_) | Value::Rounded { .. })
                 | (AnswerKind::Number, Value::Infinite) => continue,
                 (_, Value::Overflow) | (AnswerKind::StateSpace, Value::Infinite) => {}
-                _ => bad.push(format!(
-                    "position {position}: {value} is not a value of {}",
-                    questions.examination
-                )),
+                _ => {
+                    let id = questions.ids.as_deref().and_then(|ids| ids.get(position));
+                    let id = id.filter(|id| !id.is_empty());
+                    let shown = id.map_or_else(|| format!("position {position}"), Clone::clone);
+                    bad.push(format!("{shown}: {value} is not a value of {}", questions.examination));
+                }
             }
             *place = None;
         }
@@ -316,10 +319,7 @@ mod tests {
         for (name, value) in [("StateSpace", "T"), ("CTLCardinality", "5"), ("CTLCardinality", "X")] {
             let (known, bad) = read(name, value);
             let bad = bad.unwrap_or_default();
-            assert!(
-                !known && bad.ends_with(&format!(": position 0: {value} is not a value of {name}")),
-                "{bad}"
-            );
+            assert!(!known && bad.ends_with(&format!(": A: {value} is not a value of {name}")), "{bad}");
         }
     }
 

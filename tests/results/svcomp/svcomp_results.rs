@@ -60,9 +60,9 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
     let (_, notes) = judge(input.path(), "svcomp-2024", out.path(), &[]);
     let value = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
     assert_eq!([value("points"), value("right"), value("unconfirmed")], ["3", "2", "1"]);
-    let note = "no validation results of correctness witnesses of one, and no run of theirs with the category \
-                correct-unconfirmed: each of their right answers true counts as confirmed";
-    assert!(notes.contains(note) && !notes.contains("of violation witnesses of"), "{notes}");
+    let note = "no validation results of correctness witnesses for the tasks of one, and no run of theirs with the \
+                category correct-unconfirmed: each of their right answers true counts as confirmed";
+    assert!(notes.contains(note) && !notes.contains("of violation witnesses"), "{notes}");
     write(
         input.path(),
         "val.xml",
@@ -72,7 +72,8 @@ fn validation_of_one_kind_of_witness_has_no_effect_on_the_other() {
     let value = |column| score(out.path(), "one", "unreach-call.ReachSafety-Loops", column);
     assert_eq!([value("points"), value("right"), value("unconfirmed")], ["4", "3", "0"]);
     assert!(
-        notes.contains("of violation witnesses of one,") && notes.contains("right answers false"),
+        notes.contains("of violation witnesses for the tasks of one,")
+            && notes.contains("right answers false"),
         "{notes}"
     );
     // Without a note if an unconfirmed TRUE counts as much as a confirmed one.
@@ -104,6 +105,8 @@ fn validation_of_one_category_has_no_effect_on_other_categories() {
     let mut notes = String::new();
     // No task of these results was validated.
     assert_eq!(points("one", &mut notes), ["2", "2"]);
+    let note = "no validation results of correctness witnesses for the tasks of one, two, and no run";
+    assert!(notes.contains(note), "{notes}");
     let text = result(&format!("{validated}-one"), "SV", "ReachSafety-Loops", &none);
     write(input.path(), "val-one.xml", &text);
     assert_eq!(points("one", &mut notes), ["0", "2"]);
