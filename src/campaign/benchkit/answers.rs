@@ -550,7 +550,7 @@ impl<'a> Reader<'a> {
     fn expected(&self) -> &'static str {
         match self.questions.answers {
             AnswerKind::Boolean => "write TRUE or FALSE",
-            AnswerKind::Number => "write a number of at most 1000 decimal digits, or inf",
+            AnswerKind::Number => "write a number in decimal digits, at most 1000, or inf",
             AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"",
         }
     }

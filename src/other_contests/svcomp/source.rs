@@ -301,6 +301,9 @@ fn check_whole_definitions(
 /// The answers of validators within their time, by task (name, properties); empty if they gave none.
 type CheckedTasks = HashMap<(String, String), HashSet<Answer>>;
 
+/// The same of all files of one validated entry.
+type MergedTasks<'a> = HashMap<(&'a str, &'a str), HashSet<&'a Answer>>;
+
 /// The result files read so far.
 #[derive(Default)]
 struct ResultFiles {
@@ -449,7 +452,7 @@ impl ResultFiles {
     /// Sets the confirmation of each run whose entry has validation results for its kind of witness. Where validators
     /// checked no such witness of any entry in its category, nothing is stated, unless the category is exempt.
     fn confirm(&self, edition: &SvcompEdition, results: &mut Results) {
-        let mut known: HashMap<(&str, Witness), HashMap<(&str, &str), HashSet<&Answer>>> = HashMap::new();
+        let mut known: HashMap<(&str, Witness), MergedTasks<'_>> = HashMap::new();
         for ((validated, witness), tasks) in &self.checked {
             let Some(entry) = entry_validated(&results.entries, validated) else {
                 results.notes.push(format!(
