@@ -96,6 +96,8 @@ fn run_in(
     }
     let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
     let (out, err) = (File::create(&stdout)?, File::create(&stderr)?);
+    // Before the tool can put a pipe in its place, at which opening would wait for ever.
+    let mut growing = File::open(&stdout)?;
     let created = [(&stdout, out.metadata()?.ino()), (&stderr, err.metadata()?.ino())];
     command.stdin(Stdio::null()).stdout(out).stderr(err);
     // SAFETY: between fork and exec only one system call is made.
@@ -107,7 +109,6 @@ fn run_in(
 
     let (ended, until_ended) = channel::<()>();
     let limit = Duration::from_secs(limits.wall_s) + grace;
-    let mut growing = File::open(&stdout)?;
     let mut lines = AnswerLines::default();
     let mut look = || -> io::Result<()> {
         // Not what is printed meanwhile: a tool can print without end.
