@@ -89,8 +89,8 @@ pub fn vmdk(
     } else {
         None
     };
-    // A private copy: whoever can write to the image could change or replace the disk between its check and its use, and
-    // whoever can read it could lock it.
+    // A private copy: a user who can write to the image could change or replace the disk between its check and its use, and
+    // one who can read it could lock it.
     let private = tempfile::tempdir_in(&work.0).on("create a folder in", &work.0)?;
     let original = opened.disk_file();
     let disk = DiskFile::new(private.path().join("disk"), &original.format);

@@ -101,7 +101,7 @@ fn inspect_open(file: &File, path: &Path) -> Result<OriginalFacts, ImageError> {
     }
     let folder = temporary::folder("mcc-disk-")?;
     let first = folder.path().join("first");
-    // Whoever can read the disk can lock it, and `-U` does not ignore all locks. qemu-img opens its stdin again.
+    // A user who can read the disk can lock it, and `-U` does not ignore all locks. qemu-img opens its stdin again.
     let mut disk = json!({
         "driver": format,
         "file": { "driver": "file", "filename": "/dev/stdin", "locking": "off" },

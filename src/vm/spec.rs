@@ -191,7 +191,7 @@ const REPORT_WRITES: &str = "werror=report,rerror=stop";
 
 /// Returns the arguments of QEMU. Each disk is an explicit chain of block nodes with a fixed format: QEMU never probes a
 /// format, follows no reference in a header, and takes no file name for the address of a server. Writes go to overlays
-/// without a name, which QEMU inherits as descriptors. QEMU locks no file: whoever can read a disk can lock it, and a locked
+/// without a name, which QEMU inherits as descriptors. QEMU locks no file: a user who can read a disk can lock it, and a locked
 /// disk would stop all machines.
 pub fn argv(spec: &MachineSpec, qemu_sockets: &QemuSockets) -> Vec<String> {
     let mut args: Vec<String> = vec![];
