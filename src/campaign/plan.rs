@@ -204,14 +204,10 @@ impl RunFilter {
     /// The glob is not valid.
     pub fn new(glob: &str) -> Result<Self, CampaignError> {
         let wrong = |message: String| CampaignError::Filter { glob: glob.to_owned(), message };
-        let parsed = Glob::new(glob).map_err(|error| wrong(error.kind().to_string()))?;
-        let set = GlobSet::builder().add(parsed).build();
-        let filter = |set| Self { glob: glob.to_owned(), set };
-        set.map(filter).map_err(|_| {
-            wrong(
-                "the glob is too large, or its braces are too deep in each other; write the names".to_owned(),
-            )
-        })
+        Glob::new(glob).map_err(|error| wrong(error.kind().to_string()))?;
+        let too_large = "the glob is too large, or its braces are too deep in each other; write the names";
+        let set = glob_set(&[glob.to_owned()]).map_err(|_| wrong(too_large.to_owned()))?;
+        Ok(Self { glob: glob.to_owned(), set })
     }
 
     /// Whether the glob matches the id of a run.

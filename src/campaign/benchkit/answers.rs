@@ -21,7 +21,7 @@ use super::grammar::{
 use super::interval::Interval;
 use super::keywords::{self, DECLARATIONS, FORMULA, RESULTS, STATE_SPACE, bytes};
 use super::lines::{Line, MAX_RESULT_BYTES, Truncation, for_each_candidate};
-use super::{Questions, Value};
+use super::{MAX_BOUND_DIGITS, Questions, Value};
 use mcc_edition::AnswerKind;
 use mcc_model::{Severity, position_order};
 use serde::Serialize;
@@ -547,11 +547,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn expected(&self) -> &'static str {
+    fn expected(&self) -> String {
         match self.questions.answers {
-            AnswerKind::Boolean => "write TRUE or FALSE",
-            AnswerKind::Number => "write a number in decimal digits, at most 1000, or inf",
-            AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"",
+            AnswerKind::Boolean => "write TRUE or FALSE".to_owned(),
+            AnswerKind::Number => {
+                format!("write a number in decimal digits, at most {MAX_BOUND_DIGITS}, or inf")
+            }
+            AnswerKind::StateSpace => "write a number in decimal digits, or -1 for \"not given\"".to_owned(),
         }
     }
 

@@ -183,10 +183,10 @@ fn is_rounded(word: &[u8]) -> bool {
     text.parse::<super::Value>().is_ok_and(|value| value.is_rounded())
 }
 
-/// Most techniques of a value, and most bytes of all of them. Each run of a tool can state other ones, and a judgement keeps
-/// those of all runs.
-pub(super) const MAX_TECHNIQUES: usize = 64;
-pub(super) const MAX_TECHNIQUES_BYTES: usize = 2 << 10;
+/// Most techniques of a value. Each run of a tool can state other ones, and a judgement keeps those of all runs.
+pub const MAX_TECHNIQUES: usize = 64;
+/// Most bytes of all techniques of a value.
+pub const MAX_TECHNIQUES_BYTES: usize = 2 << 10;
 
 /// The number of words that are kept as the techniques of a value: the first ones, up to the limits.
 pub fn kept_techniques<W: AsRef<[u8]>>(words: &[W]) -> usize {

@@ -21,7 +21,7 @@ pub use anomaly::Anomaly;
 pub use answers::{Answers, Declaration, MAX_ANOMALIES, Reading, Repeat, abridged};
 pub use arrivals::{AnswerLines, MAX_ANSWER_LINES};
 pub use failure_class::{FailureClass, FailureClasses, FoundFailure};
-pub use grammar::kept_techniques;
+pub use grammar::{MAX_TECHNIQUES, MAX_TECHNIQUES_BYTES, kept_techniques};
 pub use interval::Interval;
 pub use invocation::Invocation;
 pub use jobs::{Job, JobFile, JobFileError};

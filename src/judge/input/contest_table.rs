@@ -8,8 +8,8 @@ use crate::table_words::{MARKS, NO_TECHNIQUE, SPLIT, ending, is_separator_word};
 use mcc_base::Mark;
 use mcc_base::names::check_name;
 use mcc_campaign::benchkit::contest_table::{Results, column, decimal, spelled};
-use mcc_campaign::benchkit::kept_techniques;
 use mcc_campaign::benchkit::published::Table;
+use mcc_campaign::benchkit::{MAX_TECHNIQUES, MAX_TECHNIQUES_BYTES, kept_techniques};
 use mcc_edition::{AnswerKind, Edition};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -194,8 +194,8 @@ pub(crate) fn read(
     }
     if left_out > 0 {
         results.notes.push(format!(
-            "column techniques: {left_out} rows have more than 64 techniques or 2048 bytes of them for a value, or a list for a \
-             position that does not exist; what is beyond is left out"
+            "column techniques: {left_out} rows have more than {MAX_TECHNIQUES} techniques or {MAX_TECHNIQUES_BYTES} bytes of \
+             them for a value, or a list for a position that does not exist; what is beyond is left out"
         ));
     }
     for ((name, word), rows) in unknown_flags {

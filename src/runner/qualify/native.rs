@@ -96,7 +96,7 @@ fn run_in(
     }
     let (stdout, stderr) = (outputs.join("stdout"), outputs.join("stderr"));
     let (out, err) = (File::create(&stdout)?, File::create(&stderr)?);
-    // Before the tool can put a pipe in its place, at which opening would wait for ever.
+    // Before the tool can put a pipe in its place: opening that would wait without end.
     let mut growing = File::open(&stdout)?;
     let created = [(&stdout, out.metadata()?.ino()), (&stderr, err.metadata()?.ino())];
     command.stdin(Stdio::null()).stdout(out).stderr(err);
