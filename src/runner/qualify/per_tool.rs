@@ -20,10 +20,11 @@ impl PerTool {
     pub fn add(&mut self, run: &str, attempt: &AttemptOutputs, limits: &RunLimits) {
         self.runs += 1;
         let vcpus = limits.vcpus;
-        // The threads of a shell and its pipes are runnable together in single seconds.
+        // The threads of a shell and its pipes are runnable together in single seconds, and on a busy host in most
+        // seconds of a short run.
         let crowded = attempt.samples.iter().filter(|sample| sample.runnable > vcpus).count();
         let most = attempt.samples.iter().map(|sample| sample.runnable).max().unwrap_or(0);
-        if crowded >= 2 && crowded * 2 > attempt.samples.len() {
+        if crowded >= 5 && crowded * 2 > attempt.samples.len() {
             self.crowded.push((run.to_owned(), most));
         }
         let Some(facts) = attempt.facts else { return };
