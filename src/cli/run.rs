@@ -70,7 +70,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let prepared = PreparedCampaign::new(campaign)?;
     let PreparedCampaign { campaign, edition, .. } = &prepared;
     let host = Host::prepare(campaign.hosts.backend, args.allow_degraded)?;
-    // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none.
+    // Machines end with their controller (PR_SET_PDEATHSIG), so an earlier controller left none. One that prevented that is
+    // killed with its cgroup before a machine starts.
     let (record, disks) =
         prepared.record(&args.out, args.accept_errors, Record::create_or_open, &print::inputs)?;
     // Before runs are repeated, which cannot be undone: a wrong name is an error.

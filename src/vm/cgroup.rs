@@ -1,16 +1,20 @@
 //! A cgroup per machine: it limits memory, processes and CPUs of the machine, and all processes in it are killed at the end.
 //! Version 1 or 2, depending on which one has the host's memory controller.
 
+use super::pidfd::{kill_process, pidfd};
 use mcc_base::{FileError, cgroup_files, digest};
-use nix::sys::signal::{Signal, kill};
+use nix::errno::Errno;
+use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// Prefix of the names of cgroups and of private folders in the temporary folder (`own_prefix`).
 const PREFIX: &str = "mcc-harness-";
@@ -52,24 +56,54 @@ impl Group {
         let procs = procs.inspect_err(|_| drop(fs::remove_dir(&path)))?;
         Ok(Self { path, procs })
     }
-
-    fn processes(&self) -> Vec<i32> {
-        let procs = fs::read_to_string(self.path.join("cgroup.procs")).unwrap_or_default();
-        procs.lines().filter_map(|pid| pid.parse().ok()).collect()
-    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         // QEMU has ended and its sandbox forbids it to start processes. A fake QEMU in tests may have started some.
-        for pid in self.processes() {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        if let Err(error) = fs::remove_dir(&self.path) {
+        if let Err(error) = kill_and_remove(&self.path) {
             // `remove_stale` removes it after this controller has exited.
             tracing::debug!(path = %self.path.display(), %error, "cgroup not removed");
         }
     }
+}
+
+/// How often, and after which time, a group is tried again whose processes were killed: they may give back much memory.
+const REMOVALS: u32 = 100;
+const REMOVAL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Kills the processes of a group and removes it.
+///
+/// # Errors
+/// The group has processes that do not end, or it cannot be removed.
+fn kill_and_remove(group: &Path) -> io::Result<()> {
+    for _ in 1..REMOVALS {
+        kill_processes(group);
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(REMOVAL_INTERVAL),
+            removed => return removed,
+        }
+    }
+    fs::remove_dir(group)
+}
+
+fn kill_processes(group: &Path) {
+    // Version 1, and kernels before 5.14, do not have this file.
+    if let Ok(mut file) = File::options().write(true).open(group.join("cgroup.kill")) {
+        let _ = file.write_all(b"1");
+    }
+    for number in processes(group) {
+        // The number may be that of another process by now. If it is still in the group, so is what was opened, or it ended.
+        let opened = pidfd(number);
+        if let Some(process) = opened.filter(|_| processes(group).contains(&number)) {
+            kill_process(&process);
+        }
+    }
+}
+
+fn processes(group: &Path) -> Vec<u32> {
+    let procs = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    procs.lines().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +125,7 @@ impl Cgroup {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}{number}", own_prefix());
         let make = |parent: &Path| {
-            remove_stale(parent, Path::new("/proc"), |group| fs::remove_dir(group));
+            remove_stale(parent, is_running, kill_and_remove);
             let path = parent.join(&name);
             Group::new(path.clone()).map_err(|error| format!("{}: {error}", path.display()))
         };
@@ -184,15 +218,6 @@ fn is_killed_at_limit(version: Version, group: &Path, limit_mib: u64) -> Result<
         Version::V2 => {
             let events = group.join("memory.events");
             Ok(cgroup_files::field(&events, "oom_kill")? > 0 && cgroup_files::field(&events, "oom")? > 0)
-        }
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        if self.version == Version::V2 {
-            // Kernels before 5.14 do not have this file; the groups kill their processes too.
-            let _ = fs::write(self.groups[0].path.join("cgroup.kill"), "1");
         }
     }
 }
@@ -296,17 +321,27 @@ fn numbered_by() -> String {
     digest.chars().take(8).collect()
 }
 
-/// Removes folders in `parent` whose name has the number of a controller that has exited: empty groups (the machines
-/// ended with their controller), or private folders with sockets. Those of controllers elsewhere stay: whether they have
-/// exited is not known here.
-pub(super) fn remove_stale(parent: &Path, proc: &Path, remove: impl Fn(&Path) -> io::Result<()>) {
+/// Whether a process with this number is running, in the PID namespace of this process whatever is mounted on /proc.
+pub(super) fn is_running(process: i32) -> bool {
+    kill(Pid::from_raw(process), None) != Err(Errno::ESRCH)
+}
+
+/// Removes folders in `parent` whose name has the number of a controller that has exited: groups, whose machines the kernel
+/// killed with their controller, unless QEMU was taken over and prevented that; or private folders with sockets. Those of
+/// controllers elsewhere stay: whether they have exited is not known here.
+pub(super) fn remove_stale(
+    parent: &Path,
+    is_running: impl Fn(i32) -> bool,
+    remove: impl Fn(&Path) -> io::Result<()>,
+) {
     let numbered_by = numbered_by();
     for folder in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = folder.file_name();
         let parts = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
-        let Some((pid, rest)) = parts.filter(|(pid, _)| pid.parse::<u32>().is_ok()) else { continue };
+        let Some((pid, rest)) = parts else { continue };
+        let Some(pid) = pid.parse::<i32>().ok().filter(|pid| *pid > 0) else { continue };
         let is_of_here = rest.split_once('-').is_some_and(|(place, _)| place == numbered_by);
-        if is_of_here && !proc.join(pid).exists() {
+        if is_of_here && !is_running(pid) {
             let _ = remove(&folder.path());
         }
     }
@@ -315,6 +350,8 @@ pub(super) fn remove_stale(parent: &Path, proc: &Path, remove: impl Fn(&Path) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -384,15 +421,30 @@ mod tests {
 
     #[test]
     fn only_groups_of_controllers_that_have_exited_are_removed() {
-        let root = tree(&[("proc/5/stat", ""), ("groups/x", "")]);
-        let groups = root.path().join("groups");
+        let root = tempfile::tempdir().unwrap();
+        let groups = root.path();
         let here = numbered_by();
         let [running, exited] = [5, 6].map(|pid| format!("mcc-harness-{pid}-{here}-0"));
         // 6 can be a process in another container or on another host.
         let names = [&running, &exited, "mcc-harness-6-elsewhere-0", "mcc-harness-controller", "other"];
         names.iter().for_each(|name| fs::create_dir(groups.join(name)).unwrap());
-        remove_stale(&groups, &root.path().join("proc"), |group| fs::remove_dir(group));
+        remove_stale(groups, |pid| pid == 5, kill_and_remove);
         let left = names.map(|name| groups.join(name).exists());
         assert_eq!(left, [true, false, true, true, true]);
+        let mut ended = Command::new("true").spawn().unwrap();
+        let number = ended.id().cast_signed();
+        assert!(is_running(number), "nobody has waited for it");
+        ended.wait().unwrap();
+        assert!(!is_running(number));
+    }
+
+    #[test]
+    fn a_machine_that_outlives_its_controller_is_killed_with_its_group() {
+        let mut machine = Command::new("sleep").arg("60").spawn().unwrap();
+        let procs = format!("mcc-harness-6-{}-0/cgroup.procs", numbered_by());
+        let numbers = format!("0\n{}\n", machine.id());
+        let root = tree(&[(procs.as_str(), numbers.as_str())]);
+        remove_stale(root.path(), |_| false, kill_and_remove);
+        assert_eq!(machine.wait().unwrap().signal(), Some(nix::libc::SIGKILL));
     }
 }

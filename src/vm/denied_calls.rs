@@ -6,11 +6,12 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     apply_filter,
 };
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::OnceLock;
 
 /// The denied calls. A call fails with EPERM.
-const DENIED: [c_long; 69] = [
+const DENIED: [c_long; 70] = [
     // Other processes.
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -50,6 +51,7 @@ const DENIED: [c_long; 69] = [
     SYS_bpf,
     SYS_perf_event_open,
     SYS_userfaultfd,
+    SYS_io_setup,
     SYS_io_uring_setup,
     SYS_io_uring_enter,
     SYS_io_uring_register,
@@ -88,8 +90,16 @@ const DENIED: [c_long; 69] = [
     SYS_uselib,
 ];
 
-/// The calls that send signals are denied to a QEMU that is known; a program in its place may signal itself.
-const SIGNALS: [c_long; 3] = [SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo];
+/// The calls that send signals, or set the limit of CPU time at which the kernel sends SIGKILL, are denied to a QEMU that is
+/// known; a program in its place may signal and limit itself.
+const SIGNALS: [c_long; 5] = [SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setrlimit];
+
+/// Signals that QEMU, which wakes its threads by tgkill(2), never sends to them: to kill or stop itself would look like the act
+/// of somebody else.
+const ENDING_SIGNALS: [c_int; 5] = [SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU];
+
+/// FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE of linux/falloc.h, which allocate blocks as fallocate(2) does.
+const BLOCKS_BEYOND_END: [u64; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
 
 /// The families of sockets that QEMU may make: it inherits sockets of the first, and forwards a port with the second.
 const FAMILIES: [c_int; 2] = [AF_UNIX, AF_INET];
@@ -106,12 +116,38 @@ pub(super) fn filter(signals: bool) -> Result<&'static BpfProgram, String> {
 }
 
 fn compile(signals: bool) -> Result<BpfProgram, seccompiler::BackendError> {
-    let (len, op) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Ne);
-    let other = FAMILIES.map(|family| SeccompCondition::new(0, len.clone(), op.clone(), family as u64));
-    let other = SeccompRule::new(other.into_iter().collect::<Result<_, _>>()?)?;
-    let signals = SIGNALS.into_iter().filter(|_| signals);
-    let denied = DENIED.into_iter().chain(signals).map(|call| (call, vec![]));
-    let rules = denied.chain([(SYS_socket, vec![other])]).collect();
+    let condition = |argument, op, value: u64| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value).map(|condition| vec![condition])
+    };
+    let rule = |conditions: Vec<Vec<SeccompCondition>>| SeccompRule::new(conditions.concat());
+    let other_families =
+        FAMILIES.map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+    let mut rules: BTreeMap<c_long, Vec<SeccompRule>> = DENIED.map(|call| (call, vec![])).into();
+    rules.insert(SYS_socket, vec![rule(other_families.into_iter().collect::<Result<_, _>>()?)?]);
+    let death_signal = condition(0, SeccompCmpOp::Eq, u64::from(PR_SET_PDEATHSIG.unsigned_abs()))?;
+    rules.insert(SYS_prctl, vec![rule(vec![death_signal])?]);
+    // The limit of a file's size does not count blocks beyond the end of a file.
+    let keep_size = u64::from(FALLOC_FL_KEEP_SIZE.unsigned_abs());
+    let keep_or_punch = keep_size | u64::from(FALLOC_FL_PUNCH_HOLE.unsigned_abs());
+    let beyond_end = condition(1, SeccompCmpOp::MaskedEq(keep_or_punch), keep_size)?;
+    rules.insert(SYS_fallocate, vec![rule(vec![beyond_end])?]);
+    let mut requests = vec![];
+    for request in BLOCKS_BEYOND_END {
+        requests.push(rule(vec![condition(1, SeccompCmpOp::Eq, request)?])?);
+    }
+    rules.insert(SYS_ioctl, requests);
+    if signals {
+        rules.extend(SIGNALS.map(|call| (call, vec![])));
+        // It also reads limits, and QEMU raises that of its open files.
+        let other_limits = condition(1, SeccompCmpOp::Ne, u64::from(RLIMIT_NOFILE))?;
+        let new_limit = vec![SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?];
+        rules.insert(SYS_prlimit64, vec![rule(vec![other_limits, new_limit])?]);
+        let mut ends = vec![];
+        for signal in ENDING_SIGNALS {
+            ends.push(rule(vec![condition(2, SeccompCmpOp::Eq, u64::from(signal.unsigned_abs()))?])?);
+        }
+        rules.insert(SYS_tgkill, ends);
+    }
     let errno = SeccompAction::Errno(EPERM.cast_unsigned());
     SeccompFilter::new(rules, SeccompAction::Allow, errno, std::env::consts::ARCH.try_into()?)?.try_into()
 }
@@ -139,20 +175,38 @@ mod tests {
             process.pre_exec(move || {
                 nix::unistd::setsid()?;
                 deny(filter)?;
-                let calls = DENIED.into_iter().chain(SIGNALS).map(|call| (call, -1)).chain([
-                    (SYS_socket, AF_NETLINK),
-                    (SYS_socket, AF_PACKET),
-                    (SYS_socket, AF_VSOCK),
-                    (SYS_socket, AF_ALG),
+                let calls = DENIED.into_iter().chain(SIGNALS).map(|call| (call, [-1_i64; 3])).chain([
+                    (SYS_socket, [AF_NETLINK.into(), -1, -1]),
+                    (SYS_socket, [AF_PACKET.into(), -1, -1]),
+                    (SYS_socket, [AF_VSOCK.into(), -1, -1]),
+                    (SYS_socket, [AF_ALG.into(), -1, -1]),
+                    (SYS_prlimit64, [0, RLIMIT_CPU.into(), -1]),
+                    (SYS_prctl, [PR_SET_PDEATHSIG.into(), 0, 0]),
+                    (SYS_fallocate, [-1, FALLOC_FL_KEEP_SIZE.into(), 0]),
+                    (SYS_fallocate, [-1, 0x11, 0]),
+                    (SYS_ioctl, [-1, 0x4030_5828, 0]),
+                    (SYS_ioctl, [-1, 0x4030_582a, 0]),
+                    (SYS_ioctl, [-1, 0x4030_5839, 0]),
+                    (SYS_tgkill, [-1, -1, SIGKILL.into()]),
+                    (SYS_tgkill, [-1, -1, SIGSTOP.into()]),
                 ]);
-                for (position, (call, argument)) in calls.enumerate() {
-                    let result = syscall(call, argument, -1_i64, -1_i64, -1_i64, -1_i64);
+                for (position, (call, [first, second, third])) in calls.enumerate() {
+                    let result = syscall(call, first, second, third, -1_i64, -1_i64);
                     if result != -1 || *__errno_location() != EPERM {
                         let position = position as u8;
                         nix::libc::write(write.as_raw_fd(), (&raw const position).cast(), 1);
                     }
                 }
-                if socket(AF_UNIX, SOCK_STREAM, 0) < 0 || socket(AF_INET, SOCK_STREAM, 0) < 0 {
+                // What QEMU needs of these calls.
+                let punch = i64::from(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE);
+                let mut limit = rlimit { rlim_cur: 0, rlim_max: 0 };
+                let is_denied = |result: c_long| result == -1 && *__errno_location() == EPERM;
+                if socket(AF_UNIX, SOCK_STREAM, 0) < 0
+                    || socket(AF_INET, SOCK_STREAM, 0) < 0
+                    || getrlimit(RLIMIT_CPU, &raw mut limit) < 0
+                    || is_denied(syscall(SYS_fallocate, -1_i64, punch, 0_i64, 1_i64))
+                    || is_denied(syscall(SYS_tgkill, -1_i64, -1_i64, i64::from(SIGUSR1)))
+                {
                     nix::libc::write(write.as_raw_fd(), [255_u8].as_ptr().cast(), 1);
                 }
                 _exit(0)

@@ -33,8 +33,8 @@ pub enum VmError {
     /// can report this without a signal.
     #[error("QEMU ended {0}")]
     ReportedKill(String),
-    /// A fault of its own, such as an invalid access to memory, ended QEMU: when, how, and the last lines of its log. A
-    /// guest may be the cause.
+    /// A signal that QEMU can cause itself, such as that for an invalid access to memory, ended it: when, how, and the last
+    /// lines of its log. A guest may be the cause.
     #[error("QEMU crashed {0}")]
     Crashed(String),
     /// The kernel ended QEMU because its memory reached the limit of its cgroup: when, how, and the last lines of its log. Only
@@ -91,7 +91,9 @@ pub enum VmError {
         operation: String,
         /// The cause, from QEMU.
         reason: String,
-        /// Whether the host has no space left.
+        /// Whether the host had no space left.
+        no_space: bool,
+        /// Whether it still has none.
         full: bool,
     },
     /// The writes of the machine to its disks reached their limit.
@@ -182,7 +184,14 @@ impl VmError {
                 | Self::Qmp(_)
                 | Self::Stopped(_)
                 | Self::ReportedKill(_)
+                // QEMU shares the file of the counters, so it can keep the controller from writing to it.
+                | Self::InstructionLimit(_)
         )
+    }
+
+    /// Whether QEMU could not read or write the disk of the tool, and not another one.
+    pub fn is_of_tools_disk(&self) -> bool {
+        matches!(self, Self::Disk { device, .. } if device == "disk")
     }
 
     /// Whether a signal from outside the controller ended the machine, or QEMU reported that one did.

@@ -5,7 +5,8 @@
 use super::cgroup::{Cgroup, Limits};
 use super::denied_calls;
 use super::own_id::OwnId;
-use super::process::{cpu_set, pidfd, wait_for};
+use super::pidfd::{pidfd, wait_for};
+use super::process::cpu_set;
 use super::spec::{Guest, MachineSpec};
 use super::view::{KVM, Reach, UserNumbers, View};
 use crate::host::Accelerator;

@@ -29,6 +29,7 @@ mod original_disk;
 mod overlay;
 mod own_id;
 mod perf;
+mod pidfd;
 mod process;
 mod qmp;
 mod saved_state;

@@ -5,12 +5,13 @@
 //! measurement do not depend on the libvirt daemon. The domain ends with the connection over which it was made
 //! (AUTODESTROY), and so with its controller.
 
-use super::cgroup::{own_prefix, remove_stale};
+use super::cgroup::{is_running, own_prefix, remove_stale};
 use super::disk_header::{DiskFile, check_disk};
 use super::error::VmError;
 use super::isolation::Isolation;
 use super::overlay;
-use super::process::{Process, StartedQemu, pidfd, wait_for};
+use super::pidfd::{kill_process, pidfd, wait_for};
+use super::process::{Process, StartedQemu};
 use super::qmp::poll_readable;
 use super::spec::{Guest, MachineSpec, PANIC_DEVICE, Start, kernel_command_line};
 use super::stream_file::TRUNCATED_BEFORE;
@@ -24,7 +25,7 @@ use quick_xml::Writer;
 use quick_xml::events::BytesText;
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -126,7 +127,7 @@ pub(super) fn start(spec: &MachineSpec, folder: &Path, deadline: Instant) -> Res
         fs::set_permissions(new.path(), Permissions::from_mode(0o711)).on("change", new.path())?;
         Ok::<_, VmError>(new)
     };
-    remove_stale(&std::env::temp_dir(), Path::new("/proc"), |sockets| fs::remove_dir_all(sockets));
+    remove_stale(&std::env::temp_dir(), is_running, |sockets| fs::remove_dir_all(sockets));
     let outer = private(&std::env::temp_dir())?;
     let inner = private(outer.path())?;
     let listeners = SOCKETS.map(|end| {
@@ -268,17 +269,7 @@ impl Domain {
     pub fn kill(&mut self) {
         let Some(handle) = self.handle.take() else { return };
         if let Some(end) = &self.end {
-            let no_info = std::ptr::null::<nix::libc::siginfo_t>();
-            // SAFETY: a system call on a descriptor that `self` owns; a null siginfo is allowed.
-            unsafe {
-                nix::libc::syscall(
-                    nix::libc::SYS_pidfd_send_signal,
-                    end.as_raw_fd(),
-                    nix::libc::SIGKILL,
-                    no_info,
-                    0,
-                );
-            }
+            kill_process(end);
         }
         let (send, receive) = mpsc::channel();
         thread::spawn(move || {

@@ -24,7 +24,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use usage::Balloon;
+use usage::{Balloon, ThreadEnd};
 
 /// Path of the balloon device in QEMU, also used as the id of queries. The balloon takes no memory from the guest.
 const BALLOON: &str = "/machine/peripheral/balloon0";
@@ -60,6 +60,7 @@ pub struct Machine {
     vcpu_threads: Vec<i32>,
     /// The CPU time that was read last.
     cpu_time: Duration,
+    thread_end: ThreadEnd,
     memory_kib: u64,
     began: Instant,
     nonce: String,
@@ -77,6 +78,8 @@ pub struct Machine {
     /// What the guest wrote to its disks, and the limit of it.
     overlays: Vec<File>,
     disk_limit: Option<u64>,
+    /// Whether the disk of the overlays was nearly full at a check.
+    had_full_disk: bool,
     /// Err: why instructions are not counted.
     counters: Result<Counters, String>,
     /// The count at `restart_instructions`.
@@ -149,6 +152,7 @@ impl Machine {
             stderr: Sink::new(stderr, create("stderr")?, output_cap),
             vcpu_threads: vec![],
             cpu_time: Duration::ZERO,
+            thread_end: ThreadEnd::default(),
             memory_kib: spec.memory_mib * 1024,
             began: Instant::now(),
             nonce: String::new(),
@@ -163,6 +167,7 @@ impl Machine {
             isolation,
             overlays,
             disk_limit: spec.disk_limit,
+            had_full_disk: false,
             counters: counters.map(Counters::Plugin).ok_or_else(|| "no vCPU runs yet".to_owned()),
             instructions_before: Instructions::default(),
         };

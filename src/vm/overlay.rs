@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 /// Size of a cluster, bytes: QEMU's default.
@@ -21,6 +21,12 @@ pub(super) fn most_bytes(bytes: u64) -> u64 {
 /// of the data and some clusters.
 pub(super) fn whole_bytes(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 1024).saturating_add(8 * CLUSTER)
+}
+
+/// Whether an overlay takes more space on the host than writes to a file of at most `most` bytes. XFS reserves up to twice the
+/// length of what was written behind the end of a file, and other file systems at most some blocks.
+pub(super) fn has_more_space(overlay: &File, most: u64) -> bool {
+    overlay.metadata().is_ok_and(|found| found.blocks() * 512 > most.saturating_mul(3))
 }
 
 /// Makes an overlay of a disk of `bytes` in a file that has no name in `folder`, so that nothing of it remains after
@@ -78,7 +84,20 @@ pub(super) fn write(file: &File, bytes: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::{DiskFile, check_disk};
+    use nix::fcntl::{FallocateFlags, fallocate};
+    use nix::sys::memfd::{MFdFlags, memfd_create};
     use std::process::Command;
+
+    #[test]
+    fn an_overlay_that_reserves_space_beyond_its_end_has_too_much() {
+        // In memory: not every file system of a temporary folder can reserve space.
+        let overlay = File::from(memfd_create(c"overlay", MFdFlags::empty()).unwrap());
+        overlay.set_len(1 << 30).unwrap();
+        overlay.write_all_at(&[1; 1 << 20], 0).unwrap();
+        assert!(!has_more_space(&overlay, 1 << 20), "a hole takes no space");
+        fallocate(&overlay, FallocateFlags::FALLOC_FL_KEEP_SIZE, 1 << 30, 4 << 20).unwrap();
+        assert!(has_more_space(&overlay, 1 << 20));
+    }
 
     #[test]
     fn an_overlay_is_a_valid_empty_disk_without_a_backing_file() {

@@ -4,13 +4,14 @@ use super::instructions::PluginCounters;
 use super::isolation::Isolation;
 #[cfg(feature = "libvirt")]
 use super::libvirt::Domain;
+use super::pidfd::{pidfd, wait_for};
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
@@ -82,16 +83,21 @@ impl Process {
         }
     }
 
-    /// Whether a fault of QEMU itself ended it: an invalid access or instruction, a failed assertion, or a system call
-    /// that its sandbox refuses; to be called after `wait`. SIGBUS is none of these, because the storage of the host causes
-    /// it.
+    /// Whether a signal ended QEMU that it can cause itself: a fault such as an invalid access to memory, a failed assertion, or
+    /// a timer; to be called after `wait`. SIGBUS is one, although a failing disk below QEMU's program or libraries causes it
+    /// too: all other files that QEMU maps are in memory. Those that operators and batch systems send are not counted.
     pub fn has_crashed(&mut self) -> bool {
-        use nix::libc::{SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+        use nix::libc::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGXCPU};
+        // QEMU inherits the limit of CPU time of the controller.
+        let has_time_limit = || getrlimit(Resource::RLIMIT_CPU).is_ok_and(|(soft, _)| soft != RLIM_INFINITY);
+        let is_of_host = |signal| match signal {
+            SIGHUP | SIGINT | SIGKILL | SIGTERM => true,
+            SIGXCPU => has_time_limit(),
+            _ => false,
+        };
         match self {
             Self::Child(child) => child.try_wait().is_ok_and(|status| {
-                status.and_then(|status| status.signal()).is_some_and(|signal| {
-                    [SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP].contains(&signal)
-                })
+                status.and_then(|status| status.signal()).is_some_and(|signal| !is_of_host(signal))
             }),
             #[cfg(feature = "libvirt")]
             Self::Domain(_) => false,
@@ -147,23 +153,6 @@ pub(super) fn threads(process: u32) -> BTreeMap<i64, i32> {
         ))
     });
     numbers.collect()
-}
-
-/// Opens a descriptor of a process; None if the process does not exist any more.
-pub(super) fn pidfd(process: u32) -> Option<OwnedFd> {
-    // SAFETY: a system call on plain numbers; the descriptor it returns is owned right away.
-    unsafe {
-        match nix::libc::syscall(nix::libc::SYS_pidfd_open, process, 0) {
-            fd if fd >= 0 => Some(OwnedFd::from_raw_fd(fd as i32)),
-            _ => None,
-        }
-    }
-}
-
-/// Waits at most `timeout` for the end of a process; whether it has ended.
-pub(super) fn wait_for(process: &OwnedFd, timeout: Duration) -> bool {
-    let mut fds = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-    poll(&mut fds, PollTimeout::from(timeout.as_millis().min(60_000) as u16)).is_ok_and(|ended| ended > 0)
 }
 
 /// Returns the CPUs as a set of the kernel; None for no CPUs or an invalid number.

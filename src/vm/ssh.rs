@@ -3,7 +3,7 @@
 //! the name of the instance, whatever a session sends or does not send is an event of the run, not an error.
 
 use super::error::VmError;
-use super::process::{pidfd, wait_for};
+use super::pidfd::{pidfd, wait_for};
 use super::qmp::Lines;
 use super::ssh_evidence::{EvidenceReader, PART};
 use super::stream_file::TRUNCATED;

@@ -4,6 +4,7 @@ use crate::host_faults::with_disk;
 use crate::support::campaign;
 use crate::support::images;
 
+use campaign::small_disk::SmallDisk;
 use campaign::{EXAMINATIONS, Folder, Judged, stderr, until};
 use mcc_harness::base::Mark;
 use mcc_harness::judge::judgement::{Ending, Medal};
@@ -578,31 +579,58 @@ fn a_disk_that_fails_although_the_host_can_read_it_is_the_tools() {
     });
     let once = format!("if [[ ${{position#*-}} == 2* ]]; then whole_run x; else {tools}; fi");
     folder.fake_qemu(&by_position(&[&tools, &inputs, &once]));
-    folder.run(&[]).code(1);
+    folder.run(&[]).success();
     let runs = folder.runs();
     let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
     assert_eq!((run(0).attempts, &run(0).last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
     // An error of the host that has passed.
     assert_eq!((run(2).attempts, &run(2).last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
     assert!(run(0).last.marks.contains(&Mark::DISK_ERROR), "{:?}", run(0).last.marks);
-    // The inputs are not the tool's.
-    assert!(run(1).last.outcome.is_infrastructure() && run(1).attempts == 2);
+    // The inputs are not the tool's, but a guest that has taken QEMU over can let it state the error.
+    assert_eq!((run(1).attempts, &run(1).last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
+    let marks = &run(1).last.marks;
+    assert!(marks.contains(&Mark::QEMU_CRASH) && !marks.contains(&Mark::DISK_ERROR), "{marks:?}");
+}
+
+/// The event of a QEMU that could not write to the tool's disk for lack of space.
+const NO_SPACE: &str = "event BLOCK_IO_ERROR '{\"node-name\":\"disk\",\"operation\":\"write\",\"nospace\":true,\"reason\":\"No space left on device\"}'; linger";
+
+#[test]
+fn a_lack_of_space_that_has_passed_is_not_held_against_a_tool() {
+    let settings = "[limits]\noutput_bytes = 300000\n[hosts]\nretries = 1\n";
+    let folder = Folder::with_fake_qemu(1, &EXAMINATIONS[..1], settings);
+    let _disk = SmallDisk::at(&folder.results(), (1 << 30) + (128 << 20));
+    let file = "results.disk/ballast-$n bs=1M count=16";
+    let fill = format!("for n in {{1..10}}; do command -p dd if=/dev/zero of={file} 2>/dev/null; done");
+    // The second of two samples follows a check of the filled disk.
+    let sampled = "answer_until qom-get; answer_until qom-get";
+    let free = "command -p rm results.disk/ballast-*";
+    folder.fake_qemu(&format!("{RUNNING}; {fill}; {sampled}; {free}; {NO_SPACE}"));
+    folder.run(&[]).code(1);
+    assert_eq!(
+        infrastructure_failures(&folder, &format!("tool-0/DiningTable-PT-03/{}", EXAMINATIONS[0])).len(),
+        2
+    );
+    let runs = folder.runs();
+    let marks = &runs.values().next().unwrap().last.marks;
+    assert!(!marks.contains(&Mark::DISK_ERROR) && !marks.contains(&Mark::QEMU_CRASH), "{marks:?}");
 }
 
 fn assert_crashes_of_qemu(start: &str) {
-    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n").starting_by(start);
-    let crash = "RUNNING; kill -SEGV $$";
+    let folder = Folder::with_fake_qemu(5, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n").starting_by(start);
+    let [fault, bus, timer] = ["SEGV", "BUS", "ALRM"].map(|signal| format!("RUNNING; kill -{signal} $$"));
     let once = "if [[ ${position#*-} == 2* ]]; then whole_run x; else RUNNING; kill -ABRT $$; fi";
-    folder.fake_qemu(&by_position(&[crash, once, "kill -SEGV $$"]));
+    folder.fake_qemu(&by_position(&[&fault, once, "kill -SEGV $$", &bus, &timer]));
     folder.run(&[]).code(1);
     let runs = folder.runs();
     let run = |tool| &runs[&format!("tool-{tool}/DiningTable-PT-03/StateSpace")];
-    let always = run(0);
-    assert_eq!((always.attempts, &always.last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
-    assert!(always.last.marks.contains(&Mark::QEMU_CRASH), "{:?}", always.last.marks);
     let record = Record::open_readonly(&folder.path().join("results")).unwrap();
-    let first = &record.attempts(&always.run.id()).unwrap()[0];
-    assert!(first.outcome.is_infrastructure() && first.marks.contains(&Mark::QEMU_CRASH), "{first:?}");
+    for always in [0, 3, 4].map(run) {
+        assert_eq!((always.attempts, &always.last.outcome), (2, &Outcome::ToolCrash { signal: 9 }));
+        assert!(always.last.marks.contains(&Mark::QEMU_CRASH), "{:?}", always.last.marks);
+        let first = &record.attempts(&always.run.id()).unwrap()[0];
+        assert!(first.outcome.is_infrastructure() && first.marks.contains(&Mark::QEMU_CRASH), "{first:?}");
+    }
     // A crash that does not occur again, or before the tool's start, is never the tool's.
     assert_eq!((run(1).attempts, &run(1).last.outcome), (2, &Outcome::Finished { exit_code: 0 }));
     assert!(run(2).last.outcome.is_infrastructure() && run(2).attempts == 2);
@@ -610,8 +638,10 @@ fn assert_crashes_of_qemu(start: &str) {
 
 #[test]
 fn a_failure_that_only_qemu_reports_is_the_tools_if_it_occurs_in_each_attempt() {
-    let folder = Folder::with_fake_qemu(3, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
+    let folder = Folder::with_fake_qemu(4, &EXAMINATIONS[..1], "[hosts]\nretries = 1\n");
     folder.fake_qemu(&by_position(&[
+        // The host has space: at least 1 GiB in the temporary folder.
+        &format!("RUNNING; {NO_SPACE}"),
         "RUNNING; status=paused; event STOP; answer_until query-status; linger",
         "RUNNING; echo x >&$qmp; linger",
         "RUNNING; event SHUTDOWN '{\"guest\":false,\"reason\":\"host-signal\"}'; exit 0",

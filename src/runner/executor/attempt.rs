@@ -142,16 +142,33 @@ pub fn attempt(attempt_spec: AttemptSpec, enter: &mut dyn FnMut(State)) -> Attem
 /// The largest number of characters that are recorded of the reason of a failure.
 const MAX_REASON: usize = 4000;
 
-/// Whether QEMU could not read the tool's disk, although the host can read its file and write to the folder of the overlay: the
-/// content of the disk is the cause, or an error of the host that has passed.
-fn is_by_content(error: &VmError, spec: &MachineSpec, folder: &Path) -> bool {
-    let host_works = || -> io::Result<()> {
+/// Returns the mark of a failure of the machine that the tool may have caused.
+fn suspicion(error: &VmError, tool_can_act: bool, spec: &MachineSpec, folder: &Path) -> Option<Mark> {
+    match error {
+        _ if tool_can_act && error.is_crash() => Some(Mark::QEMU_CRASH),
+        // No content of a disk causes a lack of space.
+        VmError::Disk { no_space: true, .. } => None,
+        // The content of the tool's disk is the cause, or an error of the host that has passed.
+        _ if error.is_of_tools_disk() => host_works(spec, folder).then_some(Mark::DISK_ERROR),
+        // The other disks are not the tool's, but QEMU may state an error that did not occur.
+        VmError::Disk { .. } if tool_can_act => host_works(spec, folder).then_some(Mark::QEMU_CRASH),
+        _ => None,
+    }
+}
+
+/// Whether the host can read the disks of a machine and write to the folder of its overlays.
+fn host_works(spec: &MachineSpec, folder: &Path) -> bool {
+    let works = || -> io::Result<()> {
         let mut file = tempfile::tempfile_in(folder)?;
         file.write_all(&[0; 1 << 20])?;
         file.sync_all()?;
-        io::copy(&mut spec.held_files.open(&spec.disk.path)?, &mut io::sink()).map(drop)
+        // All of them: under libvirt, not every version of QEMU states the name of the disk.
+        for disk in spec.disks() {
+            io::copy(&mut spec.held_files.open(&disk.path)?, &mut io::sink())?;
+        }
+        Ok(())
     };
-    matches!(error, VmError::Disk { device, full: false, .. } if device == "disk") && host_works().is_ok()
+    works().is_ok()
 }
 
 struct AttemptRunner<'a> {
@@ -230,13 +247,7 @@ impl AttemptRunner<'_> {
         let outcome = match self.phases(&mut tool, &mut phases, job, budget, hosts) {
             Ok(outcome) => outcome,
             Err(error) => {
-                let suspicion = if phases.tool_can_act && error.is_crash() {
-                    Some(Mark::QEMU_CRASH)
-                } else if is_by_content(&error, spec, folder) {
-                    Some(Mark::DISK_ERROR)
-                } else {
-                    None
-                };
+                let suspicion = suspicion(&error, phases.tool_can_act, spec, folder);
                 let is_by_tool = phases.tool_can_act && error.is_by_guest()
                     || suspicion.is_some() && crash_is_by_tool
                     // What is prepared is read from the tool's disk, so its content can end the guest before the tool starts.
@@ -372,8 +383,6 @@ impl AttemptRunner<'_> {
         hosts: &Hosts,
     ) -> Result<Outcome, VmError> {
         let over_ssh = tool.limits.is_some();
-        // The programs of an original disk prepare the instance, so they may be the cause of what follows.
-        phases.tool_can_act = over_ssh;
         for (request, what) in [(Request::Prepare(Box::new(job)), "prepared"), (Request::Start, "started")] {
             // With the other times; the agent waits, so each run is counted from the same instruction on.
             let is_first = if over_ssh {
@@ -387,6 +396,8 @@ impl AttemptRunner<'_> {
                     tool.machine.apply_instruction_limit(limit)?;
                 }
             }
+            // The programs of an original disk prepare the instance, so they may be the cause of what follows.
+            phases.tool_can_act = over_ssh;
             tool.machine.send(&request)?;
             let deadline = Instant::now() + hosts.prepare_deadline;
             let event = loop {

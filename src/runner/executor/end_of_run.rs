@@ -10,7 +10,8 @@ pub(super) fn mark_of_end(error: &VmError) -> Mark {
     match error {
         _ if error.is_crash() => Mark::QEMU_CRASH,
         VmError::MemoryLimit(_) => Mark::QEMU_CRASH,
-        VmError::Disk { .. } => Mark::DISK_ERROR,
+        _ if error.is_of_tools_disk() => Mark::DISK_ERROR,
+        VmError::Disk { .. } => Mark::QEMU_CRASH,
         VmError::GuestEnded { how: GuestEnd::Panic, .. } => Mark::GUEST_PANIC,
         VmError::GuestEnded { how: GuestEnd::Shutdown, .. } => Mark::GUEST_SHUTDOWN,
         VmError::GuestEnded { how: GuestEnd::Reset, .. } => Mark::GUEST_RESET,
@@ -56,6 +57,7 @@ mod tests {
             VmError::Qmp(text()),
             VmError::Stopped(text()),
             VmError::ReportedKill(text()),
+            VmError::InstructionLimit(text()),
         ] {
             assert!(error.is_crash());
             assert_eq!(mark_of_end(&error), Mark::QEMU_CRASH, "{error}");

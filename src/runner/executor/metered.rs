@@ -47,6 +47,7 @@ impl Metered {
             if stalled > self.stall {
                 return Err(VmError::Suspended(stalled));
             }
+            self.machine.check_space()?;
             let held = self.meter.held(&self.machine, wall, cpu);
             if held > MAX_HELD {
                 return Err(VmError::Held(held));

@@ -30,7 +30,7 @@ use mcc_base::{Mark, clock, random};
 use mcc_campaign::benchkit::Invocation;
 use mcc_campaign::{
     Canaries, DETERMINISTIC_SETTING, EVIDENCE_SETTING, FIXED_HASH_SEEDS, INSTRUCTIONS_SETTING, Run,
-    canary_edition,
+    short_edition,
 };
 use mcc_edition::Edition;
 use mcc_store::{Attempt, AttemptDir, Disk, Environment, Hold, Outcome, RunFacts, RunState};
@@ -135,7 +135,7 @@ impl<'a> Executor<'a> {
     /// The executor of a record. Without `free_disk`, machines have no disk limit.
     pub fn new(settings: RunSettings<'a>) -> Self {
         let states = settings.restore.then(|| SavedStates::new(settings.record.dir().join("running")));
-        let canary_edition = canary_edition(settings.edition);
+        let canary_edition = short_edition(settings.edition);
         Self { settings, states, free_disk: FreeDisk::default(), canary_edition }
     }
 

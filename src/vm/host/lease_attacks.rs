@@ -1,4 +1,4 @@
-//! Tests of the lease registry against other local users, who can write to its folder.
+//! Tests of the lease registry against other local users, who can write to its folder, and against machines.
 
 use super::lease_folder::{TrustedUsers, check_folder, lock, make_folder};
 use super::lease_registry::{ControllerLeases, HostLeases, LeaseRegistry, MachineLease, read_all};
@@ -204,6 +204,15 @@ fn a_lock_of_another_user_keeps_no_lease_alive() {
     } else {
         eprintln!("not run: this file system does not name the holder of a lock");
     }
+}
+
+#[test]
+fn a_program_that_a_controller_starts_does_not_inherit_its_lock() {
+    let folder = folder();
+    let _registry = LeaseRegistry::open(folder.path(), "own.toml").unwrap();
+    let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains(" -> ") && !listed.contains(folder.path().to_str().unwrap()), "{listed}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::lease_folder::{
     TrustedUsers, check_folder, check_writers, holder, lock, make_folder, not_listed, open_regular, read_text,
 };
 use mcc_base::clock;
-use nix::fcntl::{FcntlArg, FdFlag, Flock, FlockArg, fcntl};
+use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,9 +64,7 @@ pub struct HostLeases {
 pub struct LeaseRegistry {
     folder: PathBuf,
     path: PathBuf,
-    file: File,
-    /// The file again, opened for reading only.
-    _lock: Flock<File>,
+    file: Flock<File>,
     own: ControllerLeases,
     trusted: TrustedUsers,
     /// Since when each attempt to get the registry lock has failed.
@@ -145,14 +143,10 @@ impl LeaseRegistry {
         let is_shared = geteuid().is_root() || trusted.includes_others();
         let mode = Permissions::from_mode(if is_shared { 0o644 } else { 0o600 });
         file.set_permissions(mode).map_err(at(&path))?;
-        // Machines inherit the lock, on a descriptor that they cannot write to: until the last of them has exited, its
-        // cores are not free.
-        let (reader, _) = open_regular(&path).map_err(at(&path))?;
-        fcntl(&reader, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|errno| at(&path)(errno.into()))?;
-        let lock = lock(reader, &path, LOCK_TIMEOUT, stop).map_err(at(&path))?;
+        // No other process inherits the lock: a QEMU that was taken over could release it (flock(2)).
+        let file = lock(file, &path, LOCK_TIMEOUT, stop).map_err(at(&path))?;
         let folder = folder.to_owned();
-        let mut registry =
-            Self { folder, file, _lock: lock, path, own, trusted, busy_since: None, warned: vec![] };
+        let mut registry = Self { folder, file, path, own, trusted, busy_since: None, warned: vec![] };
         registry.write_leases()?;
         Ok(registry)
     }

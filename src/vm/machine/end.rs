@@ -3,6 +3,7 @@
 use super::{Machine, READ_REST, read_rest};
 use crate::error::{GuestEnd, VmError};
 use crate::free_space::free_bytes_of_folder;
+use crate::overlay;
 use crate::qmp::{MachineEnd, parse, text};
 use mcc_base::files::tail;
 use mcc_base::guest_kernel_log;
@@ -17,16 +18,36 @@ impl Machine {
     /// Reads an event of QEMU about a read or write that failed.
     pub(super) fn disk_error(&self, event: &serde_json::Value) -> VmError {
         let reason = text(event["reason"].as_str());
-        match self.disk_limit {
-            Some(bytes) if reason == Errno::EFBIG.desc() => VmError::DiskLimit { bytes },
-            _ => VmError::Disk {
-                device: disk_name(event),
-                operation: text(event["operation"].as_str()),
-                reason,
-                // A QEMU that a guest controls could send the event without a cause, and end the campaign.
-                full: event["nospace"] == true && self.has_full_disk(),
-            },
+        if let Some(bytes) = self.disk_limit
+            && reason == Errno::EFBIG.desc()
+        {
+            return VmError::DiskLimit { bytes };
         }
+        let (device, operation) = (disk_name(event), text(event["operation"].as_str()));
+        // A QEMU that a guest controls could send the event without a cause, and end the campaign.
+        let (no_space, is_full) = (event["nospace"] == true, self.has_full_disk());
+        if no_space && !is_full && !self.had_full_disk {
+            return VmError::Stopped(format!(
+                "{operation} of {device}: {reason}, although the host had free space at each check"
+            ));
+        }
+        VmError::Disk { device, operation, reason, no_space, full: no_space && is_full }
+    }
+
+    /// Checks the space that the machine takes on the host, and whether the host's disk is nearly full. To be called at each
+    /// check of a run.
+    ///
+    /// # Errors
+    /// `VmError::DiskLimit`: an overlay has more space than writes to a file of the largest size take. QEMU can reserve space
+    /// beyond the end of a file, which the limit of its size does not prevent.
+    pub fn check_space(&mut self) -> Result<(), VmError> {
+        self.had_full_disk |= self.has_full_disk();
+        let Some(bytes) = self.disk_limit else { return Ok(()) };
+        let most = overlay::most_bytes(bytes);
+        if self.overlays.iter().any(|overlay| overlay::has_more_space(overlay, most)) {
+            return Err(VmError::DiskLimit { bytes });
+        }
+        Ok(())
     }
 
     /// Whether the disk of the overlays is nearly full: others can free some space after QEMU had none.

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Memory statistics of the guest's kernel, queried over QMP.
 #[derive(Debug, Default)]
@@ -30,12 +30,25 @@ impl Balloon {
     }
 }
 
+/// Since when a vCPU thread is known to have ended while its process still exists.
+#[derive(Debug, Default)]
+pub(super) struct ThreadEnd(Option<Instant>);
+
+impl ThreadEnd {
+    /// Takes a check at which a thread has ended, and returns whether its process has existed for longer than it needs to give
+    /// back its memory. It runs then, and only a guest that has taken QEMU over can end a thread alone.
+    fn is_outlived(&mut self, now: Instant) -> bool {
+        now.duration_since(*self.0.get_or_insert(now)) > Duration::from_secs(30)
+    }
+}
+
 impl Machine {
     /// Returns the user and system time of the vCPU threads since their start. The guest cannot forge it. After the
     /// end of these threads it is the value that was read last.
     ///
     /// # Errors
-    /// `VmError::CpuTime`: QEMU runs and the time cannot be read.
+    /// `VmError::CpuTime`: QEMU runs and the time cannot be read. If a vCPU thread ended and QEMU did not: the end of QEMU,
+    /// which is killed then.
     pub fn cpu_time(&mut self) -> Result<Duration, VmError> {
         let process = self.qemu.id();
         let threads = self.vcpu_threads.iter();
@@ -43,8 +56,11 @@ impl Machine {
         let read = threads.clone().map(|thread| cpu_time::of_thread(proc, process, *thread)).sum();
         match read {
             Ok(ns) => self.cpu_time = Duration::from_nanos(ns),
-            // The threads end before the process, which may need seconds to give back its memory.
-            Err(_) if threads.clone().any(|thread| cpu_time::has_ended(proc, process, *thread)) => {}
+            Err(_) if threads.clone().any(|thread| cpu_time::has_ended(proc, process, *thread)) => {
+                if self.thread_end.is_outlived(Instant::now()) {
+                    return Err(self.with_cause(VmError::Gone("after one of its vCPU threads".to_owned())));
+                }
+            }
             Err(_) if self.qemu.ends_within(Duration::from_secs(1)) => {}
             Err(error) => return Err(error),
         }
@@ -155,5 +171,17 @@ impl Machine {
     /// Whether QEMU is stopped by a signal or a debugger of the host. No guest can cause it.
     pub fn is_held(&self) -> bool {
         vcpu_load::any_is_held(Path::new("/proc"), self.pid(), &self.vcpu_threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_qemu_that_outlives_a_vcpu_thread_by_seconds_has_not_ended() {
+        let (mut thread_end, seen) = (ThreadEnd::default(), Instant::now());
+        let after = |s| seen + Duration::from_secs(s);
+        assert_eq!([0, 1, 30, 31].map(|s| thread_end.is_outlived(after(s))), [false, false, false, true]);
     }
 }
