@@ -8,6 +8,7 @@ INSTANCE is an archive (NAME.tgz) or its unpacked folder. Each FILE, or without 
 certificate. Prints a line for each: `accepted`, or `refused` or `unreadable` and the reason. For small nets: it tries all
 bindings of coloured transitions, and has no limits.
 """
+import collections
 import html
 import itertools
 import json
@@ -149,8 +150,12 @@ def read(text):
     def integer(digits):
         form(digits != "-0", "-0")
         return int(digits)
+    def depth(value):
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+        return 0 if parts is None else 1 + max(map(depth, parts), default=0)
     try:
         file = json.loads(text, object_pairs_hook=fields, parse_int=integer)
+        form(depth(file) <= 127, "nested too deep")
         (WITNESS if isinstance(file, dict) and "runs" in file else CERTIFICATE)(file)
     except (ValueError, RecursionError) as error:
         raise Unreadable(error)
@@ -179,6 +184,17 @@ def inside(node):
     return [part[0] for part in node if tag(part) == "subterm"]
 
 
+def integer(text):
+    digits = re.fullmatch("[ \t\r\n]*([+-]?[0-9]+)[ \t\r\n]*", text)
+    form(digits, f"no number: {text}")
+    return int(digits[1])
+
+
+def trimmed(node):
+    """The text of a node without white space of XML at its ends."""
+    return node.text.strip(" \t\r\n")
+
+
 class Net:
     """A net; markings are dictionaries of (place, colour) with positive counts. The colour of a P/T net is `dot`."""
 
@@ -188,12 +204,12 @@ class Net:
             for part in [part for part in node if tag(part) in ("name", "graphics", "toolspecific")]:
                 node.remove(part)
         self.coloured = net.get("type").endswith("symmetricnet")
-        self.sorts, self.enumerations, self.classes, self.variables = {}, {}, {}, {}
+        self.sorts, self.partitions, self.classes, self.variables = {}, {}, {}, {}
         self.places, self.sort_of_place, self.transitions, arcs = {}, {}, {}, []
         self.colours_of = {}
-        for node in net.iter():
-            if tag(node) == "declarations":
-                self.declare(node)
+        # The colours of the enumeration or partition of each constant.
+        self.beside = {part.get("id"): self.colours(node) for node in net.iter() if tag(node) in ENUMERATIONS for part in node}
+        self.declare([part for node in net.iter() if tag(node) == "declarations" for part in node])
         self.initial = {}
         for node in net.iter():
             if tag(node) == "place":
@@ -213,7 +229,7 @@ class Net:
                 transition["variables"] += [v.get("refvariable") for v in bag.iter() if tag(v) == "variable"]
             else:
                 weight = child(node, "inscription")
-                bag = int(child(weight, "text").text) if weight is not None else 1
+                bag = integer(child(weight, "text").text) if weight is not None else 1
             transition[side].append((place, bag))
         for transition in self.transitions.values():
             transition["variables"] = list(dict.fromkeys(transition["variables"]))
@@ -228,52 +244,48 @@ class Net:
             if tag(node) == "partition":
                 elements = node[1:]
                 self.sorts[node.get("id")] = node
-                self.enumerations[node.get("id")] = [element.get("id") for element in elements]
+                names = [element.get("id") for element in elements]
+                self.beside |= dict.fromkeys(names, names)
+                self.partitions |= dict.fromkeys(names, node)
                 self.classes[node.get("id")] = {
                     self.term(constant, {}): element.get("id") for element in elements for constant in element
                 }
 
+    def declared(self, sort):
+        """The sort itself: not a name of it, and not a product of it alone."""
+        while tag(sort) == "usersort" or tag(sort) == "productsort" and len(sort) == 1:
+            sort = self.sorts[sort.get("declaration")] if tag(sort) == "usersort" else sort[0]
+        return sort
+
     def colours(self, sort):
         """The colours of a sort in their order: strings, and tuples for products."""
+        sort = self.declared(sort)
         kind = tag(sort)
-        if kind == "usersort":
-            return self.colours(self.sorts[sort.get("declaration")])
         if kind == "dot":
             return ["dot"]
         if kind == "bool":
             return ["false", "true"]
-        if kind in ("cyclicenumeration", "finiteenumeration"):
-            return [constant.get("id") for constant in sort]
+        if kind in (*ENUMERATIONS, "partition"):
+            return [part.get("id") for part in sort if tag(part) in ("feconstant", "partitionelement")]
         if kind == "finiteintrange":
-            return [str(number) for number in range(int(sort.get("start")), int(sort.get("end")) + 1)]
-        if kind == "partition":
-            return self.enumerations[sort.get("id")]
+            return [str(number) for number in range(integer(sort.get("start")), integer(sort.get("end")) + 1)]
         assert kind == "productsort", kind
-        return list(itertools.product(*map(self.colours, sort)))
-
-    def sort_with(self, colour):
-        """The colours of the enumeration or range that has this colour. Ranges differ by their terms."""
-        for sort in self.sorts.values():
-            if tag(sort) in ("cyclicenumeration", "finiteenumeration", "finiteintrange"):
-                colours = self.colours(sort)
-                if colour in colours:
-                    return colours
-        assert colour in ("false", "true"), colour
-        return ["false", "true"]
+        colours = list(itertools.product(*map(self.colours, sort)))
+        form(names_in(colours[0]) <= 100, "too many names in a colour")
+        return colours
 
     def sort_of(self, node):
-        """The colours of the sort of a term."""
+        """The colours of the sort of a term; its sort is not a product."""
         kind = tag(node)
-        if kind in ("successor", "predecessor"):
+        if kind in ("successor", "predecessor", "tuple"):
             return self.sort_of(inside(node)[0])
         if kind == "variable":
             return self.colours(self.variables[node.get("refvariable")])
         if kind == "partitionelementof":
-            return self.enumerations[node.get("refpartition")]
-        if kind == "finiteintrangeconstant":
+            return self.colours(self.sorts[node.get("refpartition")])
+        if kind in ("finiteintrangeconstant", "all"):
             return self.colours(node[0])
-        name = self.term(node, {})
-        return next((elements for elements in self.enumerations.values() if name in elements), None) or self.sort_with(name)
+        return ["false", "true"] if kind == "booleanconstant" else self.beside[node.get("declaration")]
 
     def add_place(self, node):
         place = node.get("id")
@@ -285,7 +297,7 @@ class Net:
         else:
             self.places[place] = ["dot"]
             marking = child(node, "initialMarking")
-            tokens = {"dot": int(child(marking, "text").text)} if marking is not None else {}
+            tokens = {"dot": integer(child(marking, "text").text)} if marking is not None else {}
         self.colours_of[place] = frozenset(self.places[place])
         for colour, count in tokens.items():
             self.check_colour(place, colour)
@@ -295,38 +307,39 @@ class Net:
     def check_colour(self, place, colour):
         demand(colour in self.colours_of[place], f"{place} has no colour {colour}")
 
-    def term(self, node, binding):
+    def each(self, node, binding):
+        """The colours of a term: one, or with `all` any number."""
         kind = tag(node)
         if kind == "variable":
-            return binding[node.get("refvariable")]
+            return [binding[node.get("refvariable")]]
         if kind == "useroperator":
-            return node.get("declaration")
+            return [node.get("declaration")]
         if kind == "dotconstant":
-            return "dot"
-        if kind in ("finiteintrangeconstant", "booleanconstant"):
-            return node.get("value")
+            return ["dot"]
+        if kind == "booleanconstant":
+            return [node.get("value")]
+        if kind == "finiteintrangeconstant":
+            return [str(integer(node.get("value")))]
+        if kind == "all":
+            return self.colours(node[0])
+        parts = [self.each(part, binding) for part in inside(node)]
         if kind == "tuple":
-            return tuple(self.term(part, binding) for part in inside(node))
+            return parts[0] if len(parts) == 1 else list(itertools.product(*parts))
         if kind == "partitionelementof":
-            return self.classes[node.get("refpartition")][self.term(inside(node)[0], binding)]
-        assert kind in ("successor", "predecessor"), kind
-        colour = self.term(inside(node)[0], binding)
-        colours = self.sort_of(node)
-        return colours[(colours.index(colour) + (1 if kind == "successor" else -1)) % len(colours)]
+            return [self.classes[node.get("refpartition")][colour] for colour in parts[0]]
+        step, colours = {"successor": 1, "predecessor": -1}[kind], self.sort_of(node)
+        return [colours[(colours.index(colour) + step) % len(colours)] for colour in parts[0]]
 
-    def declared(self, sort):
-        while tag(sort) == "usersort":
-            sort = self.sorts[sort.get("declaration")]
-        return sort
+    def term(self, node, binding):
+        colour, = self.each(node, binding)
+        return colour
 
     def bag(self, node, sort, binding):
         """The tokens of an expression of this sort."""
         kind = tag(node)
         if kind in ("numberof", "scalarproduct"):
             number, bag = inside(node)
-            return {colour: int(number.get("value")) * n for colour, n in self.bag(bag, sort, binding).items()}
-        if kind == "all":
-            return {colour: 1 for colour in self.colours(node[0])}
+            return {colour: integer(number.get("value")) * n for colour, n in self.bag(bag, sort, binding).items()}
         if kind == "empty":
             return {}
         if kind == "add":
@@ -342,16 +355,17 @@ class Net:
                 total[colour] -= count
             return total
         if kind == "tuple":
-            parts, sorts = list(inside(node)), list(self.declared(sort))
+            parts, sorts = inside(node), self.declared(sort)
+            if len(parts) == 1:
+                return self.bag(parts[0], sort, binding)
             demand(len(parts) == len(sorts), "a tuple of another length")
             parts = [self.bag(*part, binding).items() for part in zip(parts, sorts)]
             return {tuple(colour for colour, _ in chosen): math.prod(n for _, n in chosen) for chosen in itertools.product(*parts)}
-        name = self.term(node, binding)
+        colours, partition = self.each(node, binding), self.partitions.get(node.get("declaration"))
         # An element of a partition stands for its colours where the partitioned sort is expected.
-        if kind == "useroperator" and tag(self.declared(sort)) != "partition":
-            elements = (colour for classes in self.classes.values() for colour, element in classes.items() if element == name)
-            return dict.fromkeys(elements, 1) or {name: 1}
-        return {name: 1}
+        if kind == "useroperator" and partition not in (None, self.declared(sort)):
+            colours = [colour for colour, element in self.classes[partition.get("id")].items() if element == colours[0]]
+        return collections.Counter(colours)
 
     def guard(self, node, binding):
         kind = tag(node)
@@ -386,16 +400,21 @@ class Net:
         places = [place for place, _ in transition[side]]
         return dict(sorted(tokens.items(), key=lambda item: places.index(item[0][0])))
 
+    def sides(self, transition, colours):
+        """What is taken and put with these colours of the variables; None if the guard is false."""
+        known = transition.setdefault("sides", {})
+        if colours not in known:
+            binding = dict(zip(transition["variables"], colours))
+            holds = transition["guard"] is None or self.guard(transition["guard"], binding)
+            known[colours] = tuple(self.side(transition, side, binding) for side in ("in", "out")) if holds else None
+        return known[colours]
+
     def bindings(self, transition):
         """The bindings that satisfy the guard, in lexicographic order, with what is taken and put."""
         if "bound" not in transition:
-            sizes = [self.colours(self.variables[name]) for name in transition["variables"]]
-            transition["bound"] = {}
-            for colours in itertools.product(*sizes):
-                binding = dict(zip(transition["variables"], colours))
-                if transition["guard"] is None or self.guard(transition["guard"], binding):
-                    sides = self.side(transition, "in", binding), self.side(transition, "out", binding)
-                    transition["bound"][colours] = sides
+            each = itertools.product(*(self.colours(self.variables[name]) for name in transition["variables"]))
+            bound = {colours: self.sides(transition, colours) for colours in each}
+            transition["bound"] = {colours: sides for colours, sides in bound.items() if sides is not None}
         return transition["bound"]
 
     def enabled(self, marking, transition):
@@ -403,12 +422,12 @@ class Net:
         return any(all(marking.get(at, 0) >= n for at, n in taken.items()) for taken, _ in sides)
 
     def known_places(self, node):
-        names = [name.text.strip() for name in node]
+        names = [trimmed(name) for name in node]
         demand(all(name in self.places for name in names), "an unknown place")
         return names
 
     def known_transitions(self, node):
-        names = [name.text.strip() for name in node]
+        names = [trimmed(name) for name in node]
         demand(all(name in self.transitions for name in names), "an unknown transition")
         return names
 
@@ -426,16 +445,23 @@ class Net:
         colours = tuple(as_colour(binding[variable]) for variable in transition["variables"])
         for variable, colour in zip(transition["variables"], colours):
             demand(colour in self.colours(self.variables[variable]), "an unknown colour")
-        bound = self.bindings(transition)
-        demand(colours in bound, "the guard is false")
+        sides = self.sides(transition, colours)
+        demand(sides is not None, "the guard is false")
         marking = dict(marking)
-        taken, put = bound[colours]
+        taken, put = sides
         for at, count in taken.items():
             demand(marking.get(at, 0) >= count, "not enabled")
             marking[at] -= count
         for at, count in put.items():
             marking[at] = marking.get(at, 0) + count
         return {at: count for at, count in marking.items() if count}
+
+
+ENUMERATIONS = "cyclicenumeration", "finiteenumeration"
+
+
+def names_in(colour):
+    return sum(map(names_in, colour)) if isinstance(colour, tuple) else 1
 
 
 def as_colour(name):
@@ -476,7 +502,7 @@ class Path:
 
     def number(self, node, marking):
         if tag(node) == "integer-constant":
-            return int(node.text)
+            return integer(node.text)
         return sum(self.net.tokens(marking, place) for place in self.net.known_places(node))
 
     def truths(self, node, mode, alone):
@@ -554,12 +580,14 @@ TOTAL = ("QuasiLivenessAll", "StableMarkingAll", "UpperBoundsAll")
 def total_question(net, examination, name):
     """The formula of a total examination about the object with this number, such as `t12` or `p3`."""
     letter, objects = ("t", net.transitions) if examination == "QuasiLivenessAll" else ("p", net.places)
-    match = re.fullmatch(letter + "(0|[1-9][0-9]*)", name)
+    match = re.fullmatch(letter + "(0|[1-9][0-9]{0,18})", name)
     demand(match and not net.coloured and int(match[1]) < len(objects), "an unknown property")
     key = list(objects)[int(match[1])]
-    place = f"<place>{html.escape(key)}</place>"
+    # A reader of XML takes another line end for a carriage return that is not a reference.
+    name = html.escape(key).replace("\r", "&#13;")
+    place = f"<place>{name}</place>"
     if examination == "QuasiLivenessAll":
-        state = f"<is-fireable><transition>{html.escape(key)}</transition></is-fireable>"
+        state = f"<is-fireable><transition>{name}</transition></is-fireable>"
         return f"<exists-path><finally>{state}</finally></exists-path>"
     if examination == "UpperBoundsAll":
         return f"<place-bound>{place}</place-bound>"
@@ -577,7 +605,7 @@ class Instance:
                 self.name, self.net = folder, Net(ElementTree.fromstring(content))
             elif name.endswith(".xml") and not name.startswith("Generic"):
                 self.formulas[name[:-4]] = {
-                    child(node, "id").text.strip(): child(node, "formula")[0] for node in ElementTree.fromstring(content)
+                    trimmed(child(node, "id")): child(node, "formula")[0] for node in ElementTree.fromstring(content)
                 }
 
     def check(self, file):
@@ -1070,7 +1098,7 @@ def condition(net, node, holds):
     weights, bound = {}, 0 if holds else -1
     for side, sign in zip(sides, (1, -1)):
         if tag(side) == "integer-constant":
-            bound -= sign * int(side.text)
+            bound -= sign * integer(side.text)
             continue
         for place in net.known_places(side):
             for colour in net.places[place]:
@@ -1098,10 +1126,12 @@ def is_fireable(net, names, holds):
 
 
 def main():
-    instance = Instance(pathlib.Path(sys.argv[1]))
+    instance = None
     for text in map(lambda name: pathlib.Path(name).read_text(), sys.argv[2:]) if sys.argv[2:] else sys.stdin:
         try:
-            instance.check(read(text))
+            file = read(text)
+            instance = instance or Instance(pathlib.Path(sys.argv[1]))
+            instance.check(file)
             print("accepted")
         except Refused as why:
             print("refused:", why)

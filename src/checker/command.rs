@@ -84,7 +84,7 @@ pub struct ExploreArgs {
     /// Longest time, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     time_s: u64,
-    /// Largest memory of the tables, in MiB.
+    /// Largest memory of the unfolded net and the tables, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     memory_mib: u64,
     /// How results are printed.

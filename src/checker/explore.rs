@@ -81,7 +81,7 @@ impl Instance {
         memory_bytes: u64,
         cancel: &'a AtomicBool,
     ) -> Result<Exploration<'a>, CheckError> {
-        let net = self.unfolded(time)?;
+        let net = self.unfolded(time, memory_bytes)?;
         let limits = ExploreLimits::new("the exploration", time, memory_bytes, cancel);
         let mut all = self.empty_exploration(net, limits);
         all.find_markings()?;
@@ -138,11 +138,12 @@ impl Exploration<'_> {
         self.limits.elapsed()
     }
 
-    /// The bytes of the tables.
+    /// About the bytes of the unfolded net and the tables.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let words = self.ends.capacity() + self.target_ends.capacity() + self.before_ends.capacity();
-        (self.bytes.capacity() + 8 * words + 4 * (self.targets.capacity() + self.before.capacity())) as u64
+        let numbers = self.targets.capacity() + self.before.capacity();
+        self.net.explored_bytes() + (self.bytes.capacity() + 8 * words + 4 * numbers) as u64
     }
 
     /// Checks the limits before more memory is taken.
@@ -151,6 +152,7 @@ impl Exploration<'_> {
     }
 
     fn find_markings(&mut self) -> Result<(), CheckError> {
+        self.check(0)?;
         let net = self.net;
         let effects = net.changes();
         // A transition is tried if its first input place is marked.

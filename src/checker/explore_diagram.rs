@@ -27,6 +27,8 @@ const MOST_CELLS: usize = 1 << 30;
 /// About the bytes of a cell, and of a result that is kept.
 const CELL_BYTES: usize = 56;
 const RESULT_BYTES: usize = 24;
+/// Bytes of the effects of a transition on up to 11 places: a node of a map.
+const EFFECTS_BYTES: usize = 512;
 /// About the bytes of a number by cell without those of its bits.
 const NUMBER_BYTES: u64 = 40;
 
@@ -68,6 +70,11 @@ pub struct Diagram<'a> {
 /// By place the tokens that a transition needs there, and their change.
 type Effects = BTreeMap<usize, (u128, i128)>;
 
+/// About the bytes of a net with its effects.
+fn net_bytes(net: &Unfolded) -> u64 {
+    net.explored_bytes() + (net.flats.len() * EFFECTS_BYTES) as u64
+}
+
 /// By transition.
 fn effects(net: &Unfolded) -> Vec<Effects> {
     let by_flat = |(flat, changes): (&Flat, Vec<(usize, i128)>)| {
@@ -89,8 +96,9 @@ impl Instance {
         memory_bytes: u64,
         cancel: &'a AtomicBool,
     ) -> Result<Diagram<'a>, CheckError> {
-        let net = self.unfolded(time)?;
+        let net = self.unfolded(time, memory_bytes)?;
         let limits = ExploreLimits::new("the decision diagram", time, memory_bytes, cancel);
+        limits.check(net_bytes(net))?;
         if net.initial.len() > MAX_PLACES {
             return Err(limits.too_much("places"));
         }
@@ -152,11 +160,11 @@ impl Diagram<'_> {
         self.limits.elapsed()
     }
 
-    /// About the bytes of the tables.
+    /// About the bytes of the unfolded net and the tables.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let results = self.unions.len() + self.closures.len() + self.images.len();
-        (self.cells.len() * CELL_BYTES + results * RESULT_BYTES) as u64
+        net_bytes(self.net) + (self.cells.len() * CELL_BYTES + results * RESULT_BYTES) as u64
     }
 
     fn check(&self) -> Result<(), CheckError> {

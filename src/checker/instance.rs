@@ -1,7 +1,7 @@
 //! An instance with its net and formulas, and what a value of one of its examinations claims.
 
 use crate::model::Model;
-use crate::unfolded::Unfolded;
+use crate::unfolded::{TOO_MUCH_MEMORY, Unfolded};
 use crate::{CheckError, Value};
 use mcc_model::{Archive, Expr, Formula, Multiset, NetKind, Property, Total};
 use num_bigint::BigUint;
@@ -60,18 +60,21 @@ impl Instance {
         Ok(Instance { name, kind, model, unfolded, properties, totals: OnceLock::new(), deadlock })
     }
 
-    /// The net for certificates. Unfolds it once, within this time and [`UNFOLDING_TIME`]. If that is not possible, no certificate
-    /// of the instance is checked.
-    pub(crate) fn unfolded(&self, time: Duration) -> Result<&Unfolded, CheckError> {
+    /// The net for certificates and explorers. Unfolds it once, within this memory, this time and [`UNFOLDING_TIME`]. If that is
+    /// not possible, no certificate of the instance is checked.
+    pub(crate) fn unfolded(&self, time: Duration, memory_bytes: u64) -> Result<&Unfolded, CheckError> {
         let unfolded = match self.unfolded.get() {
             Some(unfolded) => unfolded,
             None => {
                 let began = Instant::now();
-                let unfolded = match Unfolded::new(&self.model, time.min(UNFOLDING_TIME)) {
-                    // It is not kept: another check may have more time.
-                    Err(error) if began.elapsed() > time => return Err(error),
-                    unfolded => unfolded.map_err(CheckError::reason),
-                };
+                let unfolded = Unfolded::new(&self.model, time.min(UNFOLDING_TIME), memory_bytes);
+                let unfolded = unfolded.map_err(CheckError::reason);
+                // It is not kept: another check may have more time or memory.
+                if let Err(why) = &unfolded
+                    && (began.elapsed() > time || why == TOO_MUCH_MEMORY)
+                {
+                    return Err(CheckError::NotChecked(why.clone()));
+                }
                 self.unfolded.get_or_init(|| unfolded)
             }
         };

@@ -3,7 +3,7 @@
 //! Singh and Stålmarck: Checking safety properties using induction and a SAT-solver, FMCAD 2000).
 
 use crate::certificate::{AtMost, ProofStep};
-use crate::meter::{KEPT, KEPT_INEQUALITY};
+use crate::meter::{KEPT, KEPT_INEQUALITY, KEPT_WEIGHT};
 use crate::prove::{Condition, Context, Facts, Inequality};
 use crate::{CheckError, Rational};
 use mcc_base::text::counted;
@@ -137,7 +137,7 @@ impl Context<'_> {
         Ok(Rc::new(match &**condition {
             Condition::AtMost(inequality) => {
                 let Inequality { weights, bound } = &**inequality;
-                self.meter.steps(KEPT_INEQUALITY.saturating_add(KEPT * weights.len() as u64))?;
+                self.meter.steps(KEPT_INEQUALITY.saturating_add(KEPT_WEIGHT * weights.len() as u64))?;
                 let effects = self.effects(weights, dead)?;
                 let effect: BigInt = run.iter().filter_map(|flat| effects.get(flat)).sum();
                 let bound = bound - BigRational::from_integer(effect);

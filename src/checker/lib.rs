@@ -162,6 +162,9 @@ fn from_json<T: serde::de::DeserializeOwned>(
             problem.rsplit_once(" at line ").map_or(problem.as_str(), |(start, _)| start).to_owned();
         let problem = match error.classify() {
             Category::Eof => "the file ends before its JSON is complete".to_owned(),
+            Category::Syntax if problem.starts_with("recursion limit") => {
+                "lists and objects are nested more than 127 deep".to_owned()
+            }
             Category::Syntax => format!("not JSON: {problem}"),
             Category::Data | Category::Io => problem,
         };

@@ -29,6 +29,8 @@ impl Limits {
 
 /// Steps for an inequality that is kept in memory, in addition to those for its weights.
 pub(crate) const KEPT_INEQUALITY: u64 = 1024;
+/// Steps for a weight that is kept in memory: an entry of a map with two large integers, measured at 127 bytes.
+pub(crate) const KEPT_WEIGHT: u64 = 256;
 /// Steps for a number, a truth table's entry or an open case that is kept in memory.
 pub(crate) const KEPT: u64 = 64;
 

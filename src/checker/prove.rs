@@ -4,7 +4,7 @@ use crate::certificate::{Certificate, Lemma, Method, ProofStep, Weight};
 use crate::closed::Closed;
 use crate::composition::Composition;
 use crate::instance::{Claim, Instance};
-use crate::meter::{KEPT, KEPT_INEQUALITY, Limits, Meter};
+use crate::meter::{KEPT, KEPT_INEQUALITY, KEPT_WEIGHT, Limits, Meter};
 use crate::model::Model;
 use crate::unfolded::Unfolded;
 use crate::{CheckError, Rational, VERSION};
@@ -77,7 +77,7 @@ impl Instance {
         let Certificate { subject, method, lemmas, proof, parts, .. } = certificate;
         let (model, meter) = (&self.model, &Meter::new(limits));
         if parts.is_empty() {
-            let context = Context { model, net: self.unfolded(limits.time)?, meter };
+            let context = Context { model, net: self.unfolded(limits.time, u64::MAX)?, meter };
             let facts = context.lemmas(lemmas)?;
             if let (Some(Method::Siphons), None) = (method, subject) {
                 // The proof is about vectors that are no markings, so it has no lemmas.
@@ -99,8 +99,8 @@ impl Instance {
         }
         // Runs alone do not need the unfolded net, which may be too large.
         let needs_net = !lemmas.is_empty() || parts.iter().any(|part| part.proof.is_some());
-        let context =
-            if needs_net { Some(Context { model, net: self.unfolded(limits.time)?, meter }) } else { None };
+        let net = needs_net.then(|| self.unfolded(limits.time, u64::MAX)).transpose()?;
+        let context = net.map(|net| Context { model, net, meter });
         let facts =
             context.as_ref().map_or_else(|| Ok(Facts::default()), |context| context.lemmas(lemmas))?;
         let evidence: BTreeMap<_, _> = parts.iter().map(|part| (part.part, part)).collect();
@@ -280,7 +280,7 @@ impl Context<'_> {
         weights: impl IntoIterator<Item = (usize, BigInt)>,
         bound: BigInt,
     ) -> Result<Condition, CheckError> {
-        self.meter.steps(KEPT_INEQUALITY.saturating_add(KEPT * count as u64))?;
+        self.meter.steps(KEPT_INEQUALITY.saturating_add(KEPT_WEIGHT * count as u64))?;
         let mut sum: BTreeMap<usize, BigRational> = BTreeMap::new();
         for (place, weight) in weights {
             *sum.entry(place).or_insert_with(BigRational::zero) += BigRational::from_integer(weight);
@@ -296,7 +296,7 @@ impl Context<'_> {
             let places = self.net.named(self.model, place, colour.as_ref())?;
             // A small file can name places with very many colours.
             let words = 1 + (weight.0.numer().bits() + weight.0.denom().bits()) / 64;
-            self.meter.steps(words.saturating_add(KEPT).saturating_mul(places.len() as u64))?;
+            self.meter.steps(words.saturating_add(KEPT_WEIGHT).saturating_mul(places.len() as u64))?;
             for number in places {
                 if result.insert(number, weight.0.clone()).is_some() {
                     return Err(CheckError::refused(format!("the place \"{place}\" occurs twice in a sum")));
@@ -405,7 +405,7 @@ impl Context<'_> {
         let mut inside = BTreeMap::new();
         for crate::PlaceName { place, colour } in places {
             let places = self.net.named(self.model, place, colour.as_ref())?;
-            self.meter.steps(KEPT.saturating_mul(places.len() as u64))?;
+            self.meter.steps(KEPT_WEIGHT.saturating_mul(places.len() as u64))?;
             for number in places {
                 inside.insert(number, -BigRational::one());
             }

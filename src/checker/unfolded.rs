@@ -14,6 +14,12 @@ const MAX_NODES: u64 = 10_000_000;
 /// Largest number of colours that the inscriptions of all bindings list; those that they subtract count too.
 const MAX_LISTED_COLOURS: u64 = 1_000_000_000;
 
+/// Bytes of a place without the entries of its lists.
+const PLACE_BYTES: u64 = 64;
+
+/// The reason if a net needs more memory than its caller has; another one may have more.
+pub(crate) const TOO_MUCH_MEMORY: &str = "the unfolded net needs more memory than its limit";
+
 /// A transition with a binding.
 pub(crate) struct Flat {
     /// Tokens that it needs: place and number.
@@ -35,16 +41,24 @@ pub(crate) struct Unfolded {
     pub changed_by: Vec<Vec<(usize, i128)>>,
     /// By place here: transitions that need tokens there, with the number.
     pub needed_by: Vec<Vec<(usize, u128)>>,
+    /// The bytes of these lists.
+    pub bytes: u64,
 }
 
 impl Unfolded {
-    /// Unfolds a net within this time.
-    pub fn new(model: &Model, time: Duration) -> Result<Unfolded, CheckError> {
+    /// Unfolds a net within this time and memory.
+    pub fn new(model: &Model, time: Duration, memory_bytes: u64) -> Result<Unfolded, CheckError> {
         let (began, mut left) = (Instant::now(), MAX_LISTED_COLOURS);
         let too_large = || {
             CheckError::NotChecked(format!(
                 "the unfolded net has more than {MAX_NODES} places, bindings and arcs"
             ))
+        };
+        let check_memory = |bytes: u64| {
+            if bytes <= memory_bytes {
+                return Ok(());
+            }
+            Err(CheckError::NotChecked(TOO_MUCH_MEMORY.to_owned()))
         };
         let (net, mut unfolded) = (&model.net, Unfolded::default());
         for place in &net.places {
@@ -52,6 +66,8 @@ impl Unfolded {
             if (start as u64).saturating_add(colours) > MAX_NODES {
                 return Err(too_large());
             }
+            unfolded.bytes += PLACE_BYTES * colours;
+            check_memory(unfolded.bytes)?;
             let tokens = |colour| u128::from(place.initial.get(&colour).copied().unwrap_or_default());
             unfolded.initial.extend((0..colours).map(tokens));
             unfolded.places.push(start..unfolded.initial.len());
@@ -88,6 +104,7 @@ impl Unfolded {
                         return Err(too_large());
                     }
                     unfolded.add(&firing)?;
+                    check_memory(unfolded.bytes)?;
                 }
                 // The next binding in lexicographic order.
                 let Some(last) = (0..sizes.len()).rev().find(|at| binding[*at] + 1 < sizes[*at]) else {
@@ -99,6 +116,12 @@ impl Unfolded {
             unfolded.transitions.push(start..unfolded.flats.len());
         }
         Ok(unfolded)
+    }
+
+    /// About the bytes of the net and of the lists by place and transition that an explorer makes. Those were measured: half as
+    /// much, and 16 bytes for each place.
+    pub fn explored_bytes(&self) -> u64 {
+        self.bytes + self.bytes / 2 + 16 * self.initial.len() as u64
     }
 
     /// By transition here: the places whose tokens it changes, in ascending order, with the difference.
@@ -126,10 +149,15 @@ impl Unfolded {
             }
         }
         for (place, change) in changes.into_iter().filter(|(_, change)| *change != 0) {
-            self.changed_by[place].push((number, change));
+            self.bytes += push(&mut self.changed_by[place], (number, change));
         }
-        needs.iter().for_each(|(place, count)| self.needed_by[*place].push((number, *count)));
-        self.flats.push(Flat { needs, puts: puts.into_iter().map(|(place, _)| place).collect() });
+        for (place, count) in &needs {
+            self.bytes += push(&mut self.needed_by[*place], (number, *count));
+        }
+        let puts: Vec<usize> = puts.into_iter().map(|(place, _)| place).collect();
+        self.bytes +=
+            (needs.capacity() * size_of::<(usize, u128)>() + puts.capacity() * size_of::<usize>()) as u64;
+        self.bytes += push(&mut self.flats, Flat { needs, puts });
         Ok(())
     }
 
@@ -149,4 +177,11 @@ impl Unfolded {
         let place = range.start + colour as usize;
         Ok(place..place + 1)
     }
+}
+
+/// Appends an entry, and returns the bytes by which the list grows.
+fn push<T>(list: &mut Vec<T>, entry: T) -> u64 {
+    let before = list.capacity();
+    list.push(entry);
+    ((list.capacity() - before) * size_of::<T>()) as u64
 }

@@ -93,8 +93,13 @@ impl<'a> Reader<'a> {
                 }
                 let sort = self.tuple_sort(node, &sorts)?;
                 let parts: Vec<_> = parts.iter().map(|(bag, colours)| (bag, *colours)).collect();
-                let bag =
+                let mut bag =
                     tuple_of(&parts, 0, &mut self.copied).ok_or((node, Problem::TooMany(MAX_COPIED)))?;
+                // Beside a component without tokens, a negative difference that is moved outwards would be 0.
+                if parts.iter().filter(|(part, _)| may_be_empty(part)).count() > 1 {
+                    let checked = parts.iter().map(|(part, _)| Bag::Times(0, Box::new((*part).clone())));
+                    bag = Bag::Add(checked.chain([bag]).collect());
+                }
                 Ok((bag, Some(sort)))
             }
             "empty" => {
@@ -260,6 +265,16 @@ fn joined(mut parts: Vec<(Term, u64)>) -> Term {
             parts.extend(last);
             Term::Tuple(parts)
         }
+    }
+}
+
+/// Whether a part of a multiset may have no tokens, or a negative number of them.
+fn may_be_empty(bag: &Bag) -> bool {
+    match bag {
+        Bag::Each(_) => false,
+        Bag::Times(number, bag) => *number == 0 || may_be_empty(bag),
+        Bag::Add(bags) => bags.is_empty() || bags.iter().any(may_be_empty),
+        Bag::Subtract(..) => true,
     }
 }
 

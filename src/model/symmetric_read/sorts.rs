@@ -7,8 +7,8 @@ use crate::symmetric::{Sort, SortKind, Variable};
 use crate::symmetric_xml::{Xml, attribute, integer, name, repeated, structure, unknown, unsupported};
 use std::collections::HashMap;
 
-/// Most simple names in the name of a colour.
-const MAX_NAME_LENGTH: u64 = 1000;
+/// Most simple names in the name of a colour. Evidence, with 127 levels of lists and objects, can then name each colour.
+const MAX_NAME_LENGTH: u64 = 100;
 
 impl<'a> Reader<'a> {
     pub(super) fn declare(&mut self, declarations: impl Iterator<Item = Xml<'a>>) -> Result<(), Fault<'a>> {

@@ -2,9 +2,9 @@
 """Writes the conformance vectors of docs/evidence.   tests/data/evidence/generate.py [FOLDER]
 
 FOLDER (default: the folder of this script) gets `instances/NAME/` (nets and formulas), `files/NAME.json` (evidence) and
-`index.csv`: file, kind, instance, verdict (`accepted`, `refused`; `unreadable`: not as in the schema) and the reason. Verdicts
-and reasons are written here by hand, no checker computes them. The same script gives the same bytes. The net of Colours-COL-1
-is not generated.
+`index.csv`: file, kind, instance, verdict (`accepted`, `refused`; `unreadable`: file or net is not valid) and the reason.
+Verdicts and reasons are written here by hand, no checker computes them. The same script gives the same bytes. The net of
+Colours-COL-1 is not generated.
 """
 import copy
 import csv
@@ -79,17 +79,13 @@ def plain_net(name, places, transitions):
     return f"<pnml><net id='{name}' type='ptnet'><page id='g'>\n{inside}\n</page></net></pnml>"
 
 
-def coloured_net(name, places, transitions):
-    """One sort C with the colours a, b, c, and variables x and y. places: the colours of the tokens by id; transitions: by id the
-    guard and the arcs to it and from it, as lists of (place, term)."""
-    constants = "".join(f"<feconstant id='{colour}' name='{colour}'/>" for colour in "abc")
-    parts = [f"<declaration><structure><declarations><namedsort id='C' name='C'><cyclicenumeration>{constants}"
-             "</cyclicenumeration></namedsort><variabledecl id='x' name='x'><usersort declaration='C'/></variabledecl>"
-             "<variabledecl id='y' name='y'><usersort declaration='C'/></variabledecl></declarations></structure></declaration>", "<page id='g'>"]
-    for place, colours in places.items():
-        sum_of = element("add", *(element("subterm", CONSTANT[colour]) for colour in colours))
-        marking = element("hlinitialMarking", element("structure", sum_of)) if colours else ""
-        parts.append(f"<place id='{place}'><type><structure><usersort declaration='C'/></structure></type>{marking}</place>")
+def symmetric_net(name, declarations, places, transitions):
+    """places: by id the sort and the marking, as texts; transitions: by id the guard and the arcs to it and from it, as lists of
+    (place, term)."""
+    parts = [element("declaration", element("structure", element("declarations", declarations))), "<page id='g'>"]
+    for place, (sort, marking) in places.items():
+        marking = element("hlinitialMarking", element("structure", marking)) if marking else ""
+        parts.append(f"<place id='{place}'>{element('type', element('structure', sort))}{marking}</place>")
     number = 0
     for transition, (guard, *sides) in transitions.items():
         condition = element("condition", element("structure", guard)) if guard else ""
@@ -102,6 +98,31 @@ def coloured_net(name, places, transitions):
                 number += 1
     inside = "\n".join(parts)
     return f"<pnml><net id='{name}' type='symmetricnet'>\n{inside}\n</page></net></pnml>"
+
+
+def usersort(name):
+    return f"<usersort declaration='{name}'/>"
+
+
+def enumeration(name, constants, kind="cyclicenumeration"):
+    inside = "".join(f"<feconstant id='{constant}' name='{constant}'/>" for constant in constants)
+    return named_sort(name, element(kind, inside))
+
+
+def named_sort(name, sort):
+    return f"<namedsort id='{name}' name='{name}'>{sort}</namedsort>"
+
+
+def declared_variable(name, sort):
+    return f"<variabledecl id='{name}' name='{name}'>{usersort(sort)}</variabledecl>"
+
+
+def coloured_net(name, places, transitions):
+    """One sort C with the colours a, b, c, and variables x and y. places: the colours of the tokens by id."""
+    marking = lambda colours: element("add", *(element("subterm", CONSTANT[colour]) for colour in colours)) if colours else ""
+    declarations = enumeration("C", "abc") + declared_variable("x", "C") + declared_variable("y", "C")
+    places = {place: (usersort("C"), marking(colours)) for place, colours in places.items()}
+    return symmetric_net(name, declarations, places, transitions)
 
 
 CONSTANT = {colour: f"<useroperator declaration='{colour}'/>" for colour in "abc"}
@@ -1468,6 +1489,100 @@ def free_path_operators():
     witness("fork-ltl-until", *fork("f2"), "LTL: on all paths", by[False])
 
 
+# Spellings, and names that several sorts or objects share.
+def spelled_nets():
+    constant = lambda name: f"<useroperator declaration='{name}'/>"
+    truth = lambda value: f"<booleanconstant value='{value}'/>"
+    ranged = lambda start, end: f"<finiteintrange start='{start}' end='{end}'/>"
+    in_range = lambda value, sort: f"<finiteintrangeconstant value='{value}'>{sort}</finiteintrangeconstant>"
+    product = lambda *sorts: element("productsort", *sorts)
+    short = enumeration("C", "ab") + declared_variable("x", "C")
+    every_c = element("all", usersort("C"))
+    one = ("", [("p", X)], [])
+    # Numbers with a sign and zeros.
+    yield "Signs-COL-1", named_sort("R", ranged(1, 2)) + declared_variable("x", "R"), {
+        "p": (usersort("R"), in_range("+1", ranged("01", "+2")))}, {
+        "t": (of_terms("equality", X, in_range(" 01", ranged(1, 2))), [("p", X)], [])}
+    # A range that is declared before an enumeration with the same names: 1 follows 3.
+    yield "Digits-COL-1", named_sort("N", ranged(1, 5)) + enumeration("E", "123") + declared_variable("x", "E"), {
+        "p": (usersort("E"), constant("1"))}, {"t": (of_terms("equality", X, of_terms("successor", constant("3"))), [("p", X)], [])}
+    # An enumeration with the names of bool in another order; a partition of bool whose elements have the names of the other colours.
+    classes = "".join(f"<partitionelement id='{name}' name='{name}'>{truth(value)}</partitionelement>"
+                      for name, value in (("false", "true"), ("true", "false")))
+    split = f"<partition id='Q' name='Q'>{usersort('B')}{classes}</partition>"
+    bool_and_x = named_sort("B", "<bool/>") + declared_variable("x", "B")
+    yield "Truths-COL-1", enumeration("E", ["true", "false"]) + bool_and_x, {"p": (usersort("B"), truth("false"))}, {
+        "t": (of_terms("lessthan", X, truth("true")), [("p", X)], [])}
+    yield "Classes-COL-1", bool_and_x + split, {"p": (usersort("B"), constant("true"))}, {"t": one}
+    # Tuples of one component, in a product of one sort and without one.
+    yield "Single-COL-1", short + named_sort("P", product(usersort("C"))) + named_sort("Q", product(usersort("P"), usersort("C"))), {
+        "p": (usersort("P"), of_terms("tuple", constant("a"))), "q": (usersort("C"), constant("a")),
+        "r": (usersort("Q"), of_terms("tuple", of_terms("tuple", constant("a")), constant("b")))}, {
+        "t": (of_terms("equality", of_terms("tuple", X), constant("a")),
+              [("p", of_terms("tuple", X)), ("q", of_terms("tuple", X)), ("r", of_terms("tuple", X, constant("b")))], [])}
+    yield "Each-COL-1", short, {"p": (usersort("C"), of_terms("successor", every_c))}, {"t": one}
+    # a - x is negative if x is b.
+    yield "Below-COL-1", short, {"p": (usersort("C"), of_terms("add", constant("a"), constant("b")))}, {
+        "t": ("", [("p", X)], [("p", of_terms("subtract", constant("a"), X))])}
+    pairs = named_sort("P", product(usersort("C"), usersort("C")))
+    less = of_terms("subtract", constant("a"), constant("b"))
+    yield "Beside-COL-1", short + pairs, {"p": (usersort("P"), "")}, {
+        "left": ("", [], [("p", of_terms("tuple", less, times(0, constant("a"))))]),
+        "right": ("", [], [("p", of_terms("tuple", times(0, constant("a")), less))]),
+        "none": ("", [], [("p", of_terms("tuple", less, element("empty", usersort("C"))))]),
+        "same": ("", [], [("p", of_terms("tuple", constant("a"), of_terms("subtract", constant("a"), constant("a"))))])}
+    yield "Names-COL-1", enumeration("C", "a") + named_sort("P", product(*[usersort("C")] * 100)) + declared_variable("x", "P"), {
+        "p": (usersort("P"), element("all", usersort("P")))}, {"t": one}
+    nested = "".join(named_sort(f"S{n}", product(usersort("S0"), usersort(f"S{n - 1}"))) for n in range(1, 101))
+    yield "Nested-COL-1", enumeration("S0", "a") + nested + declared_variable("x", "S100"), {
+        "p": (usersort("S100"), element("all", usersort("S100")))}, {"t": one}
+
+
+for net in spelled_nets():
+    MODELS[net[0]], FORMULAS[net[0]] = symmetric_net(*net), {}
+# White space that is not of XML is a part of an id.
+MODELS["Blank-PT-1"] = plain_net("Blank-PT-1", {"p": 1, "p&#160;": 0, "q&#13;r": 1}, {})
+FORMULAS["Blank-PT-1"] = {"ReachabilityCardinality": {
+    "f0": reachable(le(1, tokens("p&#160;"))), "f1": reachable(le(1, tokens(" p\n"))), "x": reachable(le(2, tokens("p"))),
+    "x&#160;": reachable(le(1, tokens("p")))}}
+
+
+def spellings():
+    live = lambda name, reason, *steps: witness(f"spelled-{name}", f"{name.capitalize()}-COL-1", "QuasiLiveness", "QuasiLiveness", "TRUE", reason, run(*steps))
+    not_live = lambda name, reason, *steps: not_shown(f"spelled-{name}", f"{name.split('-')[0].capitalize()}-COL-1", "QuasiLiveness", "QuasiLiveness", "TRUE", reason, run(*steps))
+    live("signs", "+1, 01 and 1 are one number", step("t", x="1"))
+    live("digits", "the first colour of the enumeration follows the last one", step("t", x="1"))
+    live("truths", "false is before true in bool", step("t", x="false"))
+    live("classes", "the element true has the colour false", step("t", x="false"))
+    live("single", "a tuple of one component is that component", step("t", x="a"))
+    live("each", "the successors of all colours", step("t", x="a"))
+    live("below", "nothing is negative for this binding", step("t", x="a"))
+    live("names", "a colour with 100 names", step("t", x=["a"] * 100))
+    not_live("signs-name", "a name of a colour has one spelling", step("t", x="01"))
+    not_live("below-b", "a negative number", step("t", x="b"))
+    beside = "Beside-COL-1", "StateSpace", "MAX_TOKEN_IN_PLACE", "0"
+    for name in ("left", "right", "none"):
+        not_shown(f"spelled-beside-{name}", *beside, "a negative component", run(name))
+    witness("spelled-beside-same", *beside, "a component without tokens", run("same"), needs_all=False)
+    for name in ("signs", "digits", "truths"):
+        file = {"version": 1, "instance": f"{name.capitalize()}-COL-1", "examination": "QuasiLiveness", "property": "QuasiLiveness", "value": "FALSE"}
+        add(f"spelled-{name}-certificate", {**file, "subject": "t", "lemmas": [], "proof": [cases(0)]}, "refused", "t has a binding")
+    nested = "a"
+    for _ in range(100):
+        nested = ["a", nested]
+    file = {"version": 1, "instance": "Nested-COL-1", "examination": "QuasiLiveness", "property": "QuasiLiveness", "value": "TRUE"}
+    add("text-names", {**file, "runs": [run(step("t", x=nested))]}, "unreadable", "a colour of the net has 101 names")
+    for _ in range(22):
+        nested = [nested]
+    add("text-nested", {**file, "instance": "Names-COL-1", "runs": [run(step("t", x=nested))]}, "unreadable", "objects and lists that are nested 128 deep")
+    blank = lambda exam, key, value: ("Blank-PT-1", exam, key, value)
+    witness("spelled-blank", *blank("ReachabilityCardinality", "f1", "TRUE"), "white space of XML around an id", run())
+    witness("spelled-blank-total", *blank("UpperBoundsAll", "p2", "1"), "an id with a carriage return", run())
+    not_shown("spelled-blank-other", *blank("ReachabilityCardinality", "f0", "TRUE"), "another place has the token", run())
+    not_shown("spelled-blank-total-other", *blank("UpperBoundsAll", "p1", "1"), "another place has the token", run())
+    not_shown("spelled-blank-property", *blank("ReachabilityCardinality", "x", "TRUE"), "the formula of another property", run())
+
+
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, formulas in FORMULAS.items():
@@ -1494,6 +1609,7 @@ def main():
     deep_invariants()
     free_path_operators()
     products()
+    spellings()
     files = folder / "files"
     files.mkdir(exist_ok=True)
     with (folder / "index.csv").open("w", newline="") as table:

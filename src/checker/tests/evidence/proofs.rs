@@ -3,6 +3,7 @@
 use crate::nets::{Moves, Random, fixture, pack, pnml, properties};
 use mcc_checker::{Certificate, CheckError, Instance, Limits, Witness};
 use mcc_model::Archive;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -371,6 +372,49 @@ fn a_closed_set_without_places_costs_steps() {
     instance.check_certificate_within(&Certificate::read(&text(2)).unwrap(), Limits::OF_TOOLS).unwrap();
     let limits = Limits { steps: 1_000_000, ..Limits::OF_TOOLS };
     assert!(not_checked(&instance, &text(200), limits).unwrap().ends_with("more than 1000000 steps"));
+}
+
+/// An instance whose transition moves a token of any of 20,000 colours from `p` to `q`; there is none.
+fn with_many_colours() -> Instance {
+    let place = |id: &str| {
+        format!("<place id='{id}'><type><structure><usersort declaration='C'/></structure></type></place>")
+    };
+    let arc = |source: &str, target: &str| {
+        let term = "<hlinscription><structure><variable refvariable='x'/></structure></hlinscription>";
+        format!("<arc id='{source}{target}' source='{source}' target='{target}'>{term}</arc>")
+    };
+    let declarations = "<namedsort id='C' name='C'><finiteintrange start='1' end='20000'/></namedsort>\
+                        <variabledecl id='x' name='x'><usersort declaration='C'/></variabledecl>";
+    let nodes = place("p") + &place("q") + "<transition id='t'/>" + &arc("p", "t") + &arc("t", "q");
+    let net = format!(
+        "<pnml><net id='N-COL-1' type='symmetricnet'><declaration><structure><declarations>{declarations}\
+         </declarations></structure></declaration><page id='g'>{nodes}</page></net></pnml>"
+    );
+    instance_of("N-COL-1", &net)
+}
+
+#[test]
+fn the_unfolded_net_is_in_the_memory_of_the_explorers() {
+    let (instance, cancel, hour) = (with_many_colours(), AtomicBool::new(false), Duration::from_secs(3600));
+    let explore = |memory: u64| instance.explore(hour, memory, &cancel).map(|all| all.memory_bytes());
+    let is_too_large = |explored: Result<u64, CheckError>| {
+        let Err(CheckError::NotChecked(why)) = explored else { return false };
+        why.ends_with("more memory than its limit")
+    };
+    assert!(is_too_large(explore(8 << 20)));
+    assert!(is_too_large(instance.diagram(hour, 8 << 20, &cancel).map(|all| all.memory_bytes())));
+    let needed = explore(1 << 30).unwrap();
+    assert!(needed > 12 << 20, "{needed}");
+    // Now the net is unfolded.
+    assert!(is_too_large(explore(8 << 20)));
+}
+
+#[test]
+fn kept_weights_cost_steps() {
+    let text = r#"{"version":1,"instance":"N-COL-1","examination":"StateSpace","property":"MAX_TOKEN_PER_MARKING","value":"0","lemmas":[{"inequality":{"weights":[{"place":"p","weight":"1"}],"bound":"0"}}],"proof":[]}"#;
+    let limits = Limits { steps: 5_000_000, ..Limits::OF_TOOLS };
+    let why = not_checked(&with_many_colours(), text, limits);
+    assert_eq!(why.unwrap(), "lemma 0: the check needs more than 5000000 steps");
 }
 
 #[test]
