@@ -1,5 +1,5 @@
-//! Bounds of measured figures. Tables, records and judgements come from others, and a figure beyond these bounds is
-//! not a measurement: sums and products of such figures would overflow.
+//! Bounds of measured values. Tables, records and judgements come from others, and a value beyond these bounds is
+//! not a measurement: sums and products of such values would overflow.
 
 /// Times are at most a year, in seconds: no run takes longer.
 pub const YEAR_S: u64 = 366 * 24 * 3600;
@@ -16,14 +16,14 @@ pub const MAX_KIB: u64 = MAX_BYTES >> 10;
 /// Counts of instructions are at most 2^60: twelve cores that execute 3 * 10^9 in a second need a year for more.
 pub const MAX_INSTRUCTIONS: u64 = 1 << 60;
 
-/// A figure out of its bounds.
+/// A value out of its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{key}: {figure} is more than {most} ({bound}), which is not a measurement; correct the figure or remove it"
+    "{key}: {value} is more than {most} ({bound}), which is not a measurement; correct the value or remove it"
 )]
 pub struct BadFigure {
     key: String,
-    figure: u64,
+    value: u64,
     most: u64,
     bound: &'static str,
 }
@@ -65,12 +65,12 @@ pub fn check_instructions<K: AsRef<str>>(
 }
 
 fn check<K: AsRef<str>>(
-    figures: impl IntoIterator<Item = (K, Option<u64>)>,
+    values: impl IntoIterator<Item = (K, Option<u64>)>,
     most: u64,
     bound: &'static str,
 ) -> Result<(), BadFigure> {
-    match figures.into_iter().find(|(_, figure)| figure.is_some_and(|figure| figure > most)) {
-        Some((key, Some(figure))) => Err(BadFigure { key: key.as_ref().to_owned(), figure, most, bound }),
+    match values.into_iter().find(|(_, value)| value.is_some_and(|value| value > most)) {
+        Some((key, Some(value))) => Err(BadFigure { key: key.as_ref().to_owned(), value, most, bound }),
         _ => Ok(()),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_beyond_a_year_or_a_pebibyte_are_refused() {
+    fn values_beyond_a_year_or_a_pebibyte_are_refused() {
         assert_eq!(check_ms([("cpu_ms", Some(MAX_MS)), ("wall_ms", None)]), Ok(()));
         assert_eq!(check_kib([("memory_kib", Some(MAX_KIB))]), Ok(()));
         let error = check_ms([("cpu_ms", Some(1)), ("wall_ms", Some(u64::MAX))]).unwrap_err().to_string();

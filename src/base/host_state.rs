@@ -13,7 +13,7 @@ pub struct HostState {
     /// The settings that had another value after the attempt, with this value (`unknown` if it was not readable).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, String>,
-    /// Settings and figures for which this host has no source.
+    /// Settings and metrics for which this host has no source.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub unknown: BTreeSet<String>,
     /// Number of other machines with leased cores of the same socket, before and after the attempt.
@@ -22,16 +22,16 @@ pub struct HostState {
     /// What used the host during the run; None: the tool was not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
-    /// Why the run is marked `disturbed`: the factor of slower cores. Earlier versions have other figures too.
+    /// Why the run is marked `disturbed`: the factor of slower cores. Earlier versions have other metrics too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,
 }
 
-/// What used the host while a tool ran. None: the host has no source for the figure.
+/// What used the host while a tool ran. None: the host has no source for the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostLoad {
-    /// The time in which these figures were counted, ms.
+    /// The time in which these values were counted, ms.
     pub wall_ms: u64,
     /// Time in which vCPU threads could run and had no CPU, sum, ms (`schedstat` of the threads).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,10 +93,10 @@ impl HostState {
         self.load.as_ref()?.calibration.as_ref()?.during.filter(|_| is_slower)
     }
 
-    /// Checks that the figures are possible measurements (`figures`).
+    /// Checks that the values are possible measurements (`figures`).
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
+    /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         let Some(load) = &self.load else { return Ok(()) };
         figures::check_ms([
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_state_is_compact_and_its_figures_have_bounds() {
+    fn a_host_state_is_compact_and_its_values_have_bounds() {
         let unknown = HostState::default();
         assert_eq!(serde_json::to_string(&unknown).unwrap(), r#"{"settings":{}}"#);
         assert_eq!(serde_json::from_str::<HostState>("{}").unwrap(), unknown);

@@ -21,10 +21,15 @@ pub fn read(path: &Path) -> io::Result<String> {
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = line_of_byte(error.as_bytes(), error.utf8_error().valid_up_to());
         io::Error::other(format!("line {line} is not UTF-8; save it as UTF-8 text"))
     })
+}
+
+/// The line, from 1, of the byte `at` of a text.
+pub fn line_of_byte(text: &[u8], at: usize) -> usize {
+    let before = &text[..at.min(text.len())];
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// Writes a temporary file in the same folder, syncs it to the disk and renames it to `path`: no process sees an

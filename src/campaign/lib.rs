@@ -280,15 +280,16 @@ pub fn qualification_wall_s(edition: &Edition, confinement_s: u64) -> u64 {
     in_proportion.max(confinement_s)
 }
 
-fn short_limits(edition: &Edition, confinement_s: u64) -> Limits {
-    let wall_s = qualification_wall_s(edition, confinement_s);
-    Limits { wall_s, cpu_s: edition.limits.cpu_s.min(confinement_s), confinement_s, ..edition.limits.clone() }
-}
-
-/// The edition of a canary: one minute, unless runs of the edition are shorter.
-pub fn canary_edition(edition: &Edition) -> Edition {
+/// The edition of a canary and of a qualification: one minute, unless runs of the edition are shorter.
+pub fn short_edition(edition: &Edition) -> Edition {
     let confinement_s = edition.limits.confinement_s.min(QUALIFICATION_S);
-    Edition { limits: short_limits(edition, confinement_s), ..edition.clone() }
+    let limits = Limits {
+        wall_s: qualification_wall_s(edition, confinement_s),
+        cpu_s: edition.limits.cpu_s.min(confinement_s),
+        confinement_s,
+        ..edition.limits.clone()
+    };
+    Edition { limits, ..edition.clone() }
 }
 
 /// The setting of a record whose attempts keep the witnesses and certificates of tools.
@@ -313,10 +314,10 @@ pub const DETERMINISTIC_SETTING: &str = "deterministic guest";
 impl Campaign {
     /// The effective edition: with the limits of the campaign. Runs and judging use it.
     pub fn effective(&self, edition: &Edition) -> Edition {
-        let mut edition = edition.clone();
-        if self.phase == Phase::Qualification {
-            edition.limits = short_limits(&edition, QUALIFICATION_S);
-        }
+        let mut edition = match self.phase {
+            Phase::Contest => edition.clone(),
+            Phase::Qualification => short_edition(edition),
+        };
         let (limits, changes) = (&mut edition.limits, &self.limits);
         limits.cpu_s = changes.cpu_s.unwrap_or(limits.cpu_s);
         limits.cpu_reading = changes.cpu_reading.unwrap_or(limits.cpu_reading);

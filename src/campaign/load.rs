@@ -11,8 +11,7 @@ use crate::parse;
 use globset::Glob;
 use mcc_base::machine::{Backend, DiskBus, NicModel, Original};
 use mcc_base::names::{BadName, check_folder, is_reserved};
-use mcc_base::suggest::at_line;
-use mcc_base::text::visible;
+use mcc_base::text::{line_of_byte, visible};
 use mcc_base::{FileError, OnFile};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -140,7 +139,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn line(&self, at: usize) -> usize {
-        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count()
+        line_of_byte(self.text.as_bytes(), at)
     }
 
     fn wrong<T>(&self, at: &Spanned<T>, message: String) -> CampaignError {
@@ -173,6 +172,35 @@ pub fn has_key(text: &str, key: &str) -> bool {
         rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ']', '.']))
     };
     text.lines().any(is_key)
+}
+
+/// The keys of `RawCampaign` that are not tables.
+const CAMPAIGN_KEYS: [&str; 11] = [
+    "edition",
+    "phase",
+    "inputs",
+    "examinations",
+    "instances",
+    "start",
+    "generic_properties",
+    "inputs_visible",
+    "tool_evidence",
+    "count_instructions",
+    "models",
+];
+
+/// Adds to a problem of the text where an unknown key belongs.
+fn with_place_of_key(text: &str, problem: String) -> String {
+    let Some((before, rest)) = problem.split_once("unknown field `") else { return problem };
+    // Keys that only an edition has.
+    if let Some(key) = ["base", "judging", "podium"].iter().find(|key| has_key(text, key)) {
+        return format!("{before}this looks like an edition (key `{key}`); give a campaign file");
+    }
+    let key = rest.split('`').next().unwrap_or_default();
+    if CAMPAIGN_KEYS.contains(&key) {
+        return format!("{problem}; `{key}` is a key of the campaign: write it before the first table");
+    }
+    problem
 }
 
 /// Checks a name that is used as the name of a folder; the error is a part of a message. The folders are published, so
@@ -209,18 +237,8 @@ impl Campaign {
     fn load_with(path: &Path, needs_keys: bool) -> Result<Self, CampaignError> {
         let text = read(path)?;
         let source = Source { file: path, text: &text, needs_keys };
-        let raw: RawCampaign = parse::campaign(&text).map_err(|error| {
-            let line = source.line(error.span().map_or(0, |span| span.start));
-            let message = error.message().replace('\n', " ");
-            // Keys that only an edition has.
-            let message = match ["base", "judging", "podium"].iter().find(|key| has_key(&text, key)) {
-                Some(key) if message.starts_with("unknown field ") => {
-                    format!("this looks like an edition (key `{key}`); give a campaign file")
-                }
-                _ => message,
-            };
-            let message = at_line(&text, line, &message);
-            CampaignError::wrong(path, line, &message)
+        let raw: RawCampaign = parse::campaign(&text).map_err(|(line, problem)| {
+            CampaignError::wrong(path, line, &with_place_of_key(&text, problem))
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
 

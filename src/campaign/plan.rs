@@ -89,7 +89,7 @@ pub struct Plan {
     only: Option<RunFilter>,
     /// Runs in parallel that the worst case assumes.
     pub jobs: u32,
-    /// The longest possible duration of a run, seconds: boot deadline and wall limit.
+    /// The longest possible duration of an attempt, seconds: wall limit, and deadlines of boot, preparation and collection.
     pub longest_run_s: u64,
 }
 
@@ -135,13 +135,21 @@ impl Plan {
                 not_competing: not_competing(campaign, edition, tool)?,
             })
         };
+        let hosts = &campaign.hosts;
+        // To prepare the instance, and to start the tool.
+        let preparations = 2;
+        // Over ssh, evidence is collected after the output.
+        let collections = if campaign.tool_evidence { 2 } else { 1 };
+        let deadlines = hosts.boot_deadline
+            + hosts.prepare_deadline * preparations
+            + hosts.collect_deadline * collections;
         Ok(Self {
             instances: instances.into_iter().map(|one| (one.name.clone(), one.family.clone())).collect(),
             examinations: examinations.collect::<Result<_, _>>()?,
             entries: campaign.tools.iter().map(entry).collect::<Result<_, CampaignError>>()?,
             only: None,
             jobs: campaign.hosts.jobs.map_or(1, NonZeroU32::get),
-            longest_run_s: campaign.hosts.boot_deadline.as_secs().saturating_add(edition.limits.wall_s),
+            longest_run_s: deadlines.as_secs().saturating_add(edition.limits.wall_s),
         })
     }
 
@@ -164,7 +172,8 @@ impl Plan {
         all.filter(|run| self.only.as_ref().is_none_or(|filter| filter.matches(&run.id())))
     }
 
-    /// Duration in seconds if every run takes `longest_run_s`, with `jobs` runs in parallel and without retries.
+    /// Duration in seconds if every run takes `longest_run_s`, with `jobs` runs in parallel, without retries and
+    /// canaries.
     pub fn worst_case_s(&self) -> u64 {
         let machines = self.runs().filter(|run| run.competes).count() as u64;
         machines.div_ceil(u64::from(self.jobs)).saturating_mul(self.longest_run_s)

@@ -4,7 +4,7 @@
 use super::CampaignError;
 use crate::parse;
 use mcc_base::names::EntryName;
-use mcc_base::suggest::at_line;
+use mcc_base::text::line_of_byte;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -121,19 +121,14 @@ impl Publication {
     /// # Errors
     /// A value is not valid. The error is its line, from 1, and the problem with the remedy.
     pub fn of_text(text: &str) -> Result<Option<Self>, (usize, String)> {
-        let line = |at: usize| 1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count();
-        let wrong = |error: toml::de::Error| {
-            let line = line(error.span().map_or(0, |span| span.start));
-            (line, at_line(text, line, &error.message().replace('\n', " ")))
-        };
-        let file: File = parse::campaign(text).map_err(wrong)?;
-        let names: Names = parse::campaign(text).map_err(wrong)?;
+        let file: File = parse::campaign(text)?;
+        let names: Names = parse::campaign(text)?;
         if let Some(publication) =
             file.publication.as_ref().filter(|publication| !publication.get_ref().entries.is_empty())
         {
             let message = "publication: `entries` is not a key; write authors, affiliation, link and licence into \
                            [[tool]]";
-            return Err((line(publication.span().start), message.to_owned()));
+            return Err((line_of_byte(text.as_bytes(), publication.span().start), message.to_owned()));
         }
         let mut publication = file.publication.map(Spanned::into_inner).unwrap_or_default();
         let entries = names.tool.into_iter().map(|tool| tool.entry).zip(file.tool);

@@ -123,7 +123,7 @@ pub fn run(
             lacks.join(", ")
         ));
     }
-    let beyond = measured.figures.iter().filter(|figure| !figure.fit).count();
+    let beyond = measured.figures.iter().filter(|metric| !metric.fit).count();
     page.line(&format!(
         "measurements beyond their goal: {beyond} of {} (`measured` in the file)",
         measured.figures.len()

@@ -127,9 +127,9 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
         }
     }
     let compared = runs.iter().filter(|run| run.not_compared.is_none()).count();
-    figures(&mut page, &format!("all {} together", counted(compared, "timed run")), &report.tests, 1);
+    add_tests(&mut page, &format!("all {} together", counted(compared, "timed run")), &report.tests, 1);
     for run in runs.iter().filter(|run| details || differs(run, compared)) {
-        figures(&mut page, &run.run, &run.tests, compared);
+        add_tests(&mut page, &run.run, &run.tests, compared);
     }
     page.line(&format!(
         "In {:.0} % of comparisons, the intervals of times and memory all contain the true change; the interval of \
@@ -157,15 +157,15 @@ fn page(report: &ComparisonReport, details: bool) -> Page {
     page
 }
 
-/// Whether a figure of a run differs, as one of the tests of `compared` runs.
+/// Whether a metric of a run differs, as one of the tests of `compared` runs.
 fn differs(run: &RunComparison, compared: usize) -> bool {
     let Tests { instructions, cpu_time, wall_time, memory } = run.tests;
     instructions.is_some_and(|test| test.instructions_differ(compared))
         || [cpu_time, wall_time, memory].into_iter().flatten().any(|test| test.differs(compared))
 }
 
-/// Adds the tests of the figures. `compared`: the number of runs that are tested.
-fn figures(page: &mut Page, scope: &str, tests: &Tests, compared: usize) {
+/// Adds the tests of the metrics. `compared`: the number of runs that are tested.
+fn add_tests(page: &mut Page, scope: &str, tests: &Tests, compared: usize) {
     page.item(0, "instructions, times and memory", HEADING, &format!("of {scope}"));
     let text = tests.instructions.map_or("not known".to_owned(), |test| instructions(&test, compared));
     page.item(2, "instructions", HEADING, &text);

@@ -43,7 +43,7 @@ impl Args {
         self.measure.as_deref()
     }
 
-    /// Measures the host. The exit code is `Failed` if a figure is not fit.
+    /// Measures the host. The exit code is `Failed` if a metric is not fit.
     pub fn run(
         &self,
         image: &Path,
@@ -105,13 +105,13 @@ fn page(measured: &MeasuredHost) -> Page {
     for alone in series.iter().filter(|series| series.condition == Condition::Alone) {
         let mean = alone.cpu_ms.iter().sum::<u64>() as f64 / 1000.0 / alone.cpu_ms.len().max(1) as f64;
         page.item(0, &alone.workload, HEADING, &format!("{mean:.2} s of CPU time alone"));
-        for figure in figures.iter().filter(|figure| figure.workload == alone.workload) {
-            let (label, style) = match (figure.figure.decides(), figure.fit) {
+        for metric in figures.iter().filter(|metric| metric.workload == alone.workload) {
+            let (label, style) = match (metric.figure.decides(), metric.fit) {
                 (false, _) => ("shown  ", HEADING),
                 (true, true) => ("fit    ", GOOD),
                 (true, false) => ("NOT fit", ERROR),
             };
-            page.item(2, label, style, &format!("{figure} (at most {:.0} %)", figure.goal * 100.0));
+            page.item(2, label, style, &format!("{metric} (at most {:.0} %)", metric.goal * 100.0));
         }
     }
     for counts in &measured.instructions {
@@ -129,10 +129,10 @@ fn page(measured: &MeasuredHost) -> Page {
             format!("of all conditions: the largest count is {:.4} % above the smallest", range * 100.0);
         page.item(0, "instructions", HEADING, &text);
     }
-    let figures: Vec<_> = figures.iter().filter(|figure| figure.figure.decides()).collect();
-    let fit = figures.iter().filter(|figure| figure.fit).count();
+    let deciding: Vec<_> = figures.iter().filter(|metric| metric.figure.decides()).collect();
+    let fit = deciding.iter().filter(|metric| metric.fit).count();
     let (label, style) = if measured.fit { ("fit:", GOOD) } else { ("NOT fit:", ERROR) };
-    let text = format!("{fit} of {} figures are fit for a contest with {machines} at once", figures.len());
+    let text = format!("{fit} of {} metrics are fit for a contest with {machines} at once", deciding.len());
     page.item(0, label, style, &text);
     page
 }

@@ -182,7 +182,8 @@ fn footer(plan: &PlanReport, all: u64, machines: u64) -> Page {
         plan.canaries, plan.canaries_wanted
     ));
     page.line(&format!(
-        "longest possible duration {} (runs at once: {}): every run takes {} s (boot and limits), and none is repeated",
+        "longest possible duration {} (runs at once: {}): every run takes {} s (wall limit and deadlines), without canaries \
+         and repetitions",
         hours(plan.worst_case_s),
         plan.jobs,
         plan.longest_run_s

@@ -83,7 +83,8 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         let partition = settings.partition.clone().unwrap_or_else(|| "(the default)".to_owned());
         return Err(Failure::usage(anyhow!(
             "the longest run takes {run_s} s, a job needs {margin_s} s in addition (margin_s in [cluster]), and partition \
-             {partition} ends jobs after {limit_s} s: choose another partition in [cluster], or smaller [limits]"
+             {partition} ends jobs after {limit_s} s: choose another partition in [cluster], smaller [limits], or smaller deadlines in \
+             [hosts]"
         )));
     }
     let needs = demands(&prepared, &args.history)?;

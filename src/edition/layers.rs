@@ -6,6 +6,7 @@
 use super::builtin::{builtin, is_path};
 use super::error::{EditionError, Fault};
 use mcc_base::suggest::at_line;
+use mcc_base::text::line_of_byte;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::path::Path;
@@ -167,9 +168,7 @@ impl Layers {
     /// The layer of a place, and its line there, from 1.
     fn located(&self, place: usize) -> (&Layer, usize) {
         let layer = self.layers.iter().rev().find(|layer| layer.start <= place).unwrap_or(self.last());
-        let end = place.min(layer.text.len());
-        let lines = layer.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count();
-        (layer, lines + 1)
+        (layer, line_of_byte(layer.text.as_bytes(), place))
     }
 }
 

@@ -18,9 +18,6 @@ pub enum RunnerError {
     /// The edition cannot be read.
     #[error(transparent)]
     Edition(#[from] EditionError),
-    /// The edition cannot be serialized for the record.
-    #[error("cannot write the edition to the record")]
-    WrittenEdition(#[source] serde_json::Error),
     /// The host cannot run machines as required.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -48,7 +45,7 @@ pub enum RunnerError {
     /// The record cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A measurement of the host was stopped or failed.
+    /// A measurement of the host failed.
     #[error("the measurement failed: {0}")]
     Measured(String),
     /// Runs cannot be executed.
@@ -66,7 +63,7 @@ pub enum RunnerError {
     /// Bad input, or a request that does not fit the record: what, where, and a remedy.
     #[error("{0}")]
     Refused(String),
-    /// Runs or a replay cannot be completed: why, and a remedy.
+    /// Runs, a replay or a measurement cannot be completed: why, and a remedy.
     #[error("{0}")]
     Failed(String),
 }

@@ -96,8 +96,8 @@ const KEPT: [&str; 9] = [
 ];
 /// Keys of `[hosts]` that are for the hosts of the archive.
 const OF_OTHER_HOSTS: [&str; 2] = ["backend", "jobs"];
-/// Keys of a `[[tool]]` that decide what runs and how.
-const KEPT_OF_TOOL: [&str; 5] = ["not_competing", "channel", "ssh_user", "disk", "nic"];
+/// Keys of a `[[tool]]` that decide what runs, how, and which failures it has.
+const KEPT_OF_TOOL: [&str; 6] = ["not_competing", "channel", "ssh_user", "disk", "nic", "failure_class"];
 
 /// The digests of missing files, for `sha256sum --check`.
 const MISSING: &str = "missing.sha256";
@@ -514,7 +514,8 @@ impl NewCampaign<'_> {
              `run --only 'ENTRY/INSTANCE/EXAMINATION'` with globs, and then `judge --unfinished`.\n\
              Images, kernels and initrds are programs of other people; they run in machines without network.\n\n\
              Not as in the campaign of the archive, because the archive does not have it or it is of other hosts: comments of \
-             campaign.toml; [cluster], and backend and jobs of [hosts]; date and DOI; packages and sources of the images.\n",
+             campaign.toml; [cluster], and backend and jobs of [hosts]; date, DOI and address (`archive`) of the publication; packages \
+             and sources of the images.\n",
         );
         if !self.missing.is_empty() {
             text += "\nMissing: someone, such as the authors of the tools, must provide these files";

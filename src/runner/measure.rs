@@ -6,7 +6,7 @@ use mcc_base::guest::{Exit, GuestEvent, Job, Request};
 use mcc_base::{OnFile, clock, temporary};
 use mcc_edition::Machine as MachineRules;
 use mcc_store::measured_host::{
-    Condition, InstructionCounts, MEASURED_HOST_FORMAT, MeasuredHost, Series, figures,
+    Condition, InstructionCounts, MEASURED_HOST_FORMAT, MeasuredHost, Series, metrics,
 };
 use mcc_vm::host::{Accelerator, Lease, Leases, restrict_to_cpus};
 use mcc_vm::{Event, Guest, HeldFiles, Image, Machine, MachineSpec, SavedStates, Start, VmError};
@@ -101,7 +101,7 @@ impl Measurement<'_> {
         marks.sort();
         marks.dedup();
         let (series, instructions) = measured?;
-        let figures = figures(&series);
+        let metrics = metrics(&series);
         Ok(MeasuredHost {
             format: MEASURED_HOST_FORMAT,
             host: host.facts(),
@@ -111,8 +111,8 @@ impl Measurement<'_> {
             memory_mib,
             repetitions: self.repetitions,
             marks,
-            fit: !figures.is_empty() && figures.iter().all(|figure| figure.fit || !figure.figure.decides()),
-            figures,
+            fit: !metrics.is_empty() && metrics.iter().all(|metric| metric.fit || !metric.figure.decides()),
+            figures: metrics,
             series,
             instructions,
         })
@@ -130,7 +130,9 @@ impl Measurement<'_> {
 
     fn check_stop(&self) -> Result<(), RunnerError> {
         if self.stop.load(Ordering::Relaxed) {
-            Err(RunnerError::Measured("stopped as requested".to_owned()))
+            Err(RunnerError::Failed(
+                "the measurement was stopped as requested; nothing was written".to_owned(),
+            ))
         } else {
             Ok(())
         }
@@ -162,7 +164,7 @@ impl Measurement<'_> {
                 }
                 for (number, found) in found.into_iter().enumerate() {
                     let Workload { name, cpu, guest_cpu_ms, wall } = found;
-                    let known = |figures: &Series| figures.condition == condition && figures.workload == name;
+                    let known = |series: &Series| series.condition == condition && series.workload == name;
                     if !series.iter().any(known) {
                         if number >= WORKLOAD_COUNT {
                             return Err(RunnerError::Measured(format!("unknown workload {name}")));
@@ -171,10 +173,10 @@ impl Measurement<'_> {
                         let workload = name.clone();
                         series.push(Series { workload, condition, cpu_ms, guest_cpu_ms, wall_ms });
                     }
-                    let figures = series.iter_mut().find(|figures| known(figures)).expect("it was added");
-                    figures.cpu_ms.push(cpu.as_millis() as u64);
-                    figures.guest_cpu_ms.push(guest_cpu_ms);
-                    figures.wall_ms.push(wall.as_millis() as u64);
+                    let known = series.iter_mut().find(|series| known(series)).expect("it was added");
+                    known.cpu_ms.push(cpu.as_millis() as u64);
+                    known.guest_cpu_ms.push(guest_cpu_ms);
+                    known.wall_ms.push(wall.as_millis() as u64);
                 }
             }
         }

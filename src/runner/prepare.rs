@@ -53,8 +53,7 @@ impl PreparedCampaign {
         Record::check_folder(results)?;
         let inputs = inputs_disk(campaign, edition, instances, results, accept, show)?;
         let disks = CampaignDisks::digest(campaign, images, &inputs, None)?;
-        let facts = CampaignFacts::new(campaign, edition, instances.clone(), disks.all())
-            .map_err(RunnerError::WrittenEdition)?;
+        let facts = CampaignFacts::new(campaign, edition, instances.clone(), disks.all());
         let record = open(results, &facts)?;
         record.plan_runs(plan.runs())?;
         Ok((record, disks))

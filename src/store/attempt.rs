@@ -333,10 +333,10 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    /// Checks that the values are possible measurements (`mcc_base::figures`).
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
+    /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         figures::check_ms([
             ("boot_ms", Some(self.boot_ms)),
@@ -418,10 +418,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Checks that the figures are possible measurements (`mcc_base::figures`).
+    /// Checks that the values are possible measurements (`mcc_base::figures`).
     ///
     /// # Errors
-    /// The first figure that is not, with its key.
+    /// The first value that is not, with its key.
     pub fn check(&self) -> Result<(), BadFigure> {
         let times = [("at_ms", self.at_ms), ("cpu_ms", self.cpu_ms), ("io_wait_ms", self.io_wait_ms)];
         figures::check_ms(times.map(|(key, ms)| (key, Some(ms))))?;

@@ -39,9 +39,9 @@ pub struct MeasuredHost {
     pub repetitions: u32,
     /// Deviations from the conditions of the contest, such as `degraded:shared-cores`.
     pub marks: Vec<String>,
-    /// The figures with their verdicts.
-    pub figures: Vec<Figure>,
-    /// Whether the host is fit for a contest with this number of machines at once: all figures are that limits or scores
+    /// The metrics with their verdicts.
+    pub figures: Vec<Metric>,
+    /// Whether the host is fit for a contest with this number of machines at once: all metrics are that limits or scores
     /// depend on (`Kind::decides`).
     pub fit: bool,
     /// The measured times.
@@ -121,7 +121,7 @@ pub struct Series {
     pub wall_ms: Vec<u64>,
 }
 
-/// What a figure states.
+/// What a metric states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -136,7 +136,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether limits or scores depend on the figure: on the host's account of CPU time they do, on the guest's they do not.
+    /// Whether limits or scores depend on the metric: on the host's account of CPU time they do, on the guest's they do not.
     pub fn decides(self) -> bool {
         self != Self::GuestAccount
     }
@@ -153,14 +153,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// One figure of the host with its verdict.
+/// One metric of the host with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct Metric {
     /// The workload.
     pub workload: String,
     /// What it states.
     pub figure: Kind,
-    /// The figure, as a share: 0.02 is 2 %.
+    /// Its value, as a share: 0.02 is 2 %.
     pub value: f64,
     /// The largest amount that is fit for a contest.
     pub goal: f64,
@@ -168,8 +168,8 @@ pub struct Figure {
     pub fit: bool,
 }
 
-/// The figure in percent: `restored +2.4 %`.
-impl fmt::Display for Figure {
+/// The metric in percent: `restored +2.4 %`.
+impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let percent = self.value * 100.0;
         match self.figure {
@@ -179,14 +179,14 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Computes the figures of all workloads, in the order of `series`. A workload whose times are all 0 has none.
-pub fn figures(series: &[Series]) -> Vec<Figure> {
-    let mut figures = vec![];
+/// Computes the metrics of all workloads, in the order of `series`. A workload whose times are all 0 has none.
+pub fn metrics(series: &[Series]) -> Vec<Metric> {
+    let mut metrics = vec![];
     for alone in series.iter().filter(|other| other.condition == Condition::Alone) {
         let mut add = |figure, value: Option<f64>, goal: f64| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 let fit = value.abs() <= goal;
-                figures.push(Figure { workload: alone.workload.clone(), figure, value, goal, fit });
+                metrics.push(Metric { workload: alone.workload.clone(), figure, value, goal, fit });
             }
         };
         add(Kind::Spread, spread(&alone.cpu_ms), SPREAD_GOAL);
@@ -199,7 +199,7 @@ pub fn figures(series: &[Series]) -> Vec<Figure> {
         }
         add(Kind::GuestAccount, shift(&alone.cpu_ms, &alone.guest_cpu_ms), SHIFT_GOAL);
     }
-    figures
+    metrics
 }
 
 /// Standard deviation over mean; None: fewer than two times, or all are 0.
@@ -234,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_is_compared_with_its_goal() {
+    fn each_metric_is_compared_with_its_goal() {
         let alone = series(Condition::Alone, &[990, 1000, 1010], &[1020, 1029, 1035]);
         let beside = series(Condition::BesideNeighbours, &[1500, 1030, 1040, 900], &[]);
         let restored = series(Condition::Restored, &[1000, 960, 900], &[]);
-        let found = figures(&[alone, beside, restored]);
+        let found = metrics(&[alone, beside, restored]);
         let shown: Vec<_> =
-            found.iter().map(|figure| (figure.figure, (figure.value * 1e4).round(), figure.fit)).collect();
+            found.iter().map(|metric| (metric.figure, (metric.value * 1e4).round(), metric.fit)).collect();
         let expected = [
             (Kind::Spread, 100.0, true),
             (Kind::NeighbourShift, 350.0, false),
@@ -248,8 +248,8 @@ mod tests {
             (Kind::GuestAccount, 290.0, true),
         ];
         assert_eq!(shown, expected);
-        assert_eq!(found.iter().filter(|figure| figure.figure.decides()).count(), 3);
-        assert!(figures(&[series(Condition::Alone, &[0, 0], &[0, 0])]).is_empty());
+        assert_eq!(found.iter().filter(|metric| metric.figure.decides()).count(), 3);
+        assert!(metrics(&[series(Condition::Alone, &[0, 0], &[0, 0])]).is_empty());
         let counts = |condition, user: &[u64]| InstructionCounts { condition, user: user.to_vec() };
         let all = [counts(Condition::Alone, &[1000, 1000]), counts(Condition::Restored, &[1010, 1000])];
         assert_eq!((all[0].spread(), InstructionCounts::range(&all)), (Some(0.0), Some(1.01 - 1.0)));

@@ -82,21 +82,21 @@ fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs() {
 #[ignore = "long: scripts/test --all"]
 fn a_model_longer_than_the_time_limit_is_a_chain_of_jobs_of_oar() {
     // OAR sends the signal up to 11 s late.
-    chain_of_jobs("oar", "margin_s = 40\ntime_limit_s = 120");
+    chain_of_jobs("oar", "margin_s = 40\ntime_limit_s = 180");
 }
 
 fn chain_of_jobs(system: &'static str, keys: &str) {
     let examinations = &EXAMINATIONS[..8];
     let more = format!(
         "[cluster]\nsystem = \"{system}\"\nstage = \"{{stage}}\"\n{keys}\n[hosts]\nboot_deadline_s = 15\n\
-         [limits]\nwall_s = 25\n"
+         prepare_deadline_s = 10\ncollect_deadline_s = 10\n[limits]\nwall_s = 35\n"
     );
     let folder = Folder::with_fake_qemu(1, examinations, &more);
-    // Eight runs of 12 s do not fit into a job of two minutes, which starts no run in its last 45 s.
-    folder.fake_qemu("power_on; ready; prepared; started; linger 12; ended; drained; answer_until quit");
+    // Eight runs of 20 s do not fit into a job of three minutes, which starts no run in its last 85 s.
+    folder.fake_qemu("power_on; ready; prepared; started; linger 20; ended; drained; answer_until quit");
     let cluster = Trial::start(&folder, system);
     if system == "slurm" {
-        cluster.command("scontrol", &["update", "PartitionName=here", "MaxTime=2"]);
+        cluster.command("scontrol", &["update", "PartitionName=here", "MaxTime=3"]);
     }
     cluster.harness(&["submit", "campaign.toml", "--out", "results", "--allow-degraded"], 0);
     until("done", || cluster.state("DiningTable") == "done");
@@ -494,7 +494,9 @@ fn collect_takes_only_what_jobs_of_the_campaign_recorded() {
         fs::remove_file(path).unwrap();
     }
     fs::set_permissions(keys.join("TokenLoop"), PermissionsExt::from_mode(0o644)).unwrap();
-    assert!(collect(&[], 2).contains("keys/TokenLoop: other users may have read this key"));
+    let readable =
+        "keys/TokenLoop: other users may have read this key, so its shard may be forged: `chmod 600` it";
+    assert!(collect(&[], 2).contains(readable));
 }
 
 #[test]

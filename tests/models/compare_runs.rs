@@ -121,15 +121,15 @@ fn the_stated_power_is_that_of_trials() {
     let mut time = || 1e9 * (1.0 + 0.03 * random.normal());
     for pairs in [5, 10, 30] {
         let mut trial = |slowdown: f64| {
-            let figures = (0..pairs).map(|_| (time() as u64, (time() * slowdown) as u64));
-            Logarithms::new(figures.collect::<Vec<_>>()).test().unwrap()
+            let values = (0..pairs).map(|_| (time() as u64, (time() * slowdown) as u64));
+            Logarithms::new(values.collect::<Vec<_>>()).test().unwrap()
         };
         // The mean of what 1,000 reports state.
         let stated = (0..1000).map(|_| trial(1.0).detectable).sum::<f64>() / 1000.0;
         let shown = (0..1000).filter(|_| trial(1.0 + stated).differs(1)).count();
         assert!((850..=950).contains(&shown), "{pairs} pairs, {stated}: {shown} of 1000");
         let alarms = (0..1000).filter(|_| trial(1.0).differs(1)).count();
-        assert!(alarms <= 35, "{pairs} pairs: {alarms} of 1000 in one figure; the level is 1/60");
+        assert!(alarms <= 35, "{pairs} pairs: {alarms} of 1000 in one metric; the level is 1/60");
     }
 }
 
@@ -286,10 +286,10 @@ fn an_image_compared_with_itself_has_the_same_answers() {
     assert_eq!((&report["same_answers"], &report["values"]), (&Json::Bool(true), &1.into()), "{report:#}");
     assert_eq!(report["a"], report["b"]);
     assert_eq!(attempts(&folder, "kept"), [3, 3]);
-    for figure in ["instructions", "cpu_time", "wall_time", "memory"] {
+    for metric in ["instructions", "cpu_time", "wall_time", "memory"] {
         for tests in [&report["tests"], &report["runs"][0]["tests"], &report["runs"][1]["tests"]] {
-            let test = &tests[figure];
-            assert_eq!(test["pairs"], 3, "{figure}: {report:#}");
+            let test = &tests[metric];
+            assert_eq!(test["pairs"], 3, "{metric}: {report:#}");
             let [low, high] = [0, 1].map(|end| test["interval"][end].as_f64().unwrap());
             let change = test["change"].as_f64().unwrap();
             assert!(low <= change && change <= high && test["detectable"].as_f64().unwrap() > 0.0, "{test}");

@@ -2,6 +2,7 @@
 
 mod certification;
 mod certified_site;
+mod certify_runs;
 mod compare_runs;
 mod container_archives;
 mod fixtures;

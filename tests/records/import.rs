@@ -11,7 +11,9 @@ use std::path::Path;
 
 /// The campaign of the tests, with keys that are for the hosts of the archive and keys that are for its runs.
 const MORE: &str = "not_competing = [\"CTL*\"]\nauthors = [\"Petri, Carl Adam\"]\n\
+    [[tool.failure_class]]\nclass = \"too-many\"\npattern = \"^unfolding: (?P<places>[0-9]+)\"\n\
     [publication]\ntitle = \"Three machines\"\ndoi = \"10.5281/zenodo.1\"\ndate = \"2018-06-26\"\n\
+    archive = \"https://example.org/a.tar.zst\"\n\
     [limits]\ncpu_s = 77\n[hosts]\njobs = 1\nretries = 1\n\
     [slurm]\npartition = \"theirs\"\noptions = [\"--wrap=touch /tmp/x\"]\n";
 
@@ -51,10 +53,14 @@ fn an_imported_campaign_gives_the_judgement_of_its_archive() {
         "cpu_s = 77",
         "retries = 1",
         "Petri, Carl Adam",
+        "class = \"too-many\"",
+        "^unfolding: (?P<places>[0-9]+)",
     ] {
         assert!(campaign.contains(kept), "{kept}: {campaign}");
     }
-    for of_others in ["slurm", "--wrap", "jobs", "zenodo", "2018-06-26", "image\"", "pnml-fixtures"] {
+    for of_others in
+        ["slurm", "--wrap", "jobs", "zenodo", "2018-06-26", "example.org", "image\"", "pnml-fixtures"]
+    {
         assert!(!campaign.contains(of_others), "{of_others}: {campaign}");
     }
     // Its own folder is enough.
@@ -66,7 +72,7 @@ fn an_imported_campaign_gives_the_judgement_of_its_archive() {
     said(&folder, &[&run[..], &["--only", "*/StateSpace"]].concat(), 0);
     said(&folder, &run, 0);
     let readme = fs::read_to_string(folder.path().join("moved/README.txt")).unwrap();
-    assert!(!readme.contains("Missing"), "{readme}");
+    assert!(!readme.contains("Missing") && readme.contains("address (`archive`)"), "{readme}");
     let judge =
         readme.lines().find_map(|line| line.trim().strip_prefix("mcc-harness judge results ")).unwrap();
     let options: Vec<&str> = judge.split(' ').collect();

@@ -141,16 +141,19 @@ fn the_kind_decides_vcpus_and_a_run_not_competing_needs_no_machine() {
 }
 
 #[test]
-fn the_worst_case_reckons_with_jobs_limits_and_boot_deadline() {
-    let hosts = "[limits]\nwall_s = 100\ncpu_s = 50\n[hosts]\njobs = 2\nboot_deadline_s = 20\n";
+fn the_worst_case_reckons_with_jobs_limits_and_deadlines() {
+    let hosts = "[limits]\nwall_s = 100\ncpu_s = 50\n[hosts]\njobs = 2\nboot_deadline_s = 20\nprepare_deadline_s = 5\n\
+                 collect_deadline_s = 10\n";
+    let folder = Folder::new(&["A-PT-2"], &format!("tool_evidence = true\n{CAMPAIGN}{hosts}"));
+    assert_eq!(folder.json(&[])["longest_run_s"], 150, "evidence has a deadline of its own");
     let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}{hosts}"));
     let plan = folder.json(&[]);
-    assert_eq!(plan["worst_case_s"], 240, "3 machines, 2 at once, 120 s each");
+    assert_eq!(plan["worst_case_s"], 280, "3 machines, 2 at once, 140 s each");
     let text = folder.plan(&[]).success().get_output().stdout.clone();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("override wall_s: 100 (edition: 4500)"), "{text}");
     assert!(text.contains("override cpu_s: 50 (edition: 3600)"), "{text}");
-    assert!(text.contains("longest possible duration 00:04:00 (runs at once: 2)"), "{text}");
+    assert!(text.contains("longest possible duration 00:04:40 (runs at once: 2)"), "{text}");
     // What `run` would refuse is said now: the images are not there yet.
     let warnings = plan["warnings"].as_array().unwrap();
     assert!(
@@ -278,6 +281,12 @@ fn mistakes_in_a_campaign_are_refused_with_allowed_values() {
         ),
         ("inputs = \"models\"", "inputs = \"model\"", 3, &["no folder", "model", "NAME.tgz"]),
         ("inputs = \"models\"", "inputs =", 3, &["`inputs =`: no value follows `=`"]),
+        (
+            "channel = \"agent\"",
+            "phase = \"contest\"",
+            16,
+            &["unknown field `phase`", "`phase` is a key of the campaign: write it before the first table"],
+        ),
         ("inputs = \"models\"", "inputs = \"models\"\nstart = \"warm\"", 4, &["warm", "boot", "restore"]),
         (
             "inputs = \"models\"",
@@ -442,11 +451,24 @@ mod facts {
     }
 
     #[test]
+    fn a_qualification_does_not_lengthen_the_runs_of_an_edition() {
+        let limits = "[limits]\ncpu_s = 30\nwall_s = 40\nconfinement_s = 30\n";
+        let edition = format!("base = \"mcc-2018\"\nname = \"short\"\n{limits}");
+        let edition = Edition::parse(&edition, "short.toml").unwrap();
+        let folder = Folder::new(&["A-PT-2"], &format!("phase = \"qualification\"\n{CAMPAIGN}"));
+        let campaign = Campaign::load(&folder.campaign()).unwrap();
+        assert_eq!(campaign.effective(&edition).limits, edition.limits);
+        let contest = Edition::load("mcc-2018").unwrap();
+        let limits = campaign.effective(&contest).limits;
+        assert_eq!([limits.confinement_s, limits.cpu_s, limits.wall_s], [60, 60, 75]);
+    }
+
+    #[test]
     fn the_record_keeps_the_edition_with_the_campaigns_limits() {
         let folder = Folder::new(&["A-PT-2"], &format!("{CAMPAIGN}[limits]\nwall_s = 7\n"));
         let campaign = Campaign::load(&folder.campaign()).unwrap();
         let effective = campaign.effective(&Edition::load("mcc-2018").unwrap());
-        let kept = CampaignFacts::new(&campaign, &effective, facts(&folder), vec![]).unwrap();
+        let kept = CampaignFacts::new(&campaign, &effective, facts(&folder), vec![]);
         let edition: Edition = serde_json::from_str(&kept.edition).unwrap();
         assert_eq!(edition, effective);
         assert_eq!(edition.limits.wall_s, 7);

@@ -114,7 +114,8 @@ impl FailureClasses {
     /// # Errors
     /// A value is not valid, and the message has the entry; or there are too many patterns.
     pub fn of_campaign(text: &str) -> Result<BTreeMap<EntryName, Self>, String> {
-        let file: File = parse::campaign(text).map_err(|error| error.message().replace('\n', " "))?;
+        let file: File =
+            parse::campaign(text).map_err(|(line, problem)| format!("line {line}: {problem}"))?;
         Self::check_number(file.tool.iter().map(|tool| tool.failure_class.len()).sum())?;
         let compiled = |EntryClasses { entry, failure_class }| {
             let classes = Self::new(&failure_class).map_err(|problem| format!("entry {entry}: {problem}"))?;

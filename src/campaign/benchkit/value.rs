@@ -65,10 +65,10 @@ impl Value {
         if decimal == "0" {
             return self.clone();
         }
-        let figure = |at: usize| decimal.as_bytes().get(at).map_or(0, |c| u32::from(c - b'0'));
-        let mut digits = (0..5).fold(0, |sum, at| sum * 10 + figure(at));
+        let digit = |at: usize| decimal.as_bytes().get(at).map_or(0, |c| u32::from(c - b'0'));
+        let mut digits = (0..5).fold(0, |sum, at| sum * 10 + digit(at));
         let mut exponent = (decimal.len() - 1) as u32;
-        if figure(5) >= 5 {
+        if digit(5) >= 5 {
             digits += 1;
         }
         if digits == 100_000 {
@@ -135,18 +135,18 @@ impl FromStr for Value {
 
 /// Parses `d.ddddE+dddd`; the first digit must not be 0, and the number must be an integer.
 fn rounded_form(text: &[u8]) -> Option<Value> {
-    let figure = |c: u8| c.is_ascii_digit().then(|| u32::from(c - b'0'));
+    let digit = |c: u8| c.is_ascii_digit().then(|| u32::from(c - b'0'));
     let [first @ b'1'..=b'9', b'.', a, b, c, d, b'E', b'+', power @ ..] = text else { return None };
     if power.is_empty() || power.len() > 9 {
         return None;
     }
     let mut digits = 0;
     for part in [*first, *a, *b, *c, *d] {
-        digits = digits * 10 + figure(part)?;
+        digits = digits * 10 + digit(part)?;
     }
     let mut exponent = 0;
     for part in power {
-        exponent = exponent * 10 + figure(*part)?;
+        exponent = exponent * 10 + digit(*part)?;
     }
     // A count has no decimals: 1.2345E+0002 would be 123.45.
     let decimals = 4_u32.saturating_sub(exponent);

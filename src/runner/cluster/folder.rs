@@ -26,7 +26,7 @@ pub struct ClusterFacts {
     pub campaign: PathBuf,
     /// Whether degraded runs are allowed.
     pub allow_degraded: bool,
-    /// Boot deadline and wall limit of a run, seconds.
+    /// The longest possible duration of an attempt, seconds.
     pub longest_run_s: u64,
     /// `[cluster]` of the campaign.
     pub settings: ClusterSettings,
@@ -276,7 +276,8 @@ impl Cluster {
         let bad = |problem: &str| ClusterError::Bad { path: path.clone(), problem: problem.to_owned() };
         if mode & 0o077 != 0 {
             return Err(bad(
-                "other users may have read this key: collect nothing that could be from them, and `chmod 600` it",
+                "other users may have read this key, so its shard may be forged: `chmod 600` it, and collect the model only if \
+                 you trust these users",
             ));
         }
         match text.trim() {
@@ -397,8 +398,10 @@ fn write(path: &Path, value: &impl Serialize) -> Result<(), ClusterError> {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, ClusterError> {
     let text = mcc_base::text::read(path).on("read", path)?;
-    serde_json::from_str(&text)
-        .map_err(|error| ClusterError::Bad { path: path.to_owned(), problem: error.to_string() })
+    serde_json::from_str(&text).map_err(|error| {
+        let problem = format!("{error}; restore this file from a copy");
+        ClusterError::Bad { path: path.to_owned(), problem }
+    })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, ClusterError> {
@@ -477,6 +480,19 @@ mod tests {
                 assert_eq!(fs::read_dir(&other).unwrap().count(), 0, "{link}");
             }
         }
+    }
+
+    #[test]
+    fn a_broken_file_is_named_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let cluster = Cluster::create(folder.path(), facts("M")).unwrap();
+        fs::create_dir_all(cluster.shard("M")).unwrap();
+        fs::write(cluster.shard("M").join("host.json"), "{").unwrap();
+        let error = cluster.hosts("M").unwrap_err().to_string();
+        assert!(
+            error.contains("M/host.json: ") && error.ends_with("restore this file from a copy"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Comparison<'a> {
     pub show: &'a dyn Fn(usize, usize, &str),
 }
 
-/// The tests of one run, or of all runs together. None: the figures cannot be compared.
+/// The tests of one run, or of all runs together. None: the values cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tests {
     /// Instructions at user addresses.
@@ -131,7 +131,7 @@ pub struct ComparisonReport {
     pub pairs_on_different_cores: usize,
     /// Why instructions of A and B are not compared; empty: they are.
     pub not_counted: BTreeSet<String>,
-    /// The tests over all runs whose figures are compared.
+    /// The tests over all runs whose metrics are compared.
     pub tests: Tests,
     /// The runs, in the order of the plan.
     pub runs: Vec<RunComparison>,
@@ -223,8 +223,8 @@ impl Comparison<'_> {
         }
         let different_cores =
             |run: &RunComparison| run.a.cpus.iter().zip(&run.b.cpus).filter(|(a, b)| a != b).count();
-        let over_runs = [0, 1, 2, 3].map(|figure| {
-            let runs = all.iter().filter_map(|run: &RunLogarithms| run[figure].clone()).collect::<Vec<_>>();
+        let over_runs = [0, 1, 2, 3].map(|metric| {
+            let runs = all.iter().filter_map(|run: &RunLogarithms| run[metric].clone()).collect::<Vec<_>>();
             Logarithms::over_runs(&runs, repetitions.get() as usize)
         });
         let settings = &a.runs.settings;
@@ -318,7 +318,7 @@ impl Repetitions {
             instructions_sources: attempts.iter().filter_map(Attempt::instructions_source).collect(),
             cpu_ms: facts().map(|facts| facts.cpu_ms).collect(),
             wall_ms: facts().map(|facts| facts.wall_ms).collect(),
-            // Figures of different sources cannot be compared.
+            // Values of different sources cannot be compared.
             memory_kib: facts().map(|facts| facts.memory_kib.filter(|_| sources.len() == 1)).collect(),
             cpus: attempts.iter().map(|attempt| attempt.environment.cpus.clone()).collect(),
         }
@@ -340,7 +340,7 @@ impl Tests {
 }
 
 impl RunComparison {
-    /// Why instructions of this run are not compared though its figures are.
+    /// Why instructions of this run are not compared though its other metrics are.
     fn not_counted(&self) -> BTreeSet<String> {
         if self.tests.instructions.is_some() || self.not_compared.is_some() {
             return BTreeSet::new();
@@ -361,7 +361,7 @@ impl RunComparison {
         } else {
             None
         };
-        let known = |figures: &[Option<u64>]| figures.iter().copied().collect::<Option<Vec<u64>>>();
+        let known = |values: &[Option<u64>]| values.iter().copied().collect::<Option<Vec<u64>>>();
         // Counts of different sources or versions of QEMU cannot be compared.
         let same_source =
             a.instructions_sources == b.instructions_sources && a.instructions_sources.len() == 1;
@@ -369,10 +369,10 @@ impl RunComparison {
         let memory = known(&a.memory_kib).zip(known(&b.memory_kib));
         let times = [&a.cpu_ms, &a.wall_ms].into_iter().zip([&b.cpu_ms, &b.wall_ms]);
         let times = times.map(|(a, b)| Some((a.clone(), b.clone())));
-        let figures = [instructions].into_iter().chain(times).chain([memory]);
+        let metrics = [instructions].into_iter().chain(times).chain([memory]);
         let mut logarithms: RunLogarithms = [const { None }; 4];
-        for (figure, into) in figures.zip(&mut logarithms) {
-            let compared = figure.filter(|_| not_compared.is_none());
+        for (metric, into) in metrics.zip(&mut logarithms) {
+            let compared = metric.filter(|_| not_compared.is_none());
             *into = compared.map(|(a, b)| Logarithms::new(a.into_iter().zip(b)));
         }
         let tests = Tests::new(&logarithms);

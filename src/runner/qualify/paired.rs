@@ -1,6 +1,6 @@
 //! The statistics of a comparison: a paired t test on the logarithms of ratios, with its interval and its power.
 //!
-//! Each pair has one figure of A and one of B, measured shortly after each other on the same cores, so that a slower host
+//! Each pair has one value of A and one of B, measured shortly after each other on the same cores, so that a slower host
 //! slows both. Times are compared as ratios, because a slower host multiplies them. The logarithms of the ratios are tested
 //! with Student's t test, the method of Georges, Buytaert and Eeckhout, "Statistically Rigorous Java Performance Evaluation"
 //! (OOPSLA 2007), for few repetitions. Wilcoxon's signed-rank test, the alternative, finds nothing with fewer than seven
@@ -17,10 +17,10 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// The share of comparisons of equal images in which no difference is found, neither of CPU time nor of wall time nor of
-/// memory. The level of the intervals of the three figures together.
+/// memory. The level of the intervals of the three metrics together.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The probability of a false alarm of one figure: Bonferroni's correction for three figures. Instructions, which a
+/// The probability of a false alarm of one metric: Bonferroni's correction for three metrics. Instructions, which a
 /// comparison has under TCG only, have a level of their own.
 pub const LEVEL: f64 = (1.0 - CONFIDENCE) / 3.0;
 
@@ -31,11 +31,11 @@ pub const INSTRUCTIONS_LEVEL: f64 = 0.0001;
 /// The share of comparisons in which the smallest detectable difference is found.
 pub const POWER: f64 = 0.9;
 
-/// The least change of instructions that is reported, as a share: 0.2 %. A smaller one matters to no contest, and the figures
+/// The least change of instructions that is reported, as a share: 0.2 %. A smaller one matters to no contest, and the counts
 /// are so exact that almost every rebuilt program has one.
 pub const LEAST_CHANGE: f64 = 0.002;
 
-/// The comparison of a figure of B with that of A.
+/// The comparison of a metric of B with that of A.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairedTest {
     /// Number of pairs.
@@ -54,7 +54,7 @@ pub struct PairedTest {
 }
 
 impl PairedTest {
-    /// Tests the logarithms of B/A. `rounding`: the standard deviation that rounding alone gives them, because figures are
+    /// Tests the logarithms of B/A. `rounding`: the standard deviation that rounding alone gives them, because values are
     /// whole numbers; the spread is at least this. None: there are fewer than two, or a number is not finite.
     pub fn from_logarithms(logarithms: &[f64], rounding: f64) -> Option<Self> {
         let (mean, squares) = mean_and_squares(logarithms);
@@ -94,7 +94,7 @@ impl PairedTest {
         self.p * (runs as f64) < INSTRUCTIONS_LEVEL && self.change.abs() > self.least_change()
     }
 
-    /// Whether the figures of A and B differ. `runs`: the number of runs that are tested alike (Bonferroni's correction); 1
+    /// Whether the values of A and B differ. `runs`: the number of runs that are tested alike (Bonferroni's correction); 1
     /// for the test of all runs together.
     pub fn differs(&self, runs: usize) -> bool {
         self.p * (runs as f64) < LEVEL
@@ -114,7 +114,7 @@ fn mean_and_squares(numbers: &[f64]) -> (f64, f64) {
     (mean, numbers.iter().map(|number| (number - mean).powi(2)).sum())
 }
 
-/// The logarithms of the figures of some pairs.
+/// The logarithms of the values of some pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logarithms {
     a: Vec<f64>,
@@ -125,11 +125,11 @@ pub struct Logarithms {
 
 impl Logarithms {
     /// Takes the logarithms of (A, B). A whole number is rounded by at most one half, evenly distributed, which has the
-    /// variance 1/12. A figure of 0 counts as 1.
+    /// variance 1/12. A value of 0 counts as 1.
     pub fn new(pairs: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let (mut logarithms, mut variance) = (Self { a: vec![], b: vec![], rounding: 0.0 }, 0.0);
         for (a, b) in pairs {
-            let [a, b] = [a, b].map(|figure| figure.max(1) as f64);
+            let [a, b] = [a, b].map(|value| value.max(1) as f64);
             logarithms.a.push(a.ln());
             logarithms.b.push(b.ln());
             variance += (a.powi(-2) + b.powi(-2)) / 12.0;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_or_too_few_figures_have_no_difference() {
+    fn equal_or_too_few_values_have_no_difference() {
         let equal = Logarithms::new([(500, 500); 3]);
         for test in [equal.test().unwrap(), equal.test_instructions().unwrap()] {
             assert_eq!((test.change, test.p), (0.0, 1.0));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_zero_and_of_any_size_are_finite() {
+    fn values_of_zero_and_of_any_size_are_finite() {
         for pairs in [[(0, 0), (0, 1)], [(0, u64::MAX), (u64::MAX, 0)], [(u64::MAX, 1), (u64::MAX, 1)]] {
             let logarithms = Logarithms::new(pairs);
             for test in [logarithms.test().unwrap(), logarithms.test_instructions().unwrap()] {
