@@ -409,7 +409,7 @@ pub fn verify(folder: &Path, allowed: Option<&Path>) -> Result<Verified, Archive
             if facts.made_by == env!("CARGO_PKG_VERSION") {
                 verified.check("README.txt is that of this version", |verified| {
                     let text = text::read(&folder.join("README.txt"));
-                    if text.is_ok_and(|text| text != layout::readme()) {
+                    if !text.is_ok_and(|text| text == layout::readme()) {
                         verified.differs("README.txt", "is not what this version writes");
                     }
                     Ok(())

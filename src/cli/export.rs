@@ -30,8 +30,8 @@ const NO_JOB_FILE: [&str; 5] = ["archive", "csv", "summary", "oracle", "classes"
 /// --archive writes a record and its judgement to one file for `verify` and `replay` (docs/archive.md); with --tool, an
 /// archive for the authors of one tool, with its runs only (P-1).
 /// --csv writes the contest's 17 columns with all digits, and the tables of models, tools and overrides beside FILE.
-/// Judging these files gives the same judgement, except for property ids, anomalies, repeated values and times of
-/// arrival, which have no column. A resigned entry is in none of the files (P-4).
+/// Judging these files gives the same judgement, except for property ids, anomalies, repeated values, times of
+/// arrival and instructions, which have no column. A resigned entry is in none of the files (P-4).
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Args {
@@ -176,8 +176,8 @@ fn archive(args: &Args, out: &Path) -> Result<Exit, Failure> {
                     disks.push(disk);
                 }
             }
-            let (names, overrides) = (args.inputs.names.as_deref(), args.inputs.overrides.as_deref());
-            let inputs = ArchiveInputs { names, overrides, disks };
+            let (names, overrides) = (args.inputs.names_for(&args.input), args.inputs.overrides.as_deref());
+            let inputs = ArchiveInputs { names: names.as_deref(), overrides, disks };
             mcc_archive::stage(&record, &edition, results, inputs, staged.path())?;
         }
     }

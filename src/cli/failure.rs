@@ -112,11 +112,9 @@ fn runner(error: &RunnerError) -> Exit {
         RunnerError::Record(error) => record(error),
         RunnerError::Lease(mcc_vm::host::LeaseError::Stopped { .. }) => Exit::Failed,
         RunnerError::Host(_) | RunnerError::Machine(_) | RunnerError::Lease(_) => Exit::HostCannot,
-        RunnerError::WrittenEdition(_)
-        | RunnerError::Inputs(_)
-        | RunnerError::File(_)
-        | RunnerError::Measured(_)
-        | RunnerError::Failed(_) => Exit::Failed,
+        RunnerError::Inputs(_) | RunnerError::File(_) | RunnerError::Measured(_) | RunnerError::Failed(_) => {
+            Exit::Failed
+        }
         RunnerError::Campaign(_)
         | RunnerError::Edition(_)
         | RunnerError::Image(_)
@@ -215,7 +213,7 @@ fn record(error: &RecordError) -> Exit {
 fn export(error: &ExportError) -> Exit {
     match error {
         ExportError::Write(error) => file(error),
-        ExportError::Judge(_) => Exit::Usage,
+        ExportError::Judge(_) | ExportError::OtherOverrides(_) => Exit::Usage,
     }
 }
 

@@ -101,6 +101,7 @@ pub fn refuse_archive_to_certify(judgement: &Path) -> Result<(), Failure> {
 }
 
 fn from_archive(args: &Args) -> Result<Exit, Failure> {
+    refuse_inputs(&[], [args.out.clone()])?;
     let disks = args.disk.iter().map(|path| ("--disk", Some(path)));
     let others =
         [("--instances", args.instances.as_ref()), ("--allowed-signers", args.allowed_signers.as_ref())];

@@ -74,12 +74,18 @@ impl JudgeInputs {
 
     /// The files that the options name.
     pub fn files(&self) -> Vec<PathBuf> {
-        let edition = self.edition.as_ref().map(PathBuf::from);
+        // A folder can have the name of an edition.
+        let edition = self.edition.as_ref().map(PathBuf::from).filter(|edition| edition.is_file());
         [&edition, &self.models, &self.tools, &self.names, &self.overrides, &self.publication]
             .into_iter()
             .flatten()
             .cloned()
             .collect()
+    }
+
+    /// The table of names of the runs in a folder: that of --names, or else that of an archive.
+    pub fn names_for(&self, folder: &Path) -> Option<PathBuf> {
+        self.names.clone().or_else(|| record_source::own_names(folder))
     }
 
     /// Returns the edition and the results of a record (RESULTS), a table of answers, a folder of BenchKit's results (CSV
@@ -159,12 +165,14 @@ impl JudgeInputs {
                 results.add_failure_classes(record)?;
             }
             // A table of answers has the original names.
-            let names = self.names.clone().or_else(|| opened.own_names());
+            let names = self.names_for(&opened.path);
             if let Some(names) = names.filter(|_| opened.record.is_some() || inputs.len() == 1) {
                 source::read_names(&mut results, &names).map_err(Failure::usage)?;
             }
-            let folder = opened.unpacked.as_ref().map(|source| source.folder.join("overrides.csv"));
-            if self.overrides.is_none() && folder.is_some_and(|path| path.is_file()) {
+            if self.overrides.is_none()
+                && mcc_archive::is_archive(&opened.path)
+                && ArchivePaths(&opened.path).overrides().is_file()
+            {
                 stderr_line!(
                     "note: the archive {} has values that the organizers set; this command does not use them. To use them, \
                      take overrides.csv from it and give it with --overrides",
@@ -240,8 +248,8 @@ struct Opened {
     /// The folder of a record or of BenchKit's results, or a table.
     path: PathBuf,
     record: Option<Record>,
-    /// The folder of an unpacked archive, which is removed with this value.
-    unpacked: Option<RecordSource>,
+    /// The folder of a packed archive's files, which is removed with this value.
+    _unpacked: Option<RecordSource>,
 }
 
 impl Opened {
@@ -274,12 +282,7 @@ impl Opened {
             )),
             error => Failure::usage(error),
         })?;
-        Ok(Self { given: given.to_owned(), path, record, unpacked })
-    }
-
-    /// The table of names in an archive of runs on obfuscated instances.
-    fn own_names(&self) -> Option<PathBuf> {
-        self.unpacked.as_ref().map(|source| source.folder.join("names.csv")).filter(|path| path.is_file())
+        Ok(Self { given: given.to_owned(), path, record, _unpacked: unpacked })
     }
 }
 

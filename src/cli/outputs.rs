@@ -2,8 +2,9 @@
 
 use super::Failure;
 use anyhow::anyhow;
+use mcc_archive::is_archive;
 use mcc_base::files;
-use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JudgedInputs};
+use mcc_judge::judgement::{CAMPAIGN_FILE, InputDigest, JUDGEMENT_FILE, JudgedInputs};
 use mcc_judge::write::{self, INCOMPLETE};
 use std::collections::HashMap;
 use std::fs;
@@ -11,8 +12,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns a usage error if an output is the same file as an input. For an input that is a folder, its files, those of
-/// its folder `CSV`, and the database of a record count as inputs.
+/// Returns a usage error if an output is the same file as an input, or among the files of a record or an unpacked archive.
+/// For an input that is a folder, its files, those of its folder `CSV`, and the database of a record count as inputs.
 pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
     let mut known = HashMap::new();
     for path in inputs.iter().flat_map(|input| files_of(input)) {
@@ -22,20 +23,39 @@ pub fn refuse_inputs(inputs: &[PathBuf], outputs: impl IntoIterator<Item = PathB
     }
     for output in outputs {
         if let Some(record) = record_of(&output) {
+            let kind = if is_archive(&record) { "unpacked archive" } else { "record" };
             return Err(Failure::usage(anyhow!(
-                "{} is in the record {}; give another path for the output",
+                "{} is in the {kind} {}; give another path for the output",
                 output.display(),
                 record.display()
             )));
         }
-        let Some(input) = identity(&output).and_then(|file| known.get(&file)) else { continue };
-        return Err(Failure::usage(anyhow!(
-            "{} would replace the input {}; give another path for the output",
-            output.display(),
-            input.display()
-        )));
+        if let Some(input) = identity(&output).and_then(|file| known.get(&file)) {
+            return Err(would_replace(&output, input));
+        }
     }
     Ok(())
+}
+
+/// `refuse_inputs` for a folder that is replaced with all that is in it: no input may be this folder or in it.
+pub fn refuse_inputs_in(inputs: &[PathBuf], folder: &Path) -> Result<(), Failure> {
+    refuse_inputs(&[], [folder.to_owned()])?;
+    // Nothing is in a folder that does not exist.
+    let Ok(whole) = folder.canonicalize() else { return Ok(()) };
+    for input in inputs {
+        if input.canonicalize().is_ok_and(|input| input.starts_with(&whole)) {
+            return Err(would_replace(folder, input));
+        }
+    }
+    Ok(())
+}
+
+fn would_replace(output: &Path, input: &Path) -> Failure {
+    Failure::usage(anyhow!(
+        "{} would replace the input {}; give another path for the output",
+        output.display(),
+        input.display()
+    ))
 }
 
 /// Returns a usage error if `out` has the judgement of a record that is not the one with these `inputs`, or files that a
@@ -49,7 +69,7 @@ pub fn refuse_other_judgement(out: &Path, inputs: &[InputDigest]) -> Result<(), 
     if out.is_file() {
         return Err(Failure::usage(anyhow!("{} is a file; give a folder to --out", out.display())));
     }
-    let path = out.join("judgement.json");
+    let path = out.join(JUDGEMENT_FILE);
     let read = |mut file: fs::File| {
         let mut text = vec![];
         file.read_to_end(&mut text).map(|_| text)
@@ -100,7 +120,7 @@ fn files_of(input: &Path) -> Vec<PathBuf> {
     list(input).chain(list(&input.join("CSV"))).filter(|path| path.is_file()).collect()
 }
 
-/// The record that would have `output` among its own files.
+/// The record that would have `output` among its own files; an unpacked archive, which is a record too, may have no other.
 fn record_of(output: &Path) -> Option<PathBuf> {
     const OWN: [&str; 5] = ["lock", "inputs", "outputs", "running", "cluster"];
     // Folders below an existing one will be created.
@@ -111,7 +131,8 @@ fn record_of(output: &Path) -> Option<PathBuf> {
     let record = whole.ancestors().skip(1).find(|folder| folder.join("record.db").exists())?;
     let first = whole.strip_prefix(record).ok()?.components().next()?;
     let name = first.as_os_str().to_string_lossy();
-    (OWN.contains(&&*name) || name.starts_with("record.db")).then(|| record.to_owned())
+    let is_own = OWN.contains(&&*name) || name.starts_with("record.db") || is_archive(record);
+    is_own.then(|| record.to_owned())
 }
 
 /// Device and number of a file; None if it does not exist.
@@ -146,9 +167,29 @@ mod tests {
             assert!(error.error.to_string().contains("is in the record"), "{output}");
         }
         assert!(refuse_inputs(&[], [at("record/judged"), at("record.csv")]).is_ok());
+        fs::write(at("record/archive.json"), "x").unwrap();
+        for output in ["record/judged", "record/judgement/new/scores.csv", "record/names.csv"] {
+            let error = refuse_inputs(&[], [at(output)]).err().unwrap();
+            assert!(error.error.to_string().contains("is in the unpacked archive"), "{output}");
+        }
         // A folder stands for its files.
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("other.csv")]).is_err());
         assert!(refuse_inputs(&[folder.path().to_owned()], [at("new.csv")]).is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_is_replaced_is_neither_an_input_nor_above_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("site/data")).unwrap();
+        fs::create_dir(at("judged")).unwrap();
+        std::os::unix::fs::symlink("site/data", at("link")).unwrap();
+        for input in ["site", "site/data", "link", "site/../site/data"] {
+            let error = refuse_inputs_in(&[at("judged"), at(input)], &at("site")).err().unwrap();
+            assert!(error.error.to_string().contains("would replace the input"), "{input}");
+        }
+        assert!(refuse_inputs_in(&[at("judged"), at("missing")], &at("site")).is_ok());
+        assert!(refuse_inputs_in(&[at("site")], &at("site/new")).is_ok());
     }
 
     #[test]

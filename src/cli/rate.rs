@@ -1,5 +1,6 @@
 use super::evidence::Evidence;
 use super::judge_inputs::JudgeInputs;
+use super::outputs::refuse_inputs_in;
 use super::{Exit, Failure, Format, print};
 use mcc_edition::Edition;
 use mcc_judge::RunResults;
@@ -52,6 +53,12 @@ pub fn run(mut args: Args) -> Result<Exit, Failure> {
     args.inputs.failure_classes = true;
     let mut paths = vec![args.runs.clone(), args.published.clone()];
     paths.extend(args.baseline.clone());
+    if let Some(out) = &args.out {
+        let mut read = paths.clone();
+        read.extend(args.inputs.files());
+        read.extend(args.certify.clone());
+        refuse_inputs_in(&read, out)?;
+    }
     let (edition, sources) = args.inputs.sources(&paths)?;
     let mut sources = sources.into_iter();
     let (Some(own), Some(published)) = (sources.next(), sources.next()) else {

@@ -1,7 +1,7 @@
 use super::Failure;
 use super::terminal::argument;
 use anyhow::anyhow;
-use mcc_archive::{ArchiveLimits, check_digests, unpack_part};
+use mcc_archive::{ArchiveLimits, ArchivePaths, check_digests, unpack_part};
 use mcc_base::temporary;
 use mcc_store::StoreError;
 use std::io::Read;
@@ -23,6 +23,12 @@ pub fn is_archive(path: &Path) -> bool {
     let mut magic = [0; 4];
     let read = mcc_base::files::open(path).and_then(|mut file| file.read_exact(&mut magic));
     read.is_ok() && magic == [0x28, 0xb5, 0x2f, 0xfd]
+}
+
+/// The table of names in an unpacked archive of runs on obfuscated instances.
+pub fn own_names(folder: &Path) -> Option<PathBuf> {
+    let names = ArchivePaths(folder).names();
+    (mcc_archive::is_archive(folder) && names.is_file()).then_some(names)
 }
 
 /// Refuses the database of a record, which was given in place of its folder.

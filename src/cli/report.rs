@@ -1,10 +1,11 @@
-use super::outputs::refuse_inputs;
-use super::record_source::{is_archive, no_disk, open_judgement};
+use super::outputs::refuse_inputs_in;
+use super::record_source::{is_archive, no_disk, open_judgement, own_names};
 use super::terminal::{argument, note};
 use super::{Exit, Failure, print};
 use mcc_base::ordered_map::all_cores;
 use mcc_judge::certified::CERTIFIED_FILE;
 use mcc_judge::judgement::Judgement;
+use mcc_judge::source::OriginalNames;
 use mcc_model::{Archive, ArchiveError, NetKind};
 use mcc_report::plots::net_is_drawn;
 use mcc_report::{Model, SiteInput, Year, write_years};
@@ -30,6 +31,9 @@ pub struct Args {
     /// The record that was judged; adds outputs, attempts, machines and measurements of runs.
     #[arg(long, value_name = "RESULTS")]
     record: Option<PathBuf>,
+    /// With --record: the table that `judge --names` read. An archive has its own.
+    #[arg(long, value_name = "CSV", requires = "record", conflicts_with = "years")]
+    names: Option<PathBuf>,
     /// Folder of instance archives (NAME.tgz) of the contest; adds the formulas, and sizes and pictures of the nets.
     #[arg(long, value_name = "FOLDER", conflicts_with = "years")]
     instances: Option<PathBuf>,
@@ -123,8 +127,22 @@ fn refuse_other_certification(judgement: &Judgement, dir: &Path, folder: &Path) 
     Ok(())
 }
 
+/// Reads the table of names of a record's instances, and refuses one that was not judged.
+fn original_names(judgement: &Judgement, table: &Path) -> Result<OriginalNames, Failure> {
+    let names = OriginalNames::read(table).map_err(Failure::usage)?;
+    if judgement.inputs.iter().any(|input| input.sha256 == names.digest.sha256) {
+        return Ok(names);
+    }
+    Err(Failure::usage(anyhow::anyhow!(
+        "{} is not the table of names that was judged; give the table that `judge --names` read, or judge again",
+        table.display()
+    )))
+}
+
 pub fn run(args: Args) -> Result<Exit, Failure> {
-    refuse_inputs(&[], [args.out.clone()])?;
+    let inputs = args.judgement.iter().chain(&args.years).chain(&args.record).chain(&args.names);
+    let inputs: Vec<PathBuf> = inputs.chain(&args.instances).chain(&args.certified).cloned().collect();
+    refuse_inputs_in(&inputs, &args.out)?;
     let Some(given) = &args.judgement else { return years(&args.years, &args.out) };
     let source = open_judgement(given, &no_disk)?;
     let judgement_dir = &source.folder;
@@ -151,8 +169,10 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let judgement = Judgement::read(judgement_dir).map_err(Failure::usage)?;
-    let record = args.record.as_ref().or(source.record.as_ref()).map(|dir| Record::open_readonly(dir));
-    let record = record.transpose()?;
+    let folder = args.record.as_ref().or(source.record.as_ref());
+    let record = folder.map(|folder| Record::open_readonly(folder)).transpose()?;
+    let table = args.names.clone().or_else(|| own_names(folder?));
+    let names = table.map(|table| original_names(&judgement, &table)).transpose()?;
     let unfinished = |record: &Record| record.summary().map(|counts| counts.recorded < counts.planned);
     let embargo = match (args.embargo, &record) {
         (Embargo::On, _) => true,
@@ -194,6 +214,7 @@ pub fn run(args: Args) -> Result<Exit, Failure> {
     let material = SiteInput {
         judgement_dir: Some(judgement_dir),
         record,
+        names: names.as_ref().map(|names| &names.instances),
         embargo,
         models: Some(&read),
         certified: args.certified.as_deref(),

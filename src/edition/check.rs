@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Longest edition of a record or judgement, as JSON. The longest that is built in has less than 100 KB; files of structures
 /// have 4 MiB at most.
 const MAX_RECORDED_BYTES: usize = 8 << 20;
-/// Largest number of examinations, and of podiums.
+/// Largest number of examinations, of podiums, and of names in `aliases`.
 const MAX_LIST: usize = 1000;
 
 /// Checks an edition of a record or judgement, which anyone can write.
@@ -45,7 +45,10 @@ impl Edition {
 
     /// As `check`, without the keys that `unknown` names: an edition without resigned entries can lack some of them.
     fn check_content(&self) -> Result<(), Fault> {
-        for (key, length) in [("examination", self.examinations.len()), ("podium", self.podiums.len())] {
+        let aliases = self.aliases.values().map(|others| 1 + others.len()).sum();
+        let lists =
+            [("examination", self.examinations.len()), ("podium", self.podiums.len()), ("aliases", aliases)];
+        for (key, length) in lists {
             ensure(
                 length <= MAX_LIST,
                 &[key],

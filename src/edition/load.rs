@@ -70,6 +70,13 @@ mod tests {
             (recorded(|edition| edition.variant_suffixes = vec![String::new()]), "must not be empty"),
             (recorded(|edition| edition.title = "x".repeat(8 << 20)), "at most 8388608 are read"),
             (
+                recorded(|edition| {
+                    let others = (0..1000).map(|number| number.to_string()).collect();
+                    edition.aliases = [("a".to_owned(), others)].into();
+                }),
+                "key `aliases`: has 1001 items, and at most 1000 are read",
+            ),
+            (
                 recorded(|edition| edition.podiums[0].examinations = vec!["StateSpace".to_owned(); 2]),
                 "examination `StateSpace` is named twice",
             ),

@@ -85,13 +85,16 @@ impl JudgementError {
     }
 }
 
-/// Opens `judgement.json` of a folder, or else `judgement.json.gz`, as which a site has a long one. Returns its path too.
+/// The file that has the whole judgement.
+pub const JUDGEMENT_FILE: &str = "judgement.json";
+
+/// Opens the file `name` of a judgement in a folder, or else `NAME.gz`, as which a site has a long one. Returns its path too.
 ///
 /// # Errors
 /// The file cannot be opened.
-pub fn open(dir: &Path) -> Result<(PathBuf, Box<dyn Read>), JudgementError> {
-    let path = dir.join("judgement.json");
-    let packed = dir.join("judgement.json.gz");
+pub fn open(dir: &Path, name: &str) -> Result<(PathBuf, Box<dyn Read>), JudgementError> {
+    let path = dir.join(name);
+    let packed = dir.join(format!("{name}.gz"));
     if !path.exists() && packed.exists() {
         let content = published::open(&packed)?;
         return Ok((packed, content));
@@ -166,7 +169,7 @@ impl Judgement {
     /// # Errors
     /// The file cannot be read, is not a judgement of this version, or is inconsistent.
     pub fn read(dir: &Path) -> Result<Self, JudgementError> {
-        let (path, file) = open(dir)?;
+        let (path, file) = open(dir, JUDGEMENT_FILE)?;
         let read = serde_json::from_reader(BufReader::with_capacity(1 << 16, file));
         let judgement: Self = read.map_err(|error| JudgementError::of_json(error, &path))?;
         judgement.check()?;

@@ -3,7 +3,7 @@
 //! The contest's table has no columns for some facts. An exported table has them where readers of the contest's table
 //! ignore them: the word of the ending in `Status`, the marks of a run in the sub-field `flags`, the techniques of a
 //! position separated by ` ; `, the host in the run id. So an exported table gives the same judgement when it is read
-//! again, except for what it does not contain: property ids, remarks, and values that were given more than once.
+//! again, except for what `export --help` lists.
 
 use crate::judgement::Ending;
 use mcc_campaign::benchkit::contest_table::{Form, Results};

@@ -23,7 +23,7 @@ use mcc_base::OnFile;
 use mcc_base::names::MAX_NAME_BYTES;
 use mcc_edition::{OtherEdition, fraction};
 use mcc_judge::judgement::{
-    Entry, InputDigest, JudgementError, MAX_ENTRIES, Medal, Status, has_short_denominator,
+    Entry, InputDigest, JUDGEMENT_FILE, JudgementError, MAX_ENTRIES, Medal, Status, has_short_denominator,
 };
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive};
@@ -292,7 +292,7 @@ impl Judgement {
     /// # Errors
     /// The file cannot be read, is not a judgement, or refers to an entry or category that it does not have.
     pub fn read(dir: &Path) -> Result<Option<Self>, JudgementError> {
-        let (path, mut file) = mcc_judge::judgement::open(dir)?;
+        let (path, mut file) = mcc_judge::judgement::open(dir, JUDGEMENT_FILE)?;
         let mut beginning = Vec::new();
         file.by_ref().take(256).read_to_end(&mut beginning).on("read", &path)?;
         let mut without_blanks = beginning.clone();

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// A file cannot be written.
 pub fn write(judgement: &Judgement, dir: &Path) -> Result<(), FileError> {
     std::fs::create_dir_all(dir).on("create", dir)?;
-    let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
+    let mut json = AtomicFile::new(&dir.join(JUDGEMENT_FILE))?;
     json.value(judgement)?;
     json.text("\n")?;
     let content = |(table, rows): &(Table, Rows)| (table.file, rows(judgement, table.header()));

@@ -4,7 +4,7 @@ use super::plots;
 use super::show::{self, visible};
 use super::{ReportError, rule_links};
 use mcc_base::Mark;
-use mcc_base::names::{file_name, file_names};
+use mcc_base::names::{RunId, file_name, file_names};
 use mcc_base::text::percent_encoded;
 use mcc_campaign::EntryPublication;
 use mcc_edition::Status;
@@ -30,6 +30,8 @@ pub struct SiteInput<'a> {
     pub judgement_dir: Option<&'a Path>,
     /// The record that was judged.
     pub record: Option<&'a Record>,
+    /// The original names of the record's instances, by their obfuscated ones; None: they are not obfuscated.
+    pub names: Option<&'a HashMap<String, String>>,
     /// Whether surprise models are under embargo: then the site does not name them (rule M-6).
     pub embargo: bool,
     /// Reads the model of an instance; None if it is not there, an error with the place of a mistake.
@@ -71,6 +73,8 @@ pub struct Contest<'a> {
     pub instances: Vec<usize>,
     /// The runs that the record has.
     pub recorded: BTreeSet<RunKey>,
+    /// The names of instances in the record, by their original ones; None: they are the same.
+    recorded_names: Option<HashMap<String, String>>,
     /// Recorded and planned runs of an unfinished campaign.
     pub unfinished: Option<(u64, u64)>,
     /// The pages that every page links to: path and name.
@@ -157,6 +161,8 @@ impl<'a> Contest<'a> {
         pages.push((rule_links::PATH, "Rules"));
         let examinations = examinations.into_iter().collect();
         let (recorded, unfinished) = Default::default();
+        let obfuscated = material.record.zip(material.names);
+        let recorded_names = obfuscated.map(|(record, names)| names_in_record(record, names)).transpose()?;
         let mut contest = Self {
             judgement,
             input: material,
@@ -164,6 +170,7 @@ impl<'a> Contest<'a> {
             examinations,
             instances,
             recorded,
+            recorded_names,
             unfinished,
             pages,
             instance_of,
@@ -200,8 +207,7 @@ impl<'a> Contest<'a> {
         doubtful
             .extend(judgement.unresolved.iter().chain(&judgement.excluded).filter_map(|run| self.key(run)));
         for key in doubtful {
-            // A record cannot have a run whose names are not valid parts of a path.
-            let Ok(run) = self.run_name(key).parse() else { continue };
+            let Some(run) = self.recorded_run(key) else { continue };
             if !record.attempts_if_planned(&run)?.is_empty() {
                 self.recorded.insert(key);
             }
@@ -226,11 +232,23 @@ impl<'a> Contest<'a> {
         &self.judgement.entries[entry]
     }
 
-    /// `entry/instance/examination`, as the record names it.
+    /// `entry/instance/examination`, as the judgement names it.
     pub fn run_name(&self, (entry, instance, examination): RunKey) -> String {
         let judgement = self.judgement;
         let (entry, instance) = (&judgement.entries[entry].entry, &judgement.instances[instance].instance);
         format!("{entry}/{instance}/{}", judgement.examinations[examination])
+    }
+
+    /// The run as the record names it; None if no record can have it: its names are not valid parts of a path, or the
+    /// record has no such instance.
+    pub fn recorded_run(&self, (entry, instance, examination): RunKey) -> Option<RunId> {
+        let judgement = self.judgement;
+        let mut name = &judgement.instances[instance].instance;
+        if let Some(names) = &self.recorded_names {
+            name = names.get(name)?;
+        }
+        let (entry, examination) = (&judgement.entries[entry].entry, &judgement.examinations[examination]);
+        format!("{entry}/{name}/{examination}").parse().ok()
     }
 
     /// The common beginning of the paths of a run's raw outputs in the site.
@@ -434,6 +452,26 @@ impl<'a> Contest<'a> {
             pages: self.pages.clone(),
         }
     }
+}
+
+/// The names of the instances in a record by their original ones, of which `names` has those that differ.
+fn names_in_record(
+    record: &Record,
+    names: &HashMap<String, String>,
+) -> Result<HashMap<String, String>, ReportError> {
+    let mut recorded: HashMap<String, String> = HashMap::new();
+    for instance in &record.facts().instances {
+        let name = instance.name.as_str();
+        let original = names.get(name).map_or(name, String::as_str);
+        if let Some(other) = recorded.insert(original.to_owned(), name.to_owned()) {
+            return Err(ReportError::Refused(format!(
+                "the instances {other} and {name} of the record {} have the same original name {original}; give --record the \
+                 record that was judged",
+                record.dir().display()
+            )));
+        }
+    }
+    Ok(recorded)
 }
 
 /// Title, navigation and banners that every page has.

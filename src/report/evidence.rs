@@ -9,11 +9,10 @@ use super::site::NewSite;
 use super::table::{self, MarkRow};
 use super::{ReportError, script};
 use askama::Template;
-use mcc_base::files;
 use mcc_campaign::benchkit::FoundFailure;
 use mcc_edition::fraction;
 use mcc_judge::absence::{Absence, Elsewhere};
-use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict};
+use mcc_judge::judgement::{Flag, FlagKind, RunName, ValueVerdict, open};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
@@ -131,7 +130,7 @@ pub fn write(contest: &Contest, dir: Option<&Path>, site: &NewSite) -> Result<()
 
 /// A small table that the judgement has as a file only; None if `judge` did not write it, or if it is empty.
 fn table_part(dir: &Path, title: &'static str, file: &'static str) -> Option<TablePart> {
-    let mut table = csv::Reader::from_reader(files::open_own(&dir.join(file)).ok()?.take(MAX_TABLE_BYTES));
+    let mut table = csv::Reader::from_reader(open(dir, file).ok()?.1.take(MAX_TABLE_BYTES));
     let columns = table.headers().ok()?.clone();
     let head = columns.iter().map(heading).collect();
     let mut rows: Vec<Row> = Vec::new();

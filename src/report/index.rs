@@ -197,11 +197,13 @@ impl RecordFacts {
         self.attempts.len()
     }
 
-    /// Adds the attempts of a run of `entry`.
-    pub fn add(&mut self, key: RunKey, entry: &str, attempts: &[KeptAttempt]) {
+    /// Adds the attempts of a run.
+    pub fn add(&mut self, contest: &Contest, key: RunKey, attempts: &[KeptAttempt]) {
         self.attempts.insert(key, attempts.len());
         let Some(KeptAttempt { attempt, .. }) = attempts.last() else { return };
-        self.disturbed.add(&attempt.run, attempt.outcome.word(), attempt.environment.host_state.as_ref());
+        // The record can have an obfuscated name of the instance.
+        let run = contest.run_name(key).parse().unwrap_or_else(|_| attempt.run.clone());
+        self.disturbed.add(&run, attempt.outcome.word(), attempt.environment.host_state.as_ref());
         if attempt.outcome == Outcome::NotCompeting {
             self.without_machine += 1;
             return;
@@ -216,8 +218,8 @@ impl RecordFacts {
         });
         // One for each instance would hide the others; the page of a run has it.
         for disk in attempt.disks.iter().filter(|disk| disk.role != INSTANCE_DISK) {
-            let key = (disk.role.clone(), disk.sha256.clone(), disk.bytes);
-            self.disks.entry(key).or_default().insert(entry.into());
+            let entries = self.disks.entry((disk.role.clone(), disk.sha256.clone(), disk.bytes)).or_default();
+            entries.insert(contest.entry(key.0).entry.clone());
         }
     }
 }

@@ -66,7 +66,6 @@ pub use rate::write_rating;
 pub use years::{Year, write_years};
 
 use mcc_base::FileError;
-use mcc_base::names::RunId;
 use mcc_base::ordered_map::{Feed, ordered_map};
 use mcc_campaign::benchkit::FoundFailure;
 use mcc_judge::failures::FailureReader;
@@ -238,8 +237,8 @@ fn write_in_parallel(
         let Some(record) = record else { return Ok(Vec::new()) };
         let keys = recorded.get(&instance).map_or(&[][..], Vec::as_slice);
         let runs = keys.iter().map(|&key| {
-            let attempts = kept_attempts(record, &contest.run_name(key))?;
-            facts.add(key, &contest.entry(key.0).entry, &attempts);
+            let attempts = kept_attempts(record, contest, key)?;
+            facts.add(contest, key, &attempts);
             Ok((key, attempts))
         });
         runs.collect::<Result<Vec<_>, ReportError>>()
@@ -292,14 +291,20 @@ fn write_in_parallel(
 }
 
 /// All attempts at a run in order; the last one was judged.
-fn kept_attempts(record: &Record, run: &str) -> Result<Vec<KeptAttempt>, ReportError> {
+fn kept_attempts(
+    record: &Record,
+    contest: &contest::Contest,
+    key: contest::RunKey,
+) -> Result<Vec<KeptAttempt>, ReportError> {
     let other = || {
         ReportError::Refused(format!(
-            "run {run} is in the judgement but not in the record {}; give --record the record that was judged",
+            "run {} is in the judgement but not in the record {}; give --record the record that was judged, and --names if it \
+             was judged with a table of names",
+            contest.run_name(key),
             record.dir().display()
         ))
     };
-    let run: RunId = run.parse().map_err(|_| other())?;
+    let run = contest.recorded_run(key).ok_or_else(other)?;
     let attempts = record.attempts_if_planned(&run)?;
     if attempts.is_empty() {
         return Err(other());

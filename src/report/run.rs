@@ -28,6 +28,9 @@ pub struct Recorded {
 
 #[derive(Serialize)]
 struct RunData {
+    /// The run as the record names it; None: as the judgement does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     /// Name, value and note of each measurement.
     tiles: Vec<(&'static str, String, String)>,
     facts: Vec<(&'static str, String)>,
@@ -131,6 +134,7 @@ impl Recorded {
         let attempt = &judged.attempt;
         let machine = attempt.machine.iter().map(|argument| visible(argument)).collect();
         let run = RunData {
+            name: (attempt.run != contest.run_name(key)).then(|| visible(&attempt.run)),
             tiles: tiles(contest, attempt),
             facts: facts(contest, judged),
             marks: attempt.marks.iter().map(|mark| visible(mark)).collect(),

@@ -5,8 +5,8 @@ use askama::Template;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mcc_base::temporary::{folder_beside, replace_folder};
-use mcc_base::{FileError, OnFile, files};
-use mcc_judge::judgement::JudgementError;
+use mcc_base::{FileError, OnFile};
+use mcc_judge::judgement::{JUDGEMENT_FILE, JudgementError, open};
 use mcc_judge::schema::Table;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -46,8 +46,6 @@ const TOP_LEVEL: [&str; 30] = [
     MADE_BY,
 ];
 const MADE_BY: &str = "mcc-harness-site.json";
-/// The file of the judgement that is published with the site besides its tables.
-const JUDGEMENT_FILE: &str = "judgement.json";
 /// Files of data with more bytes than this are compressed with gzip.
 const GZIP_FROM_BYTES: usize = 1 << 20;
 /// Longest file of data that is read.
@@ -164,11 +162,13 @@ impl NewSite {
             if embargo && !WITHOUT_INSTANCES.contains(&name) {
                 continue;
             }
-            let path = dir.join(name);
-            let content = match read(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                content => content.on("read", &path).map_err(JudgementError::from)?,
+            let (path, file) = match open(dir, name) {
+                Err(JudgementError::File(error)) if error.source.kind() == io::ErrorKind::NotFound => {
+                    continue;
+                }
+                opened => opened?,
             };
+            let content = read(file).on("read", &path).map_err(JudgementError::from)?;
             // With certified values it has more columns.
             if !content.starts_with(header.trim_end().as_bytes()) {
                 let place = path.display();
@@ -208,9 +208,9 @@ impl NewSite {
 }
 
 /// Reads a file of a judgement, which others may have made.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(file: impl Read) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    match files::open_own(path)?.take(MAX_DATA_BYTES).read_to_end(&mut content)? as u64 {
+    match file.take(MAX_DATA_BYTES).read_to_end(&mut content)? as u64 {
         MAX_DATA_BYTES => Err(io::ErrorKind::FileTooLarge.into()),
         _ => Ok(content),
     }

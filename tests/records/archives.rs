@@ -208,7 +208,7 @@ fn a_record_with_other_tables_or_indices_is_refused() {
             "index ends",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for name in files(original.path()) {
             let to = folder.path().join(&name);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -219,7 +219,7 @@ fn a_record_with_other_tables_or_indices_is_refused() {
         db.execute_batch(&change).unwrap();
         drop(db);
         forge_sums(folder.path());
-        let out = folder.path().join("judged");
+        let out = beside.path().join("judged");
         for command in [vec!["verify", text(folder.path())], vec!["judge", text(folder.path()), "--out", text(&out)]] {
             let said = printed(&command, 2);
             assert!(said.contains(part) && said.contains("record.db"), "{change}: {said}");
@@ -290,10 +290,10 @@ fn the_runs_of_an_archive_with_an_output_are_listed() {
 
 #[test]
 fn a_changed_output_is_not_judged() {
-    let folder = unpacked();
+    let (folder, beside) = (unpacked(), tempfile::tempdir().unwrap());
     let outputs = folder.path().join("outputs").join(RUN).join("1");
     let original = fs::read_to_string(outputs.join("stdout")).unwrap();
-    let out = folder.path().join("judged");
+    let out = beside.path().join("judged");
     let samples = outputs.join("samples.csv.gz");
     let kept = fs::read(&samples).unwrap();
     fs::copy(outputs.join("../../CTLCardinality/1/samples.csv.gz"), &samples).unwrap();
@@ -317,7 +317,7 @@ fn a_changed_output_is_not_judged() {
 
 #[test]
 fn a_changed_judgement_of_an_archive_is_not_shown() {
-    let folder = unpacked();
+    let (folder, beside) = (unpacked(), tempfile::tempdir().unwrap());
     let path = folder.path().join("judgement/judgement.json");
     let original = fs::read_to_string(&path).unwrap();
     fs::write(&path, original.replacen("\"gold\"", "\"none\"", 1)).unwrap();
@@ -328,7 +328,7 @@ fn a_changed_judgement_of_an_archive_is_not_shown() {
         .filter(|line| !line.ends_with("judgement.json"))
         .map(|line| format!("{line}\n"))
         .collect();
-    let out = folder.path().join("site");
+    let out = beside.path().join("site");
     for (lines, expected) in [(listed, "has sha256 "), (unlisted, "is not listed in SHA256SUMS")] {
         fs::write(&sums, lines).unwrap();
         let packed = packed(folder.path());
@@ -494,7 +494,7 @@ fn a_small_archive_that_unpacks_to_gigabytes_is_refused() {
 
 #[test]
 fn a_record_of_a_small_archive_that_needs_gigabytes_of_memory_is_refused() {
-    let folder = unpacked();
+    let (folder, beside) = (unpacked(), tempfile::tempdir().unwrap());
     let db = rusqlite::Connection::open(folder.path().join("record.db")).unwrap();
     // Each text is short enough, and all of them together are not.
     let ids = "json('[\"' || replace(hex(zeroblob(5000000)), '00', '\",\"') || '\"]')";
@@ -504,7 +504,7 @@ fn a_record_of_a_small_archive_that_needs_gigabytes_of_memory_is_refused() {
     forge_sums(folder.path());
     let archive = packed(folder.path());
     assert!(archive.as_file().metadata().unwrap().len() < 200_000);
-    let out = folder.path().join("out");
+    let out = beside.path().join("out");
     for command in ["judge", "import"] {
         let said = printed(&[command, text(archive.path()), "--out", text(&out)], 2);
         assert!(said.contains("`record.db` of ") && said.contains("is larger than 67108864 bytes"), "{said}");

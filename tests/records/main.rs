@@ -1,6 +1,7 @@
 //! Plans, records, shards and archives.
 
 mod archive_grammar;
+mod archive_inputs;
 mod archives;
 mod executor;
 mod forged_rows;

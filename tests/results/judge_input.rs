@@ -87,6 +87,40 @@ fn an_output_never_replaces_an_input() {
     assert_eq!(folder.read("overrides.csv"), overrides);
     assert_eq!(folder.read("new.models.csv"), models);
     folder.run("export in.csv --edition mcc-2018 --csv out.csv", 0);
+    // The name of an edition is not that of a folder.
+    fs::create_dir(folder.path().join("mcc-2018")).unwrap();
+    fs::write(folder.path().join("mcc-2018/out.csv"), "").unwrap();
+    folder.run("export in.csv --edition mcc-2018 --csv mcc-2018/out.csv", 0);
+}
+
+#[test]
+fn a_site_does_not_replace_the_judgement_in_it() {
+    let folder = Folder::with(&[("answers.csv", &three("T"))]);
+    folder.run("judge answers.csv --edition mcc-2018 --out judged", 0);
+    let names = ["judgement.json", "trusted.csv"];
+    for name in names {
+        // Of such a length that a site has it packed.
+        let long = folder.read(&format!("judged/{name}")) + &"\n".repeat(1 << 20);
+        fs::write(folder.path().join("judged").join(name), long).unwrap();
+    }
+    folder.run("report judged --out site", 0);
+    let packed = |site: &str| {
+        names.map(|name| fs::read(folder.path().join(format!("{site}/data/{name}.gz"))).unwrap())
+    };
+    let before = packed("site");
+    fs::copy(folder.path().join("answers.csv"), folder.path().join("site/data/answers.csv")).unwrap();
+    for line in [
+        "report site/data --out site",
+        "report site/data --out site --embargo on",
+        "report --years judged site/data --out site",
+        "rate site/data/answers.csv --published answers.csv --edition mcc-2018 --out site",
+    ] {
+        let error = folder.run(line, 2);
+        assert!(error.contains("site would replace the input site/data"), "{line}: {error}");
+    }
+    assert!(packed("site") == before);
+    folder.run("report site/data --out other", 0);
+    assert!(packed("other") == before);
 }
 
 #[test]

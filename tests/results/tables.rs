@@ -227,6 +227,12 @@ fn overrides_and_infrastructure_failures_are_exported() {
     assert!(first["trusted"].contains(",F,override,,a b"), "{first:?}");
     assert_eq!(first, judged(&folder.path().join("second")));
 
+    // The values of an earlier table are not left beside another one.
+    let export = [&["export", "answers.csv", "--csv", "raw.csv"], &edition[..]].concat();
+    let (code, _, error) = harness(folder.path(), &export);
+    assert!(code == 2 && error.contains("raw.overrides.csv: belongs to another table"), "{error}");
+    fs::remove_file(folder.path().join("raw.overrides.csv")).unwrap();
+
     // An infrastructure failure is not read as a run without an answer, in either form.
     let failed = row("b", "ReachabilityDeadlock", "", "infrastructure");
     file("answers.csv", &[HEADER, &deadlock("a"), &failed].concat());
@@ -243,6 +249,12 @@ fn overrides_and_infrastructure_failures_are_exported() {
     }
     done(folder.path(), &[&["export", "answers.csv", "--summary", "summary.csv"], &edition[..]].concat());
     assert!(fs::read_to_string(folder.path().join("summary.csv")).unwrap().contains(",infrastructure,"));
+    // If a file cannot be replaced, no table is beside those of another one.
+    fs::remove_file(folder.path().join("raw.models.csv")).unwrap();
+    fs::create_dir(folder.path().join("raw.models.csv")).unwrap();
+    let export = [&["export", "answers.csv", "--csv", "raw.csv"], &edition[..]].concat();
+    assert_ne!(harness(folder.path(), &export).0, 0);
+    assert!(!folder.path().join("raw.csv").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::contest_table::{self, Columns};
 use super::run_results::{FALSE, InstanceFacts, NONE, NOT_KEPT, RunResults, RunRow, TRUE};
 pub use super::values::SourceError;
 use super::values::{check_entry_count, digest, value_number};
-use crate::judgement::{Ending, Entry};
+use crate::judgement::{Ending, Entry, InputDigest};
 use csv::StringRecord;
 use mcc_base::names::check_name;
 use mcc_base::text::check_lines;
@@ -261,38 +261,58 @@ pub fn read_tools(results: &mut RunResults, path: &Path) -> Result<Vec<String>, 
 /// The header of the table of names that `image inputs --obfuscate` writes.
 pub const NAMES_HEADER: [&str; 4] = ["instance", "kind", "original", "obfuscated"];
 
-/// Reads the table of names that `image inputs --obfuscate` wrote, and replaces the obfuscated names of instances and
-/// property ids by the original ones (T-5).
+/// The table of names that `image inputs --obfuscate` wrote (T-5).
+pub struct OriginalNames {
+    /// The original names of instances, by their obfuscated ones.
+    pub instances: HashMap<String, String>,
+    /// The original property ids, by their obfuscated ones.
+    ids: HashMap<String, String>,
+    /// Name and digest of the file.
+    pub digest: InputDigest,
+}
+
+impl OriginalNames {
+    /// Reads the table.
+    ///
+    /// # Errors
+    /// The table cannot be read, or one obfuscated name has two originals.
+    pub fn read(path: &Path) -> Result<Self, SourceError> {
+        let mut table = Table::open(path)?;
+        if table.header() != NAMES_HEADER {
+            return Err(table.wrong_header(NAMES_HEADER.join(",")).into());
+        }
+        let (mut instances, mut ids) = (HashMap::new(), HashMap::new());
+        table.each_row(|row| {
+            let names = match &row[1] {
+                "instance" => &mut instances,
+                "property" => &mut ids,
+                _ => return Ok(()),
+            };
+            for (column, name) in [("original", &row[2]), ("obfuscated", &row[3])] {
+                check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
+            }
+            // A property whose name is that of its examination has the same name in every instance.
+            match names.insert(row[3].to_owned(), row[2].to_owned()) {
+                Some(other) if other != row[2] => Err(format!(
+                    "{} is the obfuscated name of both {other} and {}; give the file as it was written",
+                    &row[3], &row[2]
+                )),
+                _ => Ok(()),
+            }
+        })?;
+        Ok(Self { instances, ids, digest: digest(path)? })
+    }
+}
+
+/// Replaces the obfuscated names of instances and property ids by the original ones in the table at `path`.
 ///
 /// # Errors
-/// The table cannot be read, one obfuscated name has two originals, or none of its instances has answers.
+/// The table cannot be read, or none of its instances has answers.
 pub fn read_names(results: &mut RunResults, path: &Path) -> Result<(), SourceError> {
-    let mut table = Table::open(path)?;
-    if table.header() != NAMES_HEADER {
-        return Err(table.wrong_header(NAMES_HEADER.join(",")).into());
-    }
-    let (mut instances, mut ids) = (HashMap::new(), HashMap::new());
-    table.each_row(|row| {
-        let names = match &row[1] {
-            "instance" => &mut instances,
-            "property" => &mut ids,
-            _ => return Ok(()),
-        };
-        for (column, name) in [("original", &row[2]), ("obfuscated", &row[3])] {
-            check_name("the name", name).map_err(|bad| format!("column {column}: {bad}"))?;
-        }
-        // A property whose name is that of its examination has the same name in every instance.
-        match names.insert(row[3].to_owned(), row[2].to_owned()) {
-            Some(other) if other != row[2] => Err(format!(
-                "{} is the obfuscated name of both {other} and {}; give the file as it was written",
-                &row[3], &row[2]
-            )),
-            _ => Ok(()),
-        }
-    })?;
+    let names = OriginalNames::read(path)?;
     let wrong = |message| SourceError::NameTable { path: path.to_owned(), message };
-    results.rename(&instances, &ids).map_err(wrong)?;
-    results.inputs.push(digest(path)?);
+    results.rename(&names.instances, &names.ids).map_err(wrong)?;
+    results.inputs.push(names.digest);
     Ok(())
 }
 

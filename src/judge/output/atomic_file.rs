@@ -111,19 +111,17 @@ pub fn replace(mut json: AtomicFile, mut tables: Vec<AtomicFile>, dir: &Path) ->
     AtomicFile::new(&incomplete)?.rename()?;
     if has_earlier {
         let stays = |name: &&str| tables.iter().any(|table| table.path() == dir.join(name));
-        for name in files().filter(|name| !stays(name)) {
-            match std::fs::remove_file(dir.join(name)) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(FileError { action: "remove", path: dir.join(name), source });
-                }
-                _ => {}
-            }
-        }
+        files().filter(|name| !stays(name)).try_for_each(|name| remove(&dir.join(name)))?;
     }
     tables.into_iter().chain([json]).try_for_each(|file| file.rename().map(drop))?;
-    match std::fs::remove_file(&incomplete) {
-        // By another process that wrote the same judgement.
+    // Another process that wrote the same judgement may have removed it.
+    remove(&incomplete)
+}
+
+/// Removes a file, if there is one.
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match std::fs::remove_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        removed => removed.on("remove", &incomplete),
+        removed => removed.on("remove", path),
     }
 }

@@ -1,6 +1,6 @@
 //! Writes judged results as the contest's table of results (`raw-result-analysis.csv`); see also `table_words`.
 
-use super::atomic_file::AtomicFile;
+use super::atomic_file::{AtomicFile, remove};
 use super::schema;
 use super::write::override_rows;
 use crate::input::run_results::{RunKey, RunResults};
@@ -21,7 +21,8 @@ pub type Cores = BTreeMap<String, u32>;
 /// judgement. Resigned entries are in none of the files (P-4).
 ///
 /// # Errors
-/// The results cannot be judged, or a file cannot be written.
+/// The results cannot be judged, a file cannot be written, or there is a `STEM.overrides.csv` although the organizers set no
+/// values.
 pub fn export(
     edition: &Edition,
     results: RunResults,
@@ -65,15 +66,20 @@ pub fn export(
     for known in &judge.header.entries {
         tools.row([&known.entry, &known.tool, known.status.word(), &known.note])?;
     }
-    let mut files = vec![table, models, tools];
+    let mut beside = vec![models, tools];
+    let mut overrides_file = companion("overrides")?;
     if !overrides.is_empty() {
-        let mut file = companion("overrides")?;
-        file.row(schema::OVERRIDES.columns)?;
-        file.text(&overrides)?;
-        files.push(file);
+        overrides_file.row(schema::OVERRIDES.columns)?;
+        overrides_file.text(&overrides)?;
+        beside.push(overrides_file);
+    } else if overrides_file.path().exists() {
+        return Err(ExportError::OtherOverrides(overrides_file.path().to_owned()));
     }
-    files.iter_mut().try_for_each(AtomicFile::flush)?;
-    let paths = files.into_iter().map(AtomicFile::rename).collect::<Result<_, _>>()?;
+    beside.iter_mut().chain([&mut table]).try_for_each(AtomicFile::flush)?;
+    // So that after a kill no table is beside the files of another one.
+    remove(path)?;
+    let beside = beside.into_iter().map(AtomicFile::rename).collect::<Result<Vec<_>, _>>()?;
+    let paths = [vec![table.rename()?], beside].concat();
     Ok(Exported { rows, paths })
 }
 
@@ -121,6 +127,10 @@ pub enum ExportError {
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] FileError),
+    /// The file of overrides beside the table is of another one.
+    #[error("{}: belongs to another table, because the organizers set no values of this one; give another path for the table, or \
+             remove this file if it is not needed", .0.display())]
+    OtherOverrides(PathBuf),
 }
 
 struct Writer<'a> {

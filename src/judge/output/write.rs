@@ -38,7 +38,7 @@ pub fn write(judge: &Judge, dir: &Path) -> Result<JudgementTotals, FileError> {
 pub fn write_by(judge: &Judge, dir: &Path, threads: NonZeroUsize) -> Result<JudgementTotals, FileError> {
     std::fs::create_dir_all(dir).on("create", dir)?;
     let header = &judge.header;
-    let mut json = AtomicFile::new(&dir.join("judgement.json"))?;
+    let mut json = AtomicFile::new(&dir.join(JUDGEMENT_FILE))?;
     let mut trusted = AtomicFile::new(&dir.join("trusted.csv"))?;
     let certified = certified::is_among(&header.inputs);
     let columns = schema::TRUSTED.columns.iter().copied();
@@ -126,7 +126,7 @@ const METADATA: [&str; 3] = ["datapackage.json", "ro-crate-metadata.json", "CITA
 pub fn files() -> impl Iterator<Item = &'static str> {
     let tables = schema::JUDGEMENT.iter().map(|table| table.file);
     let other_contests = ["verdicts.csv", "quantiles.csv", "recorded.csv"];
-    tables.chain(other_contests).chain(METADATA).chain(["judgement.json"])
+    tables.chain(other_contests).chain(METADATA).chain([JUDGEMENT_FILE])
 }
 
 /// Blocks that one thread judged, as rows of the files, and the marks of their runs that exclude costs, by entry.

@@ -440,7 +440,7 @@ function drawRun({ instance, examination, entry }, block) {
   } else parts.push(section("Answers", element("p", {}, recorded ? "This run is not in the judgement." : "The judgement has no such run.")));
   parts.push(netPicture());
   if (recorded) {
-    const run = shellWord(`${name}/${where}/${title}`);
+    const run = shellWord(recorded.name ?? `${name}/${where}/${title}`);
     parts.push(...recordOf(recorded, { instance, examination, entry }), section("Check this run", element("p", {}, recorded.outputs ? "These commands repeat the run, check its output line by line, and explain its trusted values. With --allow-degraded, a computer that is not like those of the contest can repeat it." : "The tool was not started, so there is nothing to repeat. This command explains the trusted values."),
       ...commands([...(recorded.outputs ? [`mcc-harness replay ${archive()} --run ${run} --allow-degraded`, `mcc-harness lint ${archive()} --run ${run}`] : []), `mcc-harness explain ${archive()} --instance ${shellWord(where)} --examination ${shellWord(title)}`])));
   }
