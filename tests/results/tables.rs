@@ -249,12 +249,6 @@ fn overrides_and_infrastructure_failures_are_exported() {
     }
     done(folder.path(), &[&["export", "answers.csv", "--summary", "summary.csv"], &edition[..]].concat());
     assert!(fs::read_to_string(folder.path().join("summary.csv")).unwrap().contains(",infrastructure,"));
-    // If a file cannot be replaced, no table is beside those of another one.
-    fs::remove_file(folder.path().join("raw.models.csv")).unwrap();
-    fs::create_dir(folder.path().join("raw.models.csv")).unwrap();
-    let export = [&["export", "answers.csv", "--csv", "raw.csv"], &edition[..]].concat();
-    assert_ne!(harness(folder.path(), &export).0, 0);
-    assert!(!folder.path().join("raw.csv").exists());
 }
 
 #[test]
