@@ -9,6 +9,7 @@ use crate::net::{Compiled, Marking, Named};
 use crate::proof::{Condition, Prover};
 use crate::proof_lp::Linear;
 use crate::questions::{Kind, Metric};
+use crate::relaxed_plan::follow_plans;
 use crate::search::{Aim, Goal, MANY_TOKENS, best_first, guided, walk, walk_in_bulk, without_cycles};
 use mcc_base::random::SplitMix;
 use mcc_checker::Value;
@@ -67,6 +68,7 @@ impl Engine<'_> {
             walk_in_bulk(net, &mut goals, 51 + round, &limits.share(0.25, 0.0));
         }
         walk(net, &mut goals, 7 + round, &limits.share(0.35, 0.0));
+        follow_plans(net, &mut goals, &limits.share(0.2, 0.0));
         let open = |goals: &[Goal]| -> Vec<usize> {
             (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect()
         };

@@ -4,7 +4,7 @@
 use crate::budget::Limits;
 use crate::formula::{SIZE_OF_STEP, Sum};
 use crate::net::{Compiled, Marking};
-use crate::search::Walker;
+use crate::walker::Walker;
 use mcc_base::random::SplitMix;
 
 /// A sum of tokens that may be unbounded.

@@ -82,6 +82,7 @@ mod questions;
 mod random_instances;
 #[cfg(test)]
 mod random_nets;
+mod relaxed_plan;
 mod search;
 mod shrink;
 mod shrink_coloured;
@@ -91,6 +92,7 @@ mod smpt;
 mod space;
 mod store;
 mod unfold;
+mod walker;
 mod words;
 
 pub use budget::{Budget, Stop};

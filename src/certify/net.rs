@@ -14,10 +14,12 @@ pub(crate) struct Compiled {
     pub(crate) initial: Marking,
     inputs: Ragged<(u32, u64)>,
     changes: Ragged<Change>,
-    /// By place: the transitions that need tokens on it.
+    /// By place: the transitions that need tokens on it, in the order of the places that they watch.
     consumers: Ragged<u32>,
     /// By place: the transitions that are examined if the place is marked. Each transition with an input is in one list.
     watchers: Ragged<u32>,
+    /// By transition with an input: the place in whose list of `watchers` it is.
+    watched: Vec<u32>,
     /// The transitions without an input.
     always: Vec<u32>,
 }
@@ -85,6 +87,7 @@ impl Compiled {
         }
         // Each transition watches that input place which is initially unmarked if possible, and has few consumers.
         let mut watchers = vec![Vec::new(); places];
+        let mut watched = vec![0; transitions.len()];
         for (number, arcs) in (0..).zip(transitions) {
             let cost = |&&(place, _): &&(u32, u64)| {
                 (
@@ -93,12 +96,18 @@ impl Compiled {
                 )
             };
             match arcs.inputs.iter().min_by_key(cost) {
-                Some(&(place, _)) => watchers[place as usize].push(number),
+                Some(&(place, _)) => {
+                    watchers[place as usize].push(number);
+                    watched[number as usize] = place;
+                }
                 None => always.push(number),
             }
         }
+        for list in &mut consumers {
+            list.sort_by_key(|transition| watched[*transition as usize]);
+        }
         let (consumers, watchers) = (Ragged::from_lists(consumers), Ragged::from_lists(watchers));
-        Self { initial, inputs, changes, consumers, watchers, always }
+        Self { initial, inputs, changes, consumers, watchers, watched, always }
     }
 
     pub(crate) fn places(&self) -> usize {
@@ -125,6 +134,19 @@ impl Compiled {
     /// The transitions that need tokens on a place.
     pub(crate) fn consumers(&self, place: u32) -> &[u32] {
         self.consumers.get(place as usize)
+    }
+
+    /// Those of them that watch a place.
+    pub(crate) fn consumers_watching(&self, place: u32, watched: u32) -> &[u32] {
+        let consumers = self.consumers(place);
+        let start = consumers.partition_point(|one| self.watched[*one as usize] < watched);
+        let end = consumers.partition_point(|one| self.watched[*one as usize] <= watched);
+        &consumers[start..end]
+    }
+
+    /// Whether transitions watch a place.
+    pub(crate) fn is_watched(&self, place: u32) -> bool {
+        !self.watchers.get(place as usize).is_empty()
     }
 
     pub(crate) fn is_enabled(&self, transition: u32, tokens: &[u64]) -> bool {

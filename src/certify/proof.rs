@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 40;
 const MAX_TRAPS: usize = 60;
 
 /// A condition on a marking, with negations moved inwards.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Condition {
     Linear(Linear),
     All(Vec<Condition>),
@@ -120,8 +120,8 @@ pub(crate) enum Tree {
     Contradiction(Vec<(usize, BigInt)>, Vec<(usize, BigInt)>),
     /// The number of a disjunction, and a proof for each of its cases.
     Cases(usize, Vec<Tree>),
-    /// A place has no token, or it has one.
-    Split(u32, Box<Tree>, Box<Tree>),
+    /// An inequality holds, or it does not.
+    Split(Linear, Box<Tree>, Box<Tree>),
     /// The fact with this number is a closed set, and each of its markings contradicts what is known.
     Closed(usize),
 }

@@ -19,9 +19,12 @@ use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::Zero;
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
+
+/// Most places of the unfolding whose linear programs are tried before those of the net without colours.
+const MAX_FIRST_PLACES: usize = 2000;
 
 /// A certificate of a property, or of a part of its formula.
 pub(crate) struct Proved {
@@ -152,12 +155,14 @@ impl Task<'_> {
     /// Proves that no reachable marking satisfies a condition, by one method after the other.
     fn refute(&self, condition: Condition, prover: &mut Prover<'_>, until: Instant) -> Option<Tree> {
         let half = || Instant::now() + until.saturating_duration_since(Instant::now()) / 2;
+        let is_large = self.named.net.places() > MAX_FIRST_PLACES;
+        if is_large && let Some(tree) = self.by_skeleton(&condition, prover, half()) {
+            return Some(tree);
+        }
         if let Some(tree) = prover.refute(condition.clone(), half()) {
             return Some(tree);
         }
-        let skeleton = self.skeleton().and_then(|skeleton| skeleton.refute(&condition, half()));
-        if let Some((facts, tree)) = skeleton {
-            prover.facts = facts;
+        if !is_large && let Some(tree) = self.by_skeleton(&condition, prover, half()) {
             return Some(tree);
         }
         prover.facts.clear();
@@ -169,6 +174,12 @@ impl Task<'_> {
         }
         prover.facts.push(closed_sets::exclude(&self.named.net, &condition, until)?);
         Some(Tree::Closed(0))
+    }
+
+    fn by_skeleton(&self, condition: &Condition, prover: &mut Prover<'_>, until: Instant) -> Option<Tree> {
+        let (facts, tree) = self.skeleton()?.refute(condition, until)?;
+        (prover.facts, prover.siphons) = (facts, false);
+        Some(tree)
     }
 
     fn skeleton(&self) -> Option<&Skeleton<'_>> {
@@ -281,14 +292,30 @@ impl Naming<'_> {
         (self.0.place_ids[original].clone(), colour)
     }
 
+    /// The weights of places, as one entry where they are equal for all colours.
+    fn weights(&self, weights: &BTreeMap<u32, BigInt>) -> Vec<Weight> {
+        let mut entries = Vec::new();
+        for (range, id) in self.0.places.iter().zip(&self.0.place_ids) {
+            let inside: Vec<(&u32, &BigInt)> = weights.range(range.clone()).collect();
+            match inside.first() {
+                Some((_, first))
+                    if inside.len() == range.len() && inside.iter().all(|(_, weight)| weight == first) =>
+                {
+                    entries.push(Weight { place: id.clone(), colour: None, weight: rational(first) });
+                }
+                _ => entries.extend(inside.into_iter().map(|(place, weight)| {
+                    let (place, colour) = self.place(*place);
+                    Weight { place, colour, weight: rational(weight) }
+                })),
+            }
+        }
+        entries
+    }
+
     pub(crate) fn lemma(&self, fact: &Fact) -> Lemma {
         match fact {
             Fact::AtMost(weights, bound) => {
-                let weight = |(place, weight): (&u32, &BigInt)| {
-                    let (place, colour) = self.place(*place);
-                    Weight { place, colour, weight: rational(weight) }
-                };
-                Lemma::Inequality { weights: weights.iter().map(weight).collect(), bound: rational(bound) }
+                Lemma::Inequality { weights: self.weights(weights), bound: rational(bound) }
             }
             Fact::Trap(places) => {
                 let name = |place: &u32| {
@@ -337,11 +364,11 @@ impl Naming<'_> {
                     open.extend(proofs.iter().rev());
                     ProofStep::Cases(*disjunction)
                 }
-                Tree::Split(place, low, high) => {
+                Tree::Split(Linear { terms, bound }, low, high) => {
                     open.extend([&**high, &**low]);
-                    let (place, colour) = self.place(*place);
-                    let weights = vec![Weight { place, colour, weight: rational(&BigInt::from(1)) }];
-                    ProofStep::Split { weights, bound: rational(&BigInt::ZERO) }
+                    let weights = terms.iter().map(|(place, weight)| (*place, BigInt::from(-weight)));
+                    let weights = self.weights(&weights.collect());
+                    ProofStep::Split { weights, bound: rational(&BigInt::from(-bound)) }
                 }
                 Tree::Closed(fact) => ProofStep::Closed(*fact),
             });

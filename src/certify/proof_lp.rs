@@ -62,6 +62,12 @@ impl Linear {
         is_possible.then(|| Self::new(places.iter().map(|place| (*place, 1)), 0))
     }
 
+    /// The condition that it does not hold.
+    pub(crate) fn negated(&self) -> Self {
+        let terms = self.terms.iter().map(|(place, weight)| (*place, -weight)).collect();
+        Self { terms, bound: 1 - self.bound }
+    }
+
     /// The weighted sum in the initial marking.
     pub(crate) fn initially(&self, structure: &Structure) -> i128 {
         self.terms.iter().map(|(place, weight)| weight * i128::from(structure.initial[*place as usize])).sum()

@@ -14,8 +14,10 @@ use crate::formula::{Ltl, Pred, Preds, Sum};
 use crate::growth::{Growth, grow, grow_in_parts};
 use crate::net::{Arcs, Compiled, Marking, Named};
 use crate::proof_lp::Structure;
+use crate::relaxed_plan::follow_plans;
 use crate::search::{Aim, Goal, best_first, walk, walk_in_bulk, without_cycles};
 use crate::space::{Run, search_growing, search_known};
+use crate::walker::Walker;
 use mcc_base::random::SplitMix;
 use mcc_model::Ctl;
 use proptest::prelude::*;
@@ -55,6 +57,22 @@ fn nets() -> impl Strategy<Value = (Compiled, Vec<Pred>)> {
             (Compiled::new(initial, &transitions), preds)
         })
     })
+}
+
+/// The net with so many copies of each transition, so that places have many consumers.
+fn copied(net: &Compiled, copies: usize) -> Compiled {
+    let arcs = |transition: u32| {
+        let inputs = net.inputs(transition).to_vec();
+        let mut outputs: BTreeMap<u32, u64> = inputs.iter().copied().collect();
+        for change in net.changes(transition) {
+            let tokens = outputs.entry(change.place).or_default();
+            *tokens = *tokens - change.less + change.more;
+        }
+        Arcs { inputs, outputs: outputs.into_iter().filter(|(_, tokens)| *tokens > 0).collect() }
+    };
+    let all = 0..net.transitions() as u32;
+    let transitions: Vec<Arcs> = all.flat_map(|one| std::iter::repeat_n(arcs(one), copies)).collect();
+    Compiled::new(net.initial.clone(), &transitions)
 }
 
 /// The graph by the definition. None: too large.
@@ -448,6 +466,97 @@ proptest! {
                     prop_assert!(number < walked.len() || goal.value == Some(largest));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn relaxed_plans_reach_only_reachable_goals((net, _) in nets()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let preds: Vec<Pred> = (0..net.transitions() as u32).map(|one| Pred::Fireable(vec![one])).collect();
+        let mut goals: Vec<Goal> = preds.iter().map(|pred| Goal::new(Aim::Reach(pred.clone()))).collect();
+        follow_plans(&net, &mut goals, &limits(AN_HOUR));
+        for (pred, goal) in preds.iter().zip(goals) {
+            let Some(path) = goal.path else {
+                prop_assert!(!pred.holds(&net, &net.initial));
+                continue;
+            };
+            let mut tokens = net.initial.clone();
+            for transition in path {
+                let inputs = net.inputs(transition);
+                prop_assert!(inputs.iter().all(|(place, weight)| tokens[*place as usize] >= *weight));
+                net.fire(transition, &mut tokens).unwrap();
+                prop_assert!(expected.markings.contains(&tokens));
+            }
+            prop_assert!(pred.holds(&net, &tokens));
+        }
+    }
+
+    #[test]
+    fn a_walker_lists_exactly_the_enabled_transitions(
+        (net, _) in nets(), copies in 1..60_usize, seed in any::<u64>()
+    ) {
+        let net = copied(&net, copies);
+        let (mut random, limits) = (SplitMix(seed), limits(AN_HOUR));
+        let mut walker = Walker::new(&net);
+        for _ in 0..100 {
+            let mut before = walker.enabled.to_vec();
+            match random.below(8) {
+                0 => {
+                    let path = walker.path[..random.below(walker.path.len() + 1)].to_vec();
+                    walker.start_after(&path, &limits).unwrap();
+                    prop_assert_eq!(&walker.path, &path);
+                    before.clear();
+                }
+                choice if choice == 1 || walker.enabled.is_empty() => walker.restart(),
+                _ => walker.fire(walker.enabled[random.below(walker.enabled.len())]).unwrap(),
+            }
+            let mut tokens = net.initial.clone();
+            for &transition in &walker.path {
+                prop_assert!(net.is_enabled(transition, &tokens));
+                net.fire(transition, &mut tokens).unwrap();
+            }
+            prop_assert_eq!(&walker.tokens, &tokens);
+            let sorted = |transitions: &[u32]| {
+                let mut sorted = transitions.to_vec();
+                sorted.sort_unstable();
+                sorted
+            };
+            let mut expected: Vec<u32> =
+                (0..net.transitions() as u32).filter(|one| net.is_enabled(*one, &tokens)).collect();
+            prop_assert_eq!(sorted(&walker.enabled), &expected[..]);
+            expected.retain(|transition| !before.contains(transition));
+            prop_assert_eq!(sorted(&walker.newly_enabled), expected);
+        }
+    }
+
+    #[test]
+    fn walks_enable_the_transitions_that_an_exploration_finds((net, _) in nets(), seed in any::<u64>()) {
+        let Some(expected) = naive(&net) else { return Ok(()) };
+        let mut firings = vec![usize::MAX; expected.markings.len()];
+        firings[0] = 0;
+        for (state, next) in expected.edges.iter().enumerate() {
+            next.iter().for_each(|next| firings[*next] = firings[*next].min(firings[state] + 1));
+        }
+        // Each twice: one is reached when the transition becomes enabled, the other is compared with each marking.
+        let all = (0..net.transitions() as u32).flat_map(|transition| [transition; 2]);
+        let mut goals: Vec<Goal> =
+            all.map(|transition| Goal::new(Aim::Reach(Pred::Fireable(vec![transition])))).collect();
+        let budget = Budget { steps: 200_000, ..Budget::of_time(AN_HOUR) };
+        walk(&net, &mut goals, seed, &Limits::new(&budget));
+        for (transition, pair) in (0..).zip(goals.chunks(2)) {
+            prop_assert_eq!(&pair[0].path, &pair[1].path);
+            let is_enabled = |state: &usize| net.is_enabled(transition, &expected.markings[*state]);
+            let nearest = (0..firings.len()).filter(is_enabled).map(|state| firings[state]).min();
+            let Some(path) = &pair[0].path else {
+                prop_assert!(nearest.is_none_or(|firings| firings > 2));
+                continue;
+            };
+            let mut tokens = net.initial.clone();
+            for &step in path {
+                prop_assert!(net.is_enabled(step, &tokens));
+                net.fire(step, &mut tokens).unwrap();
+            }
+            prop_assert!(net.is_enabled(transition, &tokens));
         }
     }
 

@@ -6,6 +6,7 @@ use crate::explore::path_by_parents;
 use crate::formula::{Pred, SIZE_OF_STEP, Sum};
 use crate::net::{Compiled, Marking};
 use crate::store::{Inserted, State, Store, Unpacked};
+use crate::walker::{NONE, Walker};
 use mcc_base::random::SplitMix;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -38,7 +39,7 @@ impl Goal {
         matches!(self.aim, Aim::Reach(_)) && self.path.is_some()
     }
 
-    fn distance(&self, net: &Compiled, tokens: &[u64]) -> u64 {
+    pub(crate) fn distance(&self, net: &Compiled, tokens: &[u64]) -> u64 {
         match &self.aim {
             Aim::Reach(pred) => pred.distance(true, net, tokens),
             Aim::Largest(sum) => u64::MAX - u64::try_from(sum.value(tokens)).unwrap_or(u64::MAX),
@@ -67,136 +68,101 @@ impl Goal {
     }
 }
 
-/// A marking with the list of its enabled transitions, kept up to date by each firing.
-pub(crate) struct Walker<'n> {
-    net: &'n Compiled,
-    pub(crate) tokens: Marking,
-    pub(crate) enabled: Vec<u32>,
-    /// By transition: its position in `enabled`.
-    at: Vec<u32>,
-    pub(crate) path: Vec<u32>,
-    /// Places that a firing changed since the last start.
-    changed: Vec<u32>,
-    /// By transition: the number of the last firing after which it was compared with the tokens.
-    compared: Vec<u64>,
-    firings: u64,
-    /// The steps of firings that change many places, or places of many transitions; others cost none.
-    cost: u64,
+/// The goals of walks.
+struct Goals<'g> {
+    all: &'g mut [Goal],
+    /// By transition: the goal that is reached where it is enabled.
+    by_transition: Vec<u32>,
+    /// The goals that are compared with each marking.
+    compared: Vec<usize>,
+    /// The goals at whose ends walks start; the last one was reached last.
+    starts: Vec<usize>,
+    /// How many walks started at such ends since the last one was added.
+    turn: usize,
+    /// The most firings of a path to a start.
+    longest: usize,
 }
 
-const NOT_ENABLED: u32 = u32::MAX;
-
-impl<'n> Walker<'n> {
-    pub(crate) fn new(net: &'n Compiled) -> Self {
-        let (enabled, at) = (Vec::new(), vec![NOT_ENABLED; net.transitions()]);
-        let (tokens, compared) = (net.initial.clone(), vec![0; net.transitions()]);
-        let (path, changed) = (Vec::new(), Vec::new());
-        let mut walker = Self { net, tokens, enabled, at, path, changed, compared, firings: 0, cost: 0 };
-        (0..net.transitions() as u32).for_each(|transition| walker.update(transition));
-        walker
-    }
-
-    /// Returns to the initial marking.
-    pub(crate) fn restart(&mut self) {
-        self.path.clear();
-        let mut affected = Vec::new();
-        for place in self.changed.drain(..) {
-            let tokens = &mut self.tokens[place as usize];
-            if std::mem::replace(tokens, self.net.initial[place as usize]) != self.net.initial[place as usize]
+impl<'g> Goals<'g> {
+    fn new(net: &Compiled, all: &'g mut [Goal], longest: usize) -> Self {
+        let mut by_transition = vec![NONE; net.transitions()];
+        let (mut compared, mut reached) = (Vec::new(), Vec::new());
+        for (number, goal) in all.iter().enumerate() {
+            if goal.is_reached() {
+                reached.push(number);
+            } else if let Aim::Reach(Pred::Fireable(transitions)) = &goal.aim
+                // A transition has one goal: further goals with it are compared.
+                && transitions.iter().all(|one| by_transition[*one as usize] == NONE)
             {
-                affected.extend_from_slice(self.net.consumers(place));
-            }
-        }
-        self.cost += affected.len() as u64 / SIZE_OF_STEP;
-        affected.sort_unstable();
-        affected.dedup();
-        affected.into_iter().for_each(|transition| self.update(transition));
-    }
-
-    fn update(&mut self, transition: u32) {
-        let is_enabled = self.net.is_enabled(transition, &self.tokens);
-        let at = self.at[transition as usize];
-        if is_enabled && at == NOT_ENABLED {
-            self.at[transition as usize] = self.enabled.len() as u32;
-            self.enabled.push(transition);
-        } else if !is_enabled && at != NOT_ENABLED {
-            self.enabled.swap_remove(at as usize);
-            self.at[transition as usize] = NOT_ENABLED;
-            if let Some(&moved) = self.enabled.get(at as usize) {
-                self.at[moved as usize] = at;
-            }
-        }
-    }
-
-    /// Fires an enabled transition; None: too many tokens.
-    pub(crate) fn fire(&mut self, transition: u32) -> Option<()> {
-        self.fire_times(transition, 1)
-    }
-
-    /// Fires an enabled transition so often, at most `times`; None: too many tokens.
-    fn fire_times(&mut self, transition: u32, times: u64) -> Option<()> {
-        self.shift(transition, times)?;
-        self.path.extend(std::iter::repeat_n(transition, times as usize));
-        self.cost += times / SIZE_OF_STEP;
-        self.firings += 1;
-        let net = self.net;
-        for change in net.changes(transition) {
-            self.changed.push(change.place);
-            let consumers = net.consumers(change.place);
-            self.cost += consumers.len() as u64 / SIZE_OF_STEP;
-            for &consumer in consumers {
-                // A transition may need tokens of several of these places.
-                if std::mem::replace(&mut self.compared[consumer as usize], self.firings) < self.firings {
-                    self.cost += net.inputs(consumer).len() as u64 / SIZE_OF_STEP;
-                    self.update(consumer);
+                for one in transitions {
+                    by_transition[*one as usize] = number as u32;
                 }
+            } else {
+                compared.push(number);
             }
         }
-        Some(())
+        let mut goals = Self { all, by_transition, compared, starts: Vec::new(), turn: 0, longest };
+        reached.into_iter().for_each(|goal| goals.add_start(goal));
+        goals
     }
 
-    /// Counts a step of this cost and of the firings since the last one.
-    pub(crate) fn spend(&mut self, cost: u64, limits: &Limits<'_>) -> Result<(), Stop> {
-        limits.spend(cost.saturating_add(std::mem::take(&mut self.cost)))
+    /// Those that are not reached.
+    fn open(&self) -> Vec<usize> {
+        (0..self.all.len()).filter(|goal| !self.all[*goal].is_reached()).collect()
     }
 
-    /// Changes the tokens as firings of a transition do. None: there are too many; nothing is changed then.
-    fn shift(&mut self, transition: u32, times: u64) -> Option<()> {
-        let changes = self.net.changes(transition);
-        for change in changes {
-            let more = change.more.checked_mul(times)?;
-            self.tokens[change.place as usize].checked_add(more)?;
-        }
-        for change in changes {
-            let tokens = &mut self.tokens[change.place as usize];
-            *tokens = *tokens - change.less * times + change.more * times;
-        }
-        Some(())
+    /// The steps to list them.
+    fn cost(&self) -> u64 {
+        self.all.len() as u64 / SIZE_OF_STEP
     }
 
-    /// How often an enabled transition can fire without another one, at most `most`.
-    fn times(&self, transition: u32, most: u64) -> u64 {
-        let changes = self.net.changes(transition);
-        let times = |(place, weight): &(u32, u64)| {
-            let at = changes.binary_search_by_key(place, |change| change.place).ok()?;
-            let rest = self.tokens[*place as usize] - weight;
-            (changes[at].less > 0).then(|| rest / changes[at].less + 1)
-        };
-        self.net.inputs(transition).iter().filter_map(times).min().unwrap_or(most).min(most)
+    /// The numbers that are read to compare them with a marking.
+    fn size(&self, net: &Compiled) -> u64 {
+        let open = self.compared.iter().filter(|goal| !self.all[**goal].is_reached());
+        open.map(|goal| self.all[*goal].size(net)).sum()
     }
 
-    /// The distance of a goal after firing a transition so often.
-    fn distance_after(&mut self, transition: u32, times: u64, goal: &Goal) -> u64 {
-        self.cost += self.net.changes(transition).len() as u64 / SIZE_OF_STEP;
-        if self.shift(transition, times).is_none() {
-            return u64::MAX;
+    /// Sets the paths of the goals for which the marking of a walk is better than all before.
+    fn examine(&mut self, net: &Compiled, walker: &Walker<'_>) {
+        for number in 0..self.compared.len() {
+            let goal = self.compared[number];
+            if !self.all[goal].is_reached() && self.all[goal].improves(net, &walker.tokens) {
+                self.set_path(goal, &walker.path);
+            }
         }
-        let distance = goal.distance(self.net, &self.tokens);
-        for change in self.net.changes(transition) {
-            let tokens = &mut self.tokens[change.place as usize];
-            *tokens = *tokens - change.more * times + change.less * times;
+        for &transition in &walker.newly_enabled {
+            let goal = self.by_transition[transition as usize];
+            if goal != NONE && !self.all[goal as usize].is_reached() {
+                self.set_path(goal as usize, &walker.path);
+            }
         }
-        distance
+    }
+
+    fn set_path(&mut self, goal: usize, path: &[u32]) {
+        self.all[goal].path = Some(path.to_vec());
+        if self.all[goal].is_reached() {
+            self.add_start(goal);
+        }
+    }
+
+    fn add_start(&mut self, goal: usize) {
+        let path = &self.all[goal].path;
+        let is_other = self.starts.last().is_none_or(|last| self.all[*last].path != *path);
+        if is_other && path.as_ref().is_some_and(|path| (1..=self.longest).contains(&path.len())) {
+            self.starts.push(goal);
+            self.turn = 0;
+        }
+    }
+
+    /// The path to the next start: every second time the last one, else one after the other; empty if there is none.
+    fn next_start(&mut self) -> &[u32] {
+        let Some(last) = self.starts.len().checked_sub(1) else { return &[] };
+        let mut start = last;
+        if !self.turn.is_multiple_of(2) {
+            start = last - (self.turn / 2 + 1) % self.starts.len();
+        }
+        self.turn += 1;
+        self.all[self.starts[start]].path.as_deref().unwrap_or_default()
     }
 }
 
@@ -209,31 +175,37 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
     let mut largest = net.initial.clone();
     let mut walker = Walker::new(net);
     let longest = (net.transitions() * 8).clamp(200, 20_000);
+    let mut goals = Goals::new(net, goals, longest);
     let mut rounds = 0_usize;
     loop {
-        walker.restart();
         // Every third walk is free; the others are directed by one of the open goals.
-        let open: Vec<usize> = (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect();
-        if open.is_empty() && rounds > 8 {
+        let open = goals.open();
+        if open.is_empty() && rounds > 8 || walker.spend(goals.cost(), limits).is_err() {
+            return largest;
+        }
+        // Every second one starts where a goal was reached: others may be near.
+        let start: &[u32] = if rounds.is_multiple_of(2) { &[] } else { goals.next_start() };
+        let is_ahead = !start.is_empty();
+        if walker.start_after(start, limits).is_err() {
             return largest;
         }
         let goal = (!rounds.is_multiple_of(3) && !open.is_empty()).then(|| open[random.below(open.len())]);
         let free = [5, 20, 60][rounds / 3 % 3];
         rounds += 1;
         let length = longest >> random.below(4);
-        let sizes: u64 = open.iter().map(|goal| goals[*goal].size(net)).sum();
-        let compared = goal.map_or(0, |goal| COMPARED as u64 * (4 + goals[goal].size(net)));
-        let cost = 1 + (sizes + compared) / SIZE_OF_STEP;
-        for _ in 0..length {
+        // After so many firings it returns to such a start.
+        let returns = 64 << random.below(5);
+        let compared = goal.map_or(0, |goal| COMPARED as u64 * (4 + goals.all[goal].size(net)));
+        let cost = 1 + (goals.size(net) + compared) / SIZE_OF_STEP;
+        for firings in 1..=length {
             if walker.spend(cost, limits).is_err() {
                 return largest;
             }
-            for goal in goals.iter_mut() {
-                if !goal.is_reached() && goal.improves(net, &walker.tokens) {
-                    goal.path = Some(walker.path.clone());
-                }
+            goals.examine(net, &walker);
+            if is_ahead && (walker.enabled.is_empty() || firings % returns == 0) {
+                walker.restart();
             }
-            if walker.enabled.is_empty() || goal.is_some_and(|goal| goals[goal].is_reached()) {
+            if walker.enabled.is_empty() || goal.is_some_and(|goal| goals.all[goal].is_reached()) {
                 break;
             }
             let transition = match goal.filter(|_| random.below(100) >= free) {
@@ -243,8 +215,8 @@ pub(crate) fn walk(net: &Compiled, goals: &mut [Goal], seed: u64, limits: &Limit
                     let count = walker.enabled.len().min(COMPARED);
                     let candidate = |number| walker.enabled[(start + number) % walker.enabled.len()];
                     let candidates: Vec<u32> = (0..count).map(candidate).collect();
-                    let best =
-                        candidates.into_iter().min_by_key(|one| walker.distance_after(*one, 1, &goals[goal]));
+                    let goal = &goals.all[goal];
+                    let best = candidates.into_iter().min_by_key(|one| walker.distance_after(*one, 1, goal));
                     best.unwrap_or(walker.enabled[start])
                 }
             };
@@ -280,29 +252,25 @@ pub(crate) fn walk_in_bulk(net: &Compiled, goals: &mut [Goal], seed: u64, limits
     let mut random = SplitMix(seed);
     let mut walker = Walker::new(net);
     let longest = (net.transitions() * 32).clamp(200, 5_000);
+    let mut goals = Goals::new(net, goals, 0);
     for round in 0_usize.. {
         walker.restart();
-        let open: Vec<usize> = (0..goals.len()).filter(|goal| !goals[*goal].is_reached()).collect();
-        if open.is_empty() {
+        let open = goals.open();
+        if open.is_empty() || walker.spend(goals.cost(), limits).is_err() {
             return;
         }
         let goal = (!round.is_multiple_of(3)).then(|| open[random.below(open.len())]);
         let free = [5, 20, 60][round / 3 % 3];
-        let sizes: u64 = open.iter().map(|goal| goals[*goal].size(net)).sum();
-        let compared = goal.map_or(0, |goal| 3 * COMPARED as u64 * (4 + goals[goal].size(net)));
-        let cost = 1 + (sizes + compared) / SIZE_OF_STEP;
+        let compared = goal.map_or(0, |goal| 3 * COMPARED as u64 * (4 + goals.all[goal].size(net)));
+        let cost = 1 + (goals.size(net) + compared) / SIZE_OF_STEP;
         for _ in 0..longest >> random.below(5) {
             if walker.spend(cost, limits).is_err() {
                 return;
             }
-            for &goal in &open {
-                let goal = &mut goals[goal];
-                if !goal.is_reached() && goal.improves(net, &walker.tokens) {
-                    goal.path = Some(walker.path.clone());
-                }
-            }
+            goals.examine(net, &walker);
             let left = MAX_IN_BULK - walker.path.len() as u64;
-            if walker.enabled.is_empty() || left == 0 || goal.is_some_and(|goal| goals[goal].is_reached()) {
+            if walker.enabled.is_empty() || left == 0 || goal.is_some_and(|goal| goals.all[goal].is_reached())
+            {
                 break;
             }
             let start = random.below(walker.enabled.len());
@@ -315,7 +283,7 @@ pub(crate) fn walk_in_bulk(net: &Compiled, goals: &mut [Goal], seed: u64, limits
                         let one = walker.enabled[(start + number) % walker.enabled.len()];
                         let most = walker.times(one, left);
                         for times in [in_bulk(most, &mut random), most, 1] {
-                            let distance = walker.distance_after(one, times, &goals[goal]);
+                            let distance = walker.distance_after(one, times, &goals.all[goal]);
                             if distance < least {
                                 (least, best) = (distance, (one, times));
                             }
@@ -488,19 +456,28 @@ pub(crate) fn guided(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
     use crate::net::Arcs;
+    use std::time::Duration;
 
     #[test]
-    fn a_firing_that_changes_many_places_costs_steps() {
-        for (places, cost) in [(6400, 100), (3, 0)] {
-            let all = Arcs { inputs: (0..places).map(|place| (place, 1)).collect(), outputs: vec![] };
-            let net = Compiled::new(vec![2; places as usize], &[all]);
-            let mut walker = Walker::new(&net);
-            walker.fire(0).unwrap();
-            // The transition is compared once, not once for each of its places.
-            assert_eq!((walker.cost, walker.enabled.len()), (cost, 1));
-            walker.fire(0).unwrap();
-            assert_eq!((walker.cost, walker.enabled.len()), (2 * cost, 0));
-        }
+    fn walks_from_earlier_goals_reach_the_end_of_a_long_chain() {
+        // Each place has a transition that moves the token to the next place, and one that moves it back to the first.
+        let length = 40;
+        let arcs = |from, to| Arcs { inputs: vec![(from, 1)], outputs: vec![(to, 1)] };
+        let transitions: Vec<Arcs> =
+            (0..length).flat_map(|place| [arcs(place, place + 1), arcs(place, 0)]).collect();
+        let mut initial = vec![0; length as usize + 1];
+        initial[0] = 1;
+        let net = Compiled::new(initial, &transitions);
+        let reached = |places: Vec<u32>| -> Vec<bool> {
+            let goal = |place| Goal::new(Aim::Reach(Pred::Fireable(vec![2 * place])));
+            let mut goals: Vec<Goal> = places.into_iter().map(goal).collect();
+            let budget = Budget { steps: 500_000, ..Budget::of_time(Duration::from_secs(3600)) };
+            walk(&net, &mut goals, 1, &Limits::new(&budget));
+            goals.iter().map(Goal::is_reached).collect()
+        };
+        assert!(!reached((0..length).collect()).contains(&false));
+        assert_eq!(reached(vec![length - 1]), [false]);
     }
 }

@@ -99,7 +99,8 @@ fn search(
     }
     let place = most as u32;
     let mut proofs = Vec::new();
-    for case in [Linear::new([(place, -1)], 0), Linear::new([(place, 1)], 1)] {
+    let empty = Linear::new([(place, -1)], 0);
+    for case in [empty.clone(), empty.negated()] {
         conditions.push(case);
         let found = search(free, conditions, nodes, until);
         conditions.pop();
@@ -109,7 +110,7 @@ fn search(
         }
     }
     let high = proofs.pop()?;
-    Some(Found::Proof(Tree::Split(place, Box::new(proofs.pop()?), Box::new(high))))
+    Some(Found::Proof(Tree::Split(empty, Box::new(proofs.pop()?), Box::new(high))))
 }
 
 /// Of two places with a common output transition, one has all output transitions of the other.
